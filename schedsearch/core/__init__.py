@@ -1,0 +1,1 @@
+"""Frozen data shared by every other package; imports none of them."""

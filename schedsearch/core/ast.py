@@ -1,0 +1,457 @@
+"""The query AST: a frozen, name-resolved mirror of one Exo procedure.
+
+Control expressions (loop bounds, indices, sizes, comparisons' operands) are in
+*affine normal form*, so `8*io + ii` and `ii + io*8` are the same object value.
+Data expressions keep their shape: float arithmetic is not reordered.
+
+Variables carry a `uid`, their position in binding order (arguments first, then
+allocations, windows and loops in textual order). Names may repeat; uids do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+Path = tuple[int | str, ...]
+"""Where a statement is: indices into nested bodies; `"e"` before an index means
+the `else` branch. `(0, 1, "e", 0)` is written `0.1.e.0`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Var:
+    """A bound name. Two variables are the same iff their uids are equal."""
+
+    name: str = field(compare=False)
+    uid: int
+
+
+# -- control expressions: affine normal form ---------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class FloorDiv:
+    """`floor(num / den)`, `den` a positive constant that does not divide out."""
+
+    num: Affine
+    den: int
+
+
+@dataclass(frozen=True, slots=True)
+class Mod:
+    """`num mod den` with a result in `[0, den)`, `den` a positive constant."""
+
+    num: Affine
+    den: int
+
+
+@dataclass(frozen=True, slots=True)
+class StrideOf:
+    """The stride (in elements) of dimension `dim` of a tensor or window."""
+
+    buf: Var
+    dim: int
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigField:
+    """A configuration field read as a control value."""
+
+    config: str
+    field: str
+
+
+Atom = Var | FloorDiv | Mod | StrideOf | ConfigField
+
+
+@dataclass(frozen=True, slots=True)
+class Affine:
+    """`const + sum(coefficient * atom)`; terms sorted by atom, coefficients not 0."""
+
+    const: int = 0
+    terms: tuple[tuple[Atom, int], ...] = ()
+
+    @property
+    def is_const(self) -> bool:
+        return not self.terms
+
+    def __add__(self, other: Affine | int) -> Affine:
+        other = as_affine(other)
+        return affine(self.const + other.const, self.terms + other.terms)
+
+    def __sub__(self, other: Affine | int) -> Affine:
+        return self + as_affine(other).scaled(-1)
+
+    def scaled(self, factor: int) -> Affine:
+        return affine(self.const * factor, tuple((a, c * factor) for a, c in self.terms))
+
+    def coefficient(self, atom: Atom) -> int:
+        return next((c for a, c in self.terms if a == atom), 0)
+
+    @property
+    def as_var(self) -> Var | None:
+        """The variable, if this is exactly one variable."""
+        if self.const == 0 and len(self.terms) == 1:
+            atom, coefficient = self.terms[0]
+            if coefficient == 1 and isinstance(atom, Var):
+                return atom
+        return None
+
+
+def atom_order(atom: Atom) -> str:
+    """A sort key of atoms that does not depend on names or hash seeds."""
+    match atom:
+        case Var():
+            return f"0 {atom.uid:09d}"
+        case FloorDiv():
+            return f"1 {_affine_order(atom.num)} / {atom.den}"
+        case Mod():
+            return f"2 {_affine_order(atom.num)} % {atom.den}"
+        case StrideOf():
+            return f"3 {atom.buf.uid:09d} {atom.dim}"
+        case ConfigField():
+            return f"4 {atom.config}.{atom.field}"
+
+
+def _affine_order(value: Affine) -> str:
+    return " ".join([*(f"({atom_order(a)}) * {c}" for a, c in value.terms), str(value.const)])
+
+
+def affine(const: int, terms: tuple[tuple[Atom, int], ...]) -> Affine:
+    """Collect equal atoms, drop zeros, sort."""
+    sums: dict[Atom, int] = {}
+    for atom, coefficient in terms:
+        sums[atom] = sums.get(atom, 0) + coefficient
+    kept = [(a, c) for a, c in sums.items() if c]
+    kept.sort(key=lambda term: atom_order(term[0]))
+    return Affine(const, tuple(kept))
+
+
+def as_affine(value: Affine | Atom | int) -> Affine:
+    if isinstance(value, Affine):
+        return value
+    if isinstance(value, int):
+        return Affine(value)
+    return Affine(0, ((value, 1),))
+
+
+def floor_div(num: Affine, den: int) -> Affine:
+    """`floor(num/den)`; multiples of `den` are taken out: `(8*i + j)/8 -> i + j/8`."""
+    if den == 1:
+        return num
+    out = Affine(num.const // den, tuple((a, c // den) for a, c in num.terms if c % den == 0))
+    rest = Affine(num.const % den, tuple((a, c) for a, c in num.terms if c % den))
+    if rest.is_const:
+        return out
+    return out + as_affine(FloorDiv(rest, den))
+
+
+def modulo(num: Affine, den: int) -> Affine:
+    """`num mod den`; multiples of `den` vanish: `(8*i + j) % 8 -> j % 8`."""
+    if den == 1:
+        return Affine(0)
+    terms = tuple((a, c % den) for a, c in num.terms if c % den)
+    rest = Affine(num.const % den, terms)
+    if rest.is_const:
+        return rest
+    return as_affine(Mod(rest, den))
+
+
+# -- data and boolean expressions --------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Const:
+    value: bool | int | float
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """`buf[idx]`; a scalar or a boolean argument has no indices."""
+
+    buf: Var
+    idx: tuple[Affine, ...]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class USub:
+    arg: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class BinOp:
+    """Data arithmetic (`+ - * /`), or a boolean: comparisons of affine operands, `and`, `or`."""
+
+    op: str
+    lhs: Expr
+    rhs: Expr
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extern:
+    """A call of one of Exo's external functions (`sin`, `relu`, `select`, ...)."""
+
+    name: str
+    args: tuple[Expr, ...]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    lo: Affine
+    hi: Affine
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """`buf[lo:hi, point]`; a whole-buffer argument is a `Read` without indices."""
+
+    buf: Var
+    idx: tuple[Interval | Affine, ...]
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReadConfig:
+    config: str
+    field: str
+    type: str
+
+
+Expr = Affine | Const | Read | USub | BinOp | Extern | Window | ReadConfig
+
+# -- statements ----------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Stmt:
+    path: Path = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Assign(_Stmt):
+    buf: Var
+    idx: tuple[Affine, ...]
+    rhs: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Reduce(_Stmt):
+    """`buf[idx] += rhs`"""
+
+    buf: Var
+    idx: tuple[Affine, ...]
+    rhs: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class WriteConfig(_Stmt):
+    config: str
+    field: str
+    rhs: Expr
+    type: str
+
+
+@dataclass(frozen=True)
+class Pass(_Stmt):
+    pass
+
+
+@dataclass(frozen=True)
+class If(_Stmt):
+    cond: Expr
+    body: tuple[Stmt, ...]
+    orelse: tuple[Stmt, ...]
+
+
+@dataclass(frozen=True)
+class For(_Stmt):
+    iter: Var
+    lo: Affine
+    hi: Affine
+    body: tuple[Stmt, ...]
+    parallel: bool
+
+    @property
+    def extent(self) -> int | None:
+        """Trip count, if it is a constant."""
+        span = self.hi - self.lo
+        return max(span.const, 0) if span.is_const else None
+
+
+@dataclass(frozen=True)
+class Alloc(_Stmt):
+    buf: Var
+    type: str
+    shape: tuple[Affine, ...]
+    mem: str
+
+
+@dataclass(frozen=True)
+class Call(_Stmt):
+    proc: Proc
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True)
+class WindowStmt(_Stmt):
+    name: Var
+    window: Window
+
+
+Stmt = Assign | Reduce | WriteConfig | Pass | If | For | Alloc | Call | WindowStmt
+
+
+@dataclass(frozen=True, slots=True)
+class Arg:
+    """A parameter. `type` is a scalar type (`f32`, ...) or a control type (`size`, ...).
+
+    `shape` is None for scalars and control values; `window` says that strides
+    are passed with the data.
+    """
+
+    var: Var
+    type: str
+    shape: tuple[Affine, ...] | None = None
+    window: bool = False
+    mem: str | None = None
+
+
+@dataclass(frozen=True)
+class Proc:
+    name: str
+    args: tuple[Arg, ...]
+    asserts: tuple[Expr, ...]
+    body: tuple[Stmt, ...]
+    instr: str | None = None
+
+    @cached_property
+    def by_path(self) -> Mapping[Path, Stmt]:
+        return {stmt.path: stmt for stmt in walk(self.body)}
+
+
+SCALAR_TYPES = ("R", "f16", "f32", "f64", "i8", "ui8", "ui16", "i32")
+CONTROL_TYPES = ("int", "index", "size", "stride", "bool")
+
+# -- generic walks -------------------------------------------------------------
+
+
+def blocks(stmt: Stmt) -> tuple[tuple[Stmt, ...], ...]:
+    """The statement lists directly inside `stmt`."""
+    match stmt:
+        case For():
+            return (stmt.body,)
+        case If():
+            return (stmt.body, stmt.orelse) if stmt.orelse else (stmt.body,)
+        case _:
+            return ()
+
+
+def walk(body: tuple[Stmt, ...]) -> Iterator[Stmt]:
+    """Every statement of `body`, parents before children, in textual order."""
+    for stmt in body:
+        yield stmt
+        for block in blocks(stmt):
+            yield from walk(block)
+
+
+def all_blocks(proc: Proc) -> Iterator[tuple[Stmt, ...]]:
+    """Every statement list of the procedure, the outermost first."""
+    yield proc.body
+    for stmt in walk(proc.body):
+        yield from blocks(stmt)
+
+
+def stmt_exprs(stmt: Stmt) -> tuple[Expr | Interval, ...]:
+    """The expressions directly in `stmt` (not those of nested statements)."""
+    match stmt:
+        case Assign() | Reduce():
+            return (*stmt.idx, stmt.rhs)
+        case WriteConfig():
+            return (stmt.rhs,)
+        case If():
+            return (stmt.cond,)
+        case For():
+            return (stmt.lo, stmt.hi)
+        case Alloc():
+            return stmt.shape
+        case Call():
+            return stmt.args
+        case WindowStmt():
+            return (stmt.window,)
+        case Pass():
+            return ()
+
+
+def sub_exprs(expr: Expr | Interval | Atom) -> tuple[Expr | Interval | Atom, ...]:
+    match expr:
+        case Affine():
+            return tuple(atom for atom, _ in expr.terms)
+        case FloorDiv() | Mod():
+            return (expr.num,)
+        case Read():
+            return expr.idx
+        case USub():
+            return (expr.arg,)
+        case BinOp():
+            return (expr.lhs, expr.rhs)
+        case Extern():
+            return expr.args
+        case Window():
+            return expr.idx
+        case Interval():
+            return (expr.lo, expr.hi)
+        case _:
+            return ()
+
+
+def walk_expr(expr: Expr | Interval | Atom) -> Iterator[Expr | Interval | Atom]:
+    yield expr
+    for part in sub_exprs(expr):
+        yield from walk_expr(part)
+
+
+def used_vars(body: tuple[Stmt, ...]) -> frozenset[Var]:
+    """Variables read or written anywhere in `body` (not those merely bound)."""
+    found: set[Var] = set()
+    for stmt in walk(body):
+        if isinstance(stmt, Assign | Reduce):
+            found.add(stmt.buf)
+        for expr in stmt_exprs(stmt):
+            found |= expr_vars(expr)
+    return frozenset(found)
+
+
+def expr_vars(expr: Expr | Interval | Atom) -> frozenset[Var]:
+    found: set[Var] = set()
+    for node in walk_expr(expr):
+        match node:
+            case Var():
+                found.add(node)
+            case Read() | Window() | StrideOf():
+                found.add(node.buf)
+            case _:
+                pass
+    return frozenset(found)
+
+
+def evaluate_affine(value: Affine, env: Callable[[Atom], int]) -> int:
+    """Value of an affine expression; `env` supplies variables, strides and config fields."""
+    total = value.const
+    for atom, coefficient in value.terms:
+        match atom:
+            case FloorDiv():
+                part = evaluate_affine(atom.num, env) // atom.den
+            case Mod():
+                part = evaluate_affine(atom.num, env) % atom.den
+            case _:
+                part = env(atom)
+        total += coefficient * part
+    return total

@@ -1,0 +1,27 @@
+"""Errors that cross package borders."""
+
+from __future__ import annotations
+
+
+class UserError(Exception):
+    """Input the user can correct: the message says what failed, where, and what to do.
+
+    The command line prints the message alone and exits with code 2.
+    """
+
+
+class RewriteError(Exception):
+    """A rewrite could not be applied; the message says why. An outcome, not a bug."""
+
+
+class ReplayError(RewriteError):
+    """Replay of a trace failed at `step` (0-based); rewrites before it were applied."""
+
+    def __init__(self, step: int, rewrite: str, cause: str) -> None:
+        super().__init__(f"step {step + 1} ({rewrite}): {cause}")
+        self.step = step
+        self.cause = cause
+
+
+class CodegenError(Exception):
+    """Exo could not generate C for a procedure."""

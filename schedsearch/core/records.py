@@ -1,0 +1,211 @@
+"""What is tuned, where, and what came of it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core.keys import digest_of
+from schedsearch.core.stats import Estimate, median_with_interval
+from schedsearch.core.trace import Trace
+
+
+class Outcome(StrEnum):
+    """What became of a candidate. A failure is one of these, never a sentinel number."""
+
+    CORRECT = "correct"
+    ILLEGAL = "illegal"
+    DUPLICATE = "duplicate"
+    CODEGEN_ERROR = "codegen_error"
+    COMPILE_ERROR = "compile_error"
+    TIMEOUT = "timeout"
+    CRASH = "crash"
+    INCORRECT = "incorrect"
+    PRUNED = "pruned"
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What is tuned: a procedure of a source file, with its sizes bound.
+
+    `proc_key` identifies the procedure's text (names included, because traces
+    refer to loops by name); `source` and `source_sha` say where it was read and
+    are not part of the identity.
+    """
+
+    proc: str
+    proc_key: str
+    sizes: tuple[tuple[str, int], ...]
+    source: str = field(compare=False)
+    source_sha: str = field(compare=False)
+
+    @cached_property
+    def key(self) -> str:
+        return digest_of([self.proc, self.proc_key, list(self.sizes)])
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """A C compiler: `kind` is `gcc` or `clang`; `path` is not part of the identity."""
+
+    kind: str
+    version: str
+    path: str = field(compare=False)
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a workload is tuned: everything about the machine that can change an answer.
+
+    Sizes are in bytes, `vector_bits` in bits. No host name and no path, so that
+    equal machines share records.
+    """
+
+    cpu: str
+    features: tuple[str, ...]
+    vector_bits: int
+    line_bytes: int
+    cache_bytes: tuple[int, ...]
+    cores: int
+    compiler: Compiler
+    flags: tuple[str, ...]
+    exo_version: str
+    z3_version: str
+    threads: int = 1
+
+    @cached_property
+    def key(self) -> str:
+        return digest_of(self.to_json(identity=True))
+
+    def to_json(self, identity: bool = False) -> dict[str, Any]:
+        data = asdict(self)
+        if identity:
+            del data["compiler"]["path"]
+        return data
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Target:
+        compiler = Compiler(**{"path": "", **data["compiler"]})
+        lists = {name: tuple(data[name]) for name in ("features", "cache_bytes", "flags")}
+        return Target(**{**data, **lists, "compiler": compiler})
+
+
+@dataclass(frozen=True)
+class GeneratedC:
+    """Canonical C of one procedure: `header` declares, `source` defines (and includes nothing).
+
+    `key` (the `code_key`) covers both.
+    """
+
+    proc: str
+    header: str
+    source: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """A built shared object; `binary_key` identifies its machine code."""
+
+    path: str
+    binary_key: str
+    code_key: str
+
+
+@dataclass(frozen=True)
+class Failure:
+    """Why a stage did not produce its result."""
+
+    outcome: Outcome
+    message: str
+
+
+@dataclass(frozen=True)
+class Round:
+    """One interleaved round: nanoseconds per call of candidate and reference samples."""
+
+    candidate_ns: tuple[float, ...]
+    reference_ns: tuple[float, ...]
+
+    @property
+    def speedup(self) -> float:
+        """Ratio of minima: how many times faster than the reference in this round."""
+        return min(self.reference_ns) / min(self.candidate_ns)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """Raw samples of one timing; all statistics are derived.
+
+    `kind` is `screen` (while searching) or `confirm` (fresh rounds at the end).
+    `calls` is the number of calls per candidate sample; `host` is what the
+    machine was doing.
+    """
+
+    kind: str
+    rounds: tuple[Round, ...]
+    calls: int
+    host: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def speedup(self) -> Estimate:
+        """Median over rounds of per-round ratios of minima, bootstrap interval."""
+        return median_with_interval([r.speedup for r in self.rounds])
+
+    @property
+    def candidate_ns(self) -> float:
+        """Median over rounds of the candidate's per-round minimum."""
+        return float(np.median([min(r.candidate_ns) for r in self.rounds]))
+
+    @property
+    def reference_ns(self) -> float:
+        return float(np.median([min(r.reference_ns) for r in self.rounds]))
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "kind": self.kind,
+            "rounds": [[list(r.candidate_ns), list(r.reference_ns)] for r in self.rounds],
+            "calls": self.calls,
+            "host": dict(self.host),
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Measurement:
+        rounds = tuple(Round(tuple(c), tuple(r)) for c, r in data["rounds"])
+        return Measurement(data["kind"], rounds, data["calls"], tuple(sorted(data["host"].items())))
+
+
+@dataclass(frozen=True)
+class Keys:
+    """The identities of a candidate, cheapest first; None where not reached."""
+
+    ast: str | None = None
+    code: str | None = None
+    binary: str | None = None
+
+
+@dataclass(frozen=True)
+class TuningRecord:
+    """One candidate and everything known of it.
+
+    `duplicate_of` is the trace key of the first candidate with the same key at
+    `duplicate_level` (`ast`, `code` or `binary`). `stage_s` maps stage names to
+    seconds. An `outcome` of None means: legal, not yet measured.
+    """
+
+    trace: Trace
+    outcome: Outcome | None
+    keys: Keys = Keys()
+    message: str = ""
+    duplicate_of: str | None = None
+    duplicate_level: str | None = None
+    measurement: Measurement | None = None
+    stage_s: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def speedup(self) -> float | None:
+        return self.measurement.speedup.value if self.measurement else None

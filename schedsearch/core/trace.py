@@ -1,0 +1,128 @@
+"""Rewrites and traces: the schedule as plain data."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+from schedsearch.core.ast import Path
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+
+ArgValue = int | str | bool
+
+
+def format_path(path: Path) -> str:
+    """`(0, 1, "e", 0)` -> `"0.1.e.0"`"""
+    return ".".join(str(part) for part in path)
+
+
+def parse_path(text: str) -> Path:
+    """Inverse of `format_path`. Raises ValueError on anything else."""
+    if not text:
+        return ()
+    path: list[int | str] = []
+    for part in text.split("."):
+        if part == "e":
+            path.append(part)
+        elif part.isascii() and part.isdigit() and len(part) < 10:
+            path.append(int(part))
+        else:
+            raise ValueError(f"not a statement path: {text!r}")
+    return tuple(path)
+
+
+@dataclass(frozen=True)
+class Rewrite:
+    """One step: which transform, where, and with what arguments.
+
+    `label` is the header of the statement expected at `path`
+    (`for i in seq(0, 8)`); replay stops if something else is found there.
+    """
+
+    transform: str
+    version: int
+    path: Path
+    label: str
+    args: tuple[tuple[str, ArgValue], ...] = ()
+
+    def arg(self, name: str) -> Any:
+        for key, value in self.args:
+            if key == name:
+                return value
+        raise KeyError(name)
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "transform": self.transform,
+            "version": self.version,
+            "path": format_path(self.path),
+            "label": self.label,
+            "args": dict(self.args),
+        }
+
+    @staticmethod
+    def from_json(data: Any) -> Rewrite:
+        """Raises UserError if `data` is not a rewrite (it may come from anywhere)."""
+        try:
+            args = data["args"]
+            for name, value in args.items():
+                if not isinstance(value, int | str):
+                    raise TypeError(f"argument {name} is a {type(value).__name__}")
+            return Rewrite(
+                _typed(data["transform"], str),
+                _typed(data["version"], int),
+                parse_path(_typed(data["path"], str)),
+                _typed(data["label"], str),
+                tuple(sorted(args.items())),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise UserError(f"not a schedsearch rewrite: {error}") from error
+
+    def __str__(self) -> str:
+        args = ", ".join(f"{name}={value}" for name, value in self.args)
+        return f"{self.transform}({args}) at {format_path(self.path)} `{self.label}`"
+
+
+def _typed(value: Any, kind: type) -> Any:
+    if not isinstance(value, kind) or isinstance(value, bool):
+        raise TypeError(f"expected {kind.__name__}, got {value!r}")
+    return value
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The schedule: rewrites from the unscheduled procedure, in order."""
+
+    steps: tuple[Rewrite, ...] = field(default=())
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def then(self, rewrite: Rewrite) -> Trace:
+        return Trace((*self.steps, rewrite))
+
+    @property
+    def parent(self) -> Trace | None:
+        return Trace(self.steps[:-1]) if self.steps else None
+
+    @property
+    def key(self) -> str:
+        return digest(self.dumps())
+
+    def dumps(self) -> str:
+        return json.dumps(
+            [step.to_json() for step in self.steps], sort_keys=True, separators=(",", ":")
+        )
+
+    @staticmethod
+    def loads(text: str) -> Trace:
+        """Raises UserError on anything but a serialised trace."""
+        try:
+            data = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UserError(f"not a schedsearch trace: {error}") from error
+        if not isinstance(data, list):
+            raise UserError("not a schedsearch trace: a JSON list of rewrites is expected")
+        return Trace(tuple(Rewrite.from_json(item) for item in data))
