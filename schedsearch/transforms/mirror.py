@@ -1,0 +1,183 @@
+"""Exo procedure -> query AST.
+
+Built from Exo's LoopIR rather than its public cursors: cursors do not show loop
+modes, asserts, or which of two equal names is meant. A test checks that the
+structure agrees with the cursors, which remain the way to *address* statements.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exo.core.LoopIR import LoopIR, T
+
+from schedsearch.core import ast as q
+
+Env = dict[Any, q.Var]
+"""Exo symbol -> variable. Symbols hash by identity, so this is only ever looked up."""
+
+
+def mirror(procedure: Any) -> q.Proc:
+    """Query AST of an `exo.API.Procedure`."""
+    return mirror_loopir(procedure._loopir_proc)
+
+
+def mirror_loopir(proc: Any) -> q.Proc:
+    """Query AST of a LoopIR procedure; raises NotImplementedError on unknown nodes."""
+    return _Mirror().proc(proc)
+
+
+def type_name(typ: Any) -> str:
+    """`f32`, `size`, ... of a scalar type, or of the elements of a tensor or window."""
+    base = typ.basetype() if typ.is_tensor_or_window() else typ
+    return _TYPE_NAMES[type(base)]
+
+
+_TYPE_NAMES = {
+    T.Num: "R",
+    T.F16: "f16",
+    T.F32: "f32",
+    T.F64: "f64",
+    T.INT8: "i8",
+    T.UINT8: "ui8",
+    T.UINT16: "ui16",
+    T.INT32: "i32",
+    T.Bool: "bool",
+    T.Int: "int",
+    T.Index: "index",
+    T.Size: "size",
+    T.Stride: "stride",
+}
+
+
+def is_control(typ: Any) -> bool:
+    """Whether values of this type are in affine normal form (integers, not booleans)."""
+    return isinstance(typ, T.Int | T.Index | T.Size | T.Stride)
+
+
+def to_affine(expr: Any, env: Env) -> q.Affine:
+    """Affine normal form of a LoopIR control expression."""
+    match expr:
+        case LoopIR.Const():
+            return q.Affine(int(expr.val))
+        case LoopIR.Read():
+            return q.as_affine(env[expr.name])
+        case LoopIR.USub():
+            return to_affine(expr.arg, env).scaled(-1)
+        case LoopIR.StrideExpr():
+            return q.as_affine(q.StrideOf(env[expr.name], expr.dim))
+        case LoopIR.ReadConfig():
+            return q.as_affine(q.ConfigField(expr.config.name(), expr.field))
+        case LoopIR.BinOp():
+            return _binop_affine(expr, to_affine(expr.lhs, env), to_affine(expr.rhs, env))
+        case _:
+            raise NotImplementedError(f"control expression {type(expr).__name__}")
+
+
+def _binop_affine(expr: Any, lhs: q.Affine, rhs: q.Affine) -> q.Affine:
+    match expr.op:
+        case "+":
+            return lhs + rhs
+        case "-":
+            return lhs - rhs
+        case "*" if rhs.is_const:
+            return lhs.scaled(rhs.const)
+        case "*" if lhs.is_const:
+            return rhs.scaled(lhs.const)
+        case "/" if rhs.is_const and rhs.const > 0:
+            return q.floor_div(lhs, rhs.const)
+        case "%" if rhs.is_const and rhs.const > 0:
+            return q.modulo(lhs, rhs.const)
+        case _:
+            raise NotImplementedError(f"control expression with `{expr.op}`: {expr}")
+
+
+class _Mirror:
+    """One pass over one procedure; `env` grows in binding order."""
+
+    def __init__(self) -> None:
+        self.env: Env = {}
+
+    def bind(self, sym: Any) -> q.Var:
+        var = q.Var(sym.name(), len(self.env))
+        self.env[sym] = var
+        return var
+
+    def proc(self, proc: Any) -> q.Proc:
+        args = tuple(self.arg(arg) for arg in proc.args)
+        asserts = tuple(self.expr(pred) for pred in proc.preds)
+        instr = proc.instr.c_instr if proc.instr else None
+        return q.Proc(str(proc.name), args, asserts, self.block(proc.body, ()), instr)
+
+    def arg(self, arg: Any) -> q.Arg:
+        shape = None
+        if arg.type.is_tensor_or_window():
+            shape = tuple(to_affine(extent, self.env) for extent in arg.type.shape())
+        mem = arg.mem.name() if arg.mem and arg.type.is_numeric() else None
+        return q.Arg(self.bind(arg.name), type_name(arg.type), shape, arg.type.is_win(), mem)
+
+    def block(self, stmts: Any, path: q.Path) -> tuple[q.Stmt, ...]:
+        return tuple(self.stmt(stmt, (*path, i)) for i, stmt in enumerate(stmts))
+
+    def stmt(self, s: Any, path: q.Path) -> q.Stmt:
+        match s:
+            case LoopIR.Assign() | LoopIR.Reduce():
+                kind = q.Assign if isinstance(s, LoopIR.Assign) else q.Reduce
+                idx = tuple(to_affine(i, self.env) for i in s.idx)
+                return kind(path, self.env[s.name], idx, self.expr(s.rhs), type_name(s.type))
+            case LoopIR.WriteConfig():
+                typ = type_name(s.config.lookup_type(s.field))
+                return q.WriteConfig(path, s.config.name(), s.field, self.expr(s.rhs), typ)
+            case LoopIR.Pass():
+                return q.Pass(path)
+            case LoopIR.If():
+                cond = self.expr(s.cond)
+                body = self.block(s.body, path)
+                return q.If(path, cond, body, self.block(s.orelse, (*path, "e")))
+            case LoopIR.For():
+                lo, hi = to_affine(s.lo, self.env), to_affine(s.hi, self.env)
+                var = self.bind(s.iter)
+                parallel = isinstance(s.loop_mode, LoopIR.Par)
+                return q.For(path, var, lo, hi, self.block(s.body, path), parallel)
+            case LoopIR.Alloc():
+                shape = tuple(to_affine(extent, self.env) for extent in s.type.shape())
+                kind_name, mem = type_name(s.type), s.mem.name()
+                return q.Alloc(path, self.bind(s.name), kind_name, shape, mem)
+            case LoopIR.Call():
+                args = tuple(self.expr(arg) for arg in s.args)
+                return q.Call(path, mirror_loopir(s.f), args)
+            case LoopIR.WindowStmt():
+                window = self.expr(s.rhs)
+                assert isinstance(window, q.Window)
+                return q.WindowStmt(path, self.bind(s.name), window)
+            case _:
+                raise NotImplementedError(f"statement {type(s).__name__}")
+
+    def expr(self, e: Any) -> q.Expr:
+        if is_control(e.type):
+            return to_affine(e, self.env)
+        match e:
+            case LoopIR.Const():
+                return q.Const(e.val, type_name(e.type))
+            case LoopIR.Read():
+                idx = tuple(to_affine(i, self.env) for i in e.idx)
+                return q.Read(self.env[e.name], idx, type_name(e.type))
+            case LoopIR.USub():
+                return q.USub(self.expr(e.arg), type_name(e.type))
+            case LoopIR.BinOp():
+                return q.BinOp(str(e.op), self.expr(e.lhs), self.expr(e.rhs), type_name(e.type))
+            case LoopIR.Extern():
+                args = tuple(self.expr(arg) for arg in e.args)
+                return q.Extern(e.f.name(), args, type_name(e.type))
+            case LoopIR.WindowExpr():
+                idx_w = tuple(self.access(access) for access in e.idx)
+                return q.Window(self.env[e.name], idx_w, type_name(e.type))
+            case LoopIR.ReadConfig():
+                return q.ReadConfig(e.config.name(), e.field, type_name(e.type))
+            case _:
+                raise NotImplementedError(f"expression {type(e).__name__}")
+
+    def access(self, access: Any) -> q.Interval | q.Affine:
+        if isinstance(access, LoopIR.Interval):
+            return q.Interval(to_affine(access.lo, self.env), to_affine(access.hi, self.env))
+        return to_affine(access.pt, self.env)

@@ -1,0 +1,51 @@
+"""Interval analysis of control expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from math import inf
+
+from schedsearch.core import ast as q
+
+Interval = tuple[float, float]
+Ranges = dict[int, Interval]
+"""Variable uid -> inclusive bounds; a variable that is absent is unbounded."""
+
+UNBOUNDED: Interval = (-inf, inf)
+
+
+def bind_args(ranges: Ranges, args: Iterable[tuple[int, bool]]) -> None:
+    """Record that sizes, as Exo defines them, are at least 1. `args`: (uid, is a size)."""
+    for uid, is_size in args:
+        if is_size:
+            ranges[uid] = (1, inf)
+
+
+def bind_loop(ranges: Ranges, uid: int, lo: q.Affine, hi: q.Affine) -> None:
+    """Record the range of a loop variable inside its loop."""
+    ranges[uid] = (bounds(lo, ranges)[0], bounds(hi, ranges)[1] - 1)
+
+
+def bounds(value: q.Affine, ranges: Ranges) -> Interval:
+    """Inclusive bounds of an affine expression (sound, not always tight)."""
+    low: float = value.const
+    high: float = value.const
+    for atom, coefficient in value.terms:
+        a, b = _atom_bounds(atom, ranges)
+        ends = (a * coefficient, b * coefficient)
+        low, high = low + min(ends), high + max(ends)
+    return low, high
+
+
+def _atom_bounds(atom: q.Atom, ranges: Ranges) -> Interval:
+    match atom:
+        case q.Var():
+            return ranges.get(atom.uid, UNBOUNDED)
+        case q.FloorDiv():
+            low, high = bounds(atom.num, ranges)
+            return low // atom.den if low > -inf else low, high // atom.den if high < inf else high
+        case q.Mod():
+            low, high = bounds(atom.num, ranges)
+            return (low, high) if 0 <= low and high < atom.den else (0, atom.den - 1)
+        case _:
+            return UNBOUNDED
