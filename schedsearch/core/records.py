@@ -199,7 +199,7 @@ class TuningRecord:
 
     trace: Trace
     outcome: Outcome | None
-    keys: Keys = Keys()
+    keys: Keys = field(default_factory=Keys)
     message: str = ""
     duplicate_of: str | None = None
     duplicate_level: str | None = None

@@ -46,6 +46,6 @@ def _atom_bounds(atom: q.Atom, ranges: Ranges) -> Interval:
             return low // atom.den if low > -inf else low, high // atom.den if high < inf else high
         case q.Mod():
             low, high = bounds(atom.num, ranges)
-            return (low, high) if 0 <= low and high < atom.den else (0, atom.den - 1)
+            return (low, high) if low >= 0 and high < atom.den else (0, atom.den - 1)
         case _:
             return UNBOUNDED

@@ -1,0 +1,96 @@
+"""Expansion: every child of a trace, with its keys and C, or with the reason it has none."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from schedsearch.core.errors import CodegenError, RewriteError
+from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.registry import Transform, apply, propose
+from schedsearch.transforms.replay import Replayer, State
+
+
+@dataclass(frozen=True)
+class Child:
+    """One child of an expansion.
+
+    `code` is None when the rewrite failed (`outcome` says how, `message` why)
+    and when this process has generated C for the same `ast_key` before.
+    """
+
+    rewrite: Rewrite
+    keys: Keys = field(default_factory=Keys)
+    code: GeneratedC | None = None
+    outcome: Outcome | None = None
+    message: str = ""
+
+
+@dataclass(frozen=True)
+class Expansion:
+    """The children of a trace in proposal order; `stage_s` maps stages to seconds."""
+
+    trace: Trace
+    children: tuple[Child, ...]
+    stage_s: tuple[tuple[str, float], ...]
+
+
+class Expander:
+    """Expands traces of one procedure with a fixed alphabet for one target."""
+
+    def __init__(self, replayer: Replayer, target: Target, transforms: Sequence[Transform]) -> None:
+        self.replayer = replayer
+        self.target = target
+        self.transforms = transforms
+        self.code_of: dict[str, str] = {}
+
+    def expand(self, trace: Trace) -> Expansion:
+        """Raises ReplayError if `trace` itself does not replay."""
+        clock = _Stages()
+        state = self.replayer.state(trace)
+        clock.lap("replay")
+        rewrites = list(propose(state.ast, self.target, self.transforms))
+        clock.lap("propose")
+        children = tuple(self._child(state, trace, rewrite, clock) for rewrite in rewrites)
+        return Expansion(trace, children, clock.result())
+
+    def _child(self, state: State, trace: Trace, rewrite: Rewrite, clock: _Stages) -> Child:
+        try:
+            procedure = apply(state.procedure, state.ast, rewrite)
+        except RewriteError as error:
+            clock.lap("rewrite")
+            return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
+        clock.lap("rewrite")
+        key = ast_key(self.replayer.remember(trace.then(rewrite), procedure).ast)
+        clock.lap("ast_key")
+        if key in self.code_of:
+            return Child(rewrite, Keys(ast=key, code=self.code_of[key]))
+        try:
+            code = generate_c(procedure)
+        except CodegenError as error:
+            clock.lap("codegen")
+            message = str(error)
+            return Child(rewrite, Keys(ast=key), None, Outcome.CODEGEN_ERROR, message)
+        clock.lap("codegen")
+        self.code_of[key] = code.key
+        return Child(rewrite, Keys(ast=key, code=code.key), code)
+
+
+class _Stages:
+    """Adds up time by stage."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self.last = time.perf_counter()
+
+    def lap(self, stage: str) -> None:
+        now = time.perf_counter()
+        self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
+        self.last = now
+
+    def result(self) -> tuple[tuple[str, float], ...]:
+        return tuple(self.seconds.items())

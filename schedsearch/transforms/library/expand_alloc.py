@@ -1,0 +1,34 @@
+"""Move an allocation out of a loop, with one element (or slice) per iteration.
+
+```
+for i in seq(0, n):        t: f32[n]
+    t: f32            ->   for i in seq(0, n):
+    s(t)                       s(t[i])
+```
+
+What makes fission possible where iterations share a temporary.
+"""
+
+from collections.abc import Iterator
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.ops import Args, At, Op, Proposal
+from schedsearch.transforms.walkers import loops
+
+VERSION = 1
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        if loop.lo != q.Affine(0) or loop.parallel:
+            continue
+        for stmt in loop.body:
+            if isinstance(stmt, q.Alloc) and not any(
+                loop.iter in q.expr_vars(extent) for extent in stmt.shape
+            ):
+                yield stmt, {}
+
+
+def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
+    return (Op("autolift_alloc", (At(path),), (("keep_dims", True),)),)

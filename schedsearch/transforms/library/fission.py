@@ -1,0 +1,36 @@
+"""Split a loop (or `if`) between two of its statements.
+
+```
+for i in seq(0, n):        for i in seq(0, n):
+    s1(i)             ->       s1(i)
+    s2(i)                  for i in seq(0, n):
+                               s2(i)
+```
+"""
+
+from collections.abc import Iterator
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.ops import After, Args, Op, Proposal
+
+VERSION = 1
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for scope in q.walk(proc.body):
+        if not isinstance(scope, q.For | q.If) or (isinstance(scope, q.If) and scope.orelse):
+            continue
+        for position in range(1, len(scope.body)):
+            if not _local(scope.body[:position]) & q.used_vars(scope.body[position:]):
+                yield scope.body[position - 1], {}
+
+
+def _local(body: tuple[q.Stmt, ...]) -> set[q.Var]:
+    """Names bound directly in `body`: they must not be cut off from their uses."""
+    found = {stmt.buf for stmt in body if isinstance(stmt, q.Alloc)}
+    return found | {stmt.name for stmt in body if isinstance(stmt, q.WindowStmt)}
+
+
+def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
+    return (Op("fission", (After(path),)),)

@@ -1,0 +1,30 @@
+"""Merge two adjacent writes to the same place.
+
+```
+x[i] = a
+x[i] += b   ->   x[i] = a + b
+```
+"""
+
+from collections.abc import Iterator
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.ops import Args, Op, Pair, Proposal
+from schedsearch.transforms.walkers import neighbours
+
+VERSION = 1
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for first, second in neighbours(proc):
+        if (
+            isinstance(first, q.Assign | q.Reduce)
+            and isinstance(second, q.Assign | q.Reduce)
+            and (first.buf, first.idx) == (second.buf, second.idx)
+        ):
+            yield first, {}
+
+
+def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
+    return (Op("merge_writes", (Pair(path),)),)

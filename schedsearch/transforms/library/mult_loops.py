@@ -1,0 +1,29 @@
+"""Merge two perfectly nested loops into one; the inverse of a perfect split.
+
+```
+for i in seq(0, n):
+    for j in seq(0, 8):   ->   for ij in seq(0, 8 * n):
+        s(i, j)                    s(ij / 8, ij % 8)
+```
+"""
+
+from collections.abc import Iterator
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.ops import Args, At, Op, Proposal
+from schedsearch.transforms.walkers import fresh, names, perfect_pairs
+
+VERSION = 1
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    taken = names(proc)
+    for outer, inner in perfect_pairs(proc):
+        zero = q.Affine(0)
+        if inner.extent and inner.lo == zero and outer.lo == zero:
+            yield outer, {"name": fresh(taken, f"{outer.iter.name}{inner.iter.name}")}
+
+
+def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
+    return (Op("mult_loops", (At(path), args["name"])),)

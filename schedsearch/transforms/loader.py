@@ -1,0 +1,111 @@
+"""Load procedures from a user's Python file."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exo.API import Procedure
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.transforms.mirror import mirror
+
+
+@dataclass(frozen=True)
+class Source:
+    """A loaded file: its text, the text's key, and its procedures by name."""
+
+    path: Path
+    text: str
+    sha: str
+    procs: dict[str, Any]
+
+
+def load_source(path: Path) -> Source:
+    """Import `path` and collect the procedures it defines (instructions left out).
+
+    The file's own directory is importable while it loads. Raises UserError if
+    there is no such file, if it raises, or if it defines no procedure.
+    """
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read {path}: {_reason(error)}") from error
+    module = _import(path)
+    procs = {
+        value.name(): value
+        for value in vars(module).values()
+        if isinstance(value, Procedure) and not value.is_instr() and _defined_in(value, path)
+    }
+    if not procs:
+        raise UserError(
+            f"no Exo procedure in {path}: define one at top level with `@proc` "
+            "(from exo import proc)"
+        )
+    return Source(path, text, digest(text), procs)
+
+
+def pick(source: Source, name: str | None) -> Any:
+    """The procedure called `name`; without a name, the only one that no other calls.
+
+    Raises UserError with the names to choose from.
+    """
+    known = ", ".join(sorted(source.procs))
+    if name is not None:
+        if name not in source.procs:
+            raise UserError(f"no procedure {name!r} in {source.path}; it has: {known}")
+        return source.procs[name]
+    called = {
+        stmt.proc.name
+        for procedure in source.procs.values()
+        for stmt in q.walk(mirror(procedure).body)
+        if isinstance(stmt, q.Call)
+    }
+    roots = [proc for proc_name, proc in source.procs.items() if proc_name not in called]
+    if len(roots) != 1:
+        raise UserError(
+            f"{source.path} has several procedures; say which one to tune: "
+            f"schedsearch run {source.path} NAME, NAME one of: {known}"
+        )
+    return roots[0]
+
+
+def _defined_in(procedure: Any, path: Path) -> bool:
+    return Path(procedure._loopir_proc.srcinfo.filename).resolve() == path.resolve()
+
+
+def _import(path: Path) -> Any:
+    name = f"schedsearch_source_{digest(str(path.resolve()))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is not a Python file (its name should end in .py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # whatever the user's file raises is theirs to see
+        del sys.modules[name]
+        raise UserError(f"{path} failed to load: {_reason(error)}{_where(error, path)}") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    return f"{type(error).__name__}: {error}".strip()
+
+
+def _where(error: BaseException, path: Path) -> str:
+    """The last line of the user's own file in the traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    return f"\n  at {path}:{lines[-1]}" if lines else ""

@@ -1,0 +1,102 @@
+"""Exo scheduling operators as data.
+
+A transform says which operators it uses on which statements; replay runs them
+and export prints them, so that both always mean the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from exo.stdlib import scheduling
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import ArgValue, format_path
+from schedsearch.transforms.exo_compat import EXO_ERRORS
+
+Args = Mapping[str, Any]
+"""Arguments of a rewrite: integers, texts and truth values by name."""
+
+Proposal = tuple[q.Stmt | None, Mapping[str, ArgValue]]
+"""Where a transform looks applicable (None: the procedure), and its arguments."""
+
+
+@dataclass(frozen=True)
+class At:
+    """The statement at `path`."""
+
+    path: q.Path
+
+
+@dataclass(frozen=True)
+class After:
+    """The gap after the statement at `path`."""
+
+    path: q.Path
+
+
+@dataclass(frozen=True)
+class Pair:
+    """The statement at `path` and the next one."""
+
+    path: q.Path
+
+
+OpArg = At | After | Pair | int | str | bool | tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Op:
+    """A call `name(p, *args, **kwargs)` of Exo's scheduling library."""
+
+    name: str
+    args: tuple[OpArg, ...] = ()
+    kwargs: tuple[tuple[str, OpArg], ...] = ()
+
+
+def cursor_at(proc: Any, path: q.Path) -> Any:
+    """Exo cursor of the statement at `path`; raises RewriteError if there is none."""
+    block = proc.body()
+    cursor: Any = None
+    try:
+        for part in path:
+            if part == "e":
+                block = cursor.orelse()
+                continue
+            if cursor is not None and block is None:
+                block = cursor.body()
+            cursor = block[part]
+            block = None
+    except EXO_ERRORS as error:
+        raise RewriteError(f"no statement at {format_path(path)}") from error
+    if cursor is None:
+        raise RewriteError("a statement path is needed")
+    return cursor
+
+
+def run_op(proc: Any, op: Op) -> Any:
+    """Apply one operator; raises RewriteError with Exo's reason if it is illegal."""
+    args = [_resolve(proc, arg) for arg in op.args]
+    kwargs = {name: _resolve(proc, arg) for name, arg in op.kwargs}
+    try:
+        return getattr(scheduling, op.name)(proc, *args, **kwargs)
+    except EXO_ERRORS as error:
+        reason = " ".join(str(error).split())[:400]
+        raise RewriteError(f"{op.name}: {type(error).__name__}: {reason}") from error
+
+
+def _resolve(proc: Any, arg: OpArg) -> Any:
+    match arg:
+        case At():
+            return cursor_at(proc, arg.path)
+        case After():
+            return cursor_at(proc, arg.path).after()
+        case Pair():
+            return cursor_at(proc, arg.path).expand(0, 1)
+        case tuple():
+            return list(arg)
+        case _:
+            return arg

@@ -1,0 +1,109 @@
+"""The alphabet of the search: every module of `transforms/library` is one transform.
+
+A transform module defines
+
+- `VERSION`: raised whenever the same arguments would give another result;
+- `propose(proc, target)`: yields `(statement or None for the whole procedure,
+  arguments)` for every place where the rewrite looks applicable;
+- `ops(path, args)`: the Exo operators that carry it out.
+
+Adding a transform is adding one such file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError, UserError
+from schedsearch.core.records import Target
+from schedsearch.core.text import header
+from schedsearch.core.trace import Rewrite
+from schedsearch.transforms import library
+from schedsearch.transforms.ops import Args, Op, Proposal, run_op
+
+
+@dataclass(frozen=True)
+class Transform:
+    """A named rewrite rule; `doc` starts with its `before -> after`."""
+
+    name: str
+    version: int
+    doc: str
+    propose: Callable[[q.Proc, Target], Iterator[Proposal]]
+    ops: Callable[[q.Path, Args], tuple[Op, ...]]
+
+    def rewrites(self, proc: q.Proc, target: Target) -> Iterator[Rewrite]:
+        """Every proposal of this transform as a Rewrite."""
+        for stmt, args in self.propose(proc, target):
+            path = stmt.path if stmt else ()
+            yield Rewrite(self.name, self.version, path, label(stmt), tuple(sorted(args.items())))
+
+
+def label(stmt: q.Stmt | None) -> str:
+    """What replay expects to find at a rewrite's path."""
+    return header(stmt) if stmt else "procedure"
+
+
+@cache
+def registry() -> dict[str, Transform]:
+    """All transforms by name."""
+    found = {}
+    for info in pkgutil.iter_modules(library.__path__):
+        module = importlib.import_module(f"{library.__name__}.{info.name}")
+        found[info.name] = Transform(
+            info.name, module.VERSION, module.__doc__ or "", module.propose, module.ops
+        )
+    return found
+
+
+def select(names: Sequence[str] | None) -> tuple[Transform, ...]:
+    """The named transforms, all if None; raises UserError for an unknown name."""
+    known = registry()
+    for name in names or ():
+        if name not in known:
+            raise UserError(f"unknown transform {name!r}; known: {', '.join(sorted(known))}")
+    return tuple(known[name] for name in (sorted(set(names)) if names else sorted(known)))
+
+
+def propose(proc: q.Proc, target: Target, transforms: Sequence[Transform]) -> Iterator[Rewrite]:
+    """Every rewrite that looks applicable to `proc`, in a fixed order."""
+    for transform in transforms:
+        yield from transform.rewrites(proc, target)
+
+
+def apply(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Any:
+    """Apply one rewrite to an Exo procedure whose query AST is `ast`.
+
+    Raises RewriteError if the transform is unknown, the label does not match
+    what is at the path, or Exo finds the rewrite illegal.
+    """
+    for op in rewrite_ops(ast, rewrite):
+        procedure = run_op(procedure, op)
+    return procedure
+
+
+def rewrite_ops(ast: q.Proc, rewrite: Rewrite) -> tuple[Op, ...]:
+    """The Exo operators of a rewrite, after checking that it fits `ast`."""
+    transform = registry().get(rewrite.transform)
+    if transform is None:
+        raise RewriteError(f"unknown transform {rewrite.transform!r}")
+    if transform.version != rewrite.version:
+        raise RewriteError(
+            f"{rewrite.transform} is at version {transform.version} here, "
+            f"the trace needs version {rewrite.version}"
+        )
+    found = label(ast.by_path.get(rewrite.path)) if rewrite.path else label(None)
+    if rewrite.path and rewrite.path not in ast.by_path:
+        raise RewriteError("there is no such statement")
+    if found != rewrite.label:
+        raise RewriteError(f"expected `{rewrite.label}` there, found `{found}`")
+    try:
+        return transform.ops(rewrite.path, dict(rewrite.args))
+    except KeyError as error:
+        raise RewriteError(f"argument {error} is missing") from error

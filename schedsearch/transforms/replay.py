@@ -1,0 +1,64 @@
+"""Replay: a trace and the unscheduled procedure give the scheduled procedure."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Any
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import ReplayError, RewriteError
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply
+
+
+@dataclass(frozen=True)
+class State:
+    """A procedure somewhere on a trace, with its query AST."""
+
+    procedure: Any
+    ast: q.Proc
+
+
+@dataclass
+class Replayer:
+    """Replays traces of one procedure; keeps the `limit` most recently used states.
+
+    The cache changes speed only: a state depends on nothing but its trace.
+    """
+
+    root: Any
+    limit: int = 64
+    _cache: OrderedDict[str, State] = field(default_factory=OrderedDict)
+
+    def __post_init__(self) -> None:
+        self._root = State(self.root, mirror(self.root))
+
+    def state(self, trace: Trace) -> State:
+        """Raises ReplayError naming the step that does not apply."""
+        known = len(trace)
+        while known and Trace(trace.steps[:known]).key not in self._cache:
+            known -= 1
+        state = self._root
+        if known:
+            key = Trace(trace.steps[:known]).key
+            self._cache.move_to_end(key)
+            state = self._cache[key]
+        for step in range(known, len(trace)):
+            rewrite = trace.steps[step]
+            try:
+                procedure = apply(state.procedure, state.ast, rewrite)
+            except RewriteError as error:
+                raise ReplayError(step, str(rewrite), str(error)) from error
+            state = self.remember(Trace(trace.steps[: step + 1]), procedure)
+        return state
+
+    def remember(self, trace: Trace, procedure: Any) -> State:
+        """Keep the state at the end of `trace`, so that its children start there."""
+        state = State(procedure, mirror(procedure))
+        self._cache[trace.key] = state
+        self._cache.move_to_end(trace.key)
+        while len(self._cache) > self.limit:
+            self._cache.popitem(last=False)
+        return state

@@ -1,0 +1,92 @@
+"""Questions about a query AST, one plain function each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+
+ELEMENT_BITS = {"f16": 16, "f32": 32, "f64": 64, "i8": 8, "ui8": 8, "ui16": 16, "i32": 32, "R": 32}
+
+
+def loops(proc: q.Proc) -> Iterator[q.For]:
+    """Every loop, outer before inner."""
+    return (stmt for stmt in q.walk(proc.body) if isinstance(stmt, q.For))
+
+
+def perfect_pairs(proc: q.Proc) -> Iterator[tuple[q.For, q.For]]:
+    """Loops whose body is exactly one loop, with that loop."""
+    for outer in loops(proc):
+        if len(outer.body) == 1 and isinstance(outer.body[0], q.For):
+            yield outer, outer.body[0]
+
+
+def neighbours(proc: q.Proc) -> Iterator[tuple[q.Stmt, q.Stmt]]:
+    """Every two adjacent statements of a block."""
+    for block in q.all_blocks(proc):
+        yield from pairwise(block)
+
+
+def depends_on(stmts: tuple[q.Stmt, ...], var: q.Var) -> bool:
+    """Whether `var` is used in `stmts`."""
+    return var in q.used_vars(stmts)
+
+
+def written(body: tuple[q.Stmt, ...]) -> frozenset[q.Var]:
+    """Buffers assigned or reduced into, including whole buffers passed to calls."""
+    found: set[q.Var] = set()
+    for stmt in q.walk(body):
+        match stmt:
+            case q.Assign() | q.Reduce():
+                found.add(stmt.buf)
+            case q.Call():
+                found |= {arg.buf for arg in stmt.args if isinstance(arg, q.Read | q.Window)}
+    return frozenset(found)
+
+
+def names(proc: q.Proc) -> frozenset[str]:
+    """Every name bound in the procedure."""
+    found = {arg.var.name for arg in proc.args}
+    for stmt in q.walk(proc.body):
+        match stmt:
+            case q.For():
+                found.add(stmt.iter.name)
+            case q.Alloc():
+                found.add(stmt.buf.name)
+            case q.WindowStmt():
+                found.add(stmt.name.name)
+    return frozenset(found)
+
+
+def fresh(taken: frozenset[str], wanted: str) -> str:
+    """`wanted`, or `wanted_2`, `wanted_3`, ... if it is taken."""
+    if wanted not in taken:
+        return wanted
+    number = 2
+    while f"{wanted}_{number}" in taken:
+        number += 1
+    return f"{wanted}_{number}"
+
+
+def element_bits(proc: q.Proc, body: tuple[q.Stmt, ...]) -> int:
+    """Bits of the widest element type written in `body` (32 if nothing is written)."""
+    types = {s.type for s in q.walk(body) if isinstance(s, q.Assign | q.Reduce)}
+    return max((ELEMENT_BITS[t] for t in types if t in ELEMENT_BITS), default=32)
+
+
+def lanes(target: Target, bits: int) -> int:
+    """Elements of `bits` that fit one vector register of the target."""
+    return max(target.vector_bits // bits, 1)
+
+
+def statement_count(body: tuple[q.Stmt, ...]) -> int:
+    return sum(1 for _ in q.walk(body))
+
+
+def next_path(path: q.Path) -> q.Path:
+    """Path of the following statement of the same block."""
+    last = path[-1]
+    assert isinstance(last, int)
+    return (*path[:-1], last + 1)
