@@ -1,0 +1,7 @@
+"""The tuning store: SQLite through SQLAlchemy, migrated by alembic."""
+
+from schedsearch.store.database import Store
+from schedsearch.store.schema import RunStatus
+from schedsearch.store.views import Run, Scope, StoredCandidate
+
+__all__ = ["Run", "RunStatus", "Scope", "Store", "StoredCandidate"]

@@ -1,0 +1,234 @@
+"""The tuning store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Literal, Self
+
+from sqlalchemy import Connection, Engine
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
+from schedsearch.store import queries, revisions, writes
+from schedsearch.store.engine import beginning, make_engine
+from schedsearch.store.failures import explained
+from schedsearch.store.schema import CandidateRow, RunStatus
+from schedsearch.store.views import Run, Scope, StoredCandidate
+
+
+class Store:
+    """Everything known of every candidate, durable and shared between processes.
+
+    The contract, which the tests check of every backend:
+
+    - A method that writes is one transaction: when it returns, a killed process
+      loses nothing of it; until then, nothing of it is visible.
+    - A candidate is named by its scope and trace key; its id never changes, is
+      unique over scopes, and is larger than its parent's.
+    - Children appear only by `add_expansion`, all of them together with their
+      parent's mark, so an expanded parent always has all its children.
+    - Rejected children are candidates like the others, with their cause.
+    - Measurements are only ever added.
+    - `incorrect` is final. `correct` yields only to `incorrect`. Any other
+      outcome is replaced by the next one. None (not measured) replaces nothing.
+    - Several processes may read and write at once; a writer waits up to 30 s.
+
+    A trace key that the scope does not have raises LookupError, and nothing is
+    changed; scopes and run ids are the store's own. Every method raises UserError
+    for what the user can mend: a full disk, a damaged file, a lock held too long.
+    """
+
+    def __init__(self, path: Path, engine: Engine) -> None:
+        self.path = path
+        self._engine = engine
+
+    @staticmethod
+    def open(path: Path, *, create: bool = True) -> Store:
+        """Open the store at `path`; migrate it to the newest revision if it is older.
+
+        Raises UserError, having changed nothing, if the file is damaged, not a
+        store, written by a newer schedsearch or not writable; also if it does
+        not exist and `create` is false.
+        """
+        with explained(path):
+            if not path.exists():
+                if not create:
+                    raise UserError(
+                        f"no tuning store at {path}; check the path, or start a run to create it"
+                    )
+                revisions.create(path)
+            revisions.check(path)
+            revisions.upgrade(path)
+        return Store(path, make_engine(path))
+
+    def close(self) -> None:
+        """Release the file. The store can be closed twice, but not used again."""
+        self._engine.dispose()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextmanager
+    def _begin(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[Connection]:
+        with explained(self.path), beginning(self._engine, kind).begin() as connection:
+            yield connection
+
+    # -- writing -------------------------------------------------------------
+
+    def register(self, workload: Workload, target: Target, source_text: str) -> Scope:
+        """The scope of `workload` on `target`, added if new.
+
+        What is not part of their identity (source path and text, compiler path)
+        is kept as registered last.
+        """
+        with self._begin("IMMEDIATE") as connection:
+            return writes.register(connection, workload, target, source_text)
+
+    def start_run(
+        self,
+        scope: Scope,
+        *,
+        seed: int,
+        strategy: str,
+        settings: Mapping[str, Any],
+        environment: Mapping[str, Any],
+    ) -> int:
+        """Id of a new run, which belongs to the calling process.
+
+        `settings` and `environment` are JSON-able: what the user chose, and
+        where it ran (host state, versions, calibration).
+        """
+        with self._begin("IMMEDIATE") as connection:
+            return writes.start_run(connection, scope, seed, strategy, settings, environment)
+
+    def finish_run(self, run_id: int, status: RunStatus | str, summary: Mapping[str, Any]) -> None:
+        """Close a run as `finished`, `interrupted` or `failed`, with a JSON-able summary."""
+        with self._begin("IMMEDIATE") as connection:
+            writes.finish_run(connection, run_id, RunStatus(status), summary)
+
+    def add_root(self, scope: Scope, run_id: int, record: TuningRecord) -> bool:
+        """Add the unscheduled procedure (the empty trace); False if it is there already.
+
+        Raises ValueError for any other trace.
+        """
+        with self._begin("IMMEDIATE") as connection:
+            return writes.add_root(connection, scope, run_id, record)
+
+    def add_expansion(
+        self,
+        scope: Scope,
+        run_id: int,
+        parent_key: str,
+        children: Sequence[TuningRecord],
+        stage_s: Mapping[str, float],
+    ) -> bool:
+        """Add all children of a candidate and mark it expanded.
+
+        False, and nothing is changed, if it is expanded already. A child's
+        `duplicate_of` is the trace key of a stored candidate or of another
+        child. `stage_s` is seconds per stage spent on the expansion as a whole;
+        the children's own are added to it. Raises ValueError if a trace does not
+        extend the parent's by one rewrite.
+        """
+        with self._begin("IMMEDIATE") as connection:
+            return writes.add_expansion(connection, scope, run_id, parent_key, children, stage_s)
+
+    def record(self, scope: Scope, run_id: int, record: TuningRecord) -> Outcome | None:
+        """Add what was found out about a stored candidate; returns the outcome it has now.
+
+        That is the recorded one unless the contract forbids it: then the
+        candidate's message says what was found later. Keys that are None leave
+        the known ones; a measurement is added to the others.
+        """
+        with self._begin("IMMEDIATE") as connection:
+            return writes.record(connection, scope, run_id, record)
+
+    def add_code(self, codes: Iterable[GeneratedC]) -> None:
+        """Keep generated C under its key; what is known already stays as it is."""
+        with self._begin("IMMEDIATE") as connection:
+            writes.add_code(connection, codes)
+
+    # -- reading -------------------------------------------------------------
+
+    def load(self, scope: Scope) -> list[StoredCandidate]:
+        """The whole tree, by id: parents come before their children."""
+        with self._begin("DEFERRED") as connection:
+            return queries.load(connection, scope)
+
+    def best(self, scope: Scope, limit: int = 10) -> list[StoredCandidate]:
+        """Correct and measured candidates, the fastest first.
+
+        Ranked by the speed-up of the latest `confirm` measurement, else of the
+        latest one; equal ones by id.
+        """
+        with self._begin("DEFERRED") as connection:
+            return queries.best(connection, scope, limit)
+
+    def candidate(self, candidate_id: int) -> StoredCandidate:
+        """Raises UserError if there is none with this id."""
+        with self._begin("DEFERRED") as connection:
+            found = queries.select_candidates(connection, CandidateRow.id == candidate_id)
+        if not found:
+            raise UserError(
+                f"no candidate {candidate_id} in tuning store {self.path}; list them to find its id"
+            )
+        return found[0]
+
+    def children(self, candidate_id: int) -> list[StoredCandidate]:
+        """Children of a candidate by id, the rejected ones too; empty if not expanded."""
+        with self._begin("DEFERRED") as connection:
+            return queries.select_candidates(connection, CandidateRow.parent_id == candidate_id)
+
+    def code(self, code_key: str) -> GeneratedC | None:
+        """Generated C, None if not stored."""
+        with self._begin("DEFERRED") as connection:
+            return queries.code(connection, code_key)
+
+    def scopes(self) -> list[Scope]:
+        """Every workload and target that was ever run together."""
+        with self._begin("DEFERRED") as connection:
+            return queries.scopes(connection)
+
+    def runs(self, scope: Scope | None = None) -> list[Run]:
+        """Runs of one scope or of all, the oldest first."""
+        with self._begin("DEFERRED") as connection:
+            return queries.runs(connection, scope)
+
+    def outcomes(self, scope: Scope) -> dict[Outcome | None, int]:
+        """Number of candidates per outcome; None: not measured."""
+        with self._begin("DEFERRED") as connection:
+            return queries.outcomes(connection, scope)
+
+    def duplicates(self, scope: Scope) -> dict[str, int]:
+        """Number of duplicates per level (`ast`, `code`, `binary`)."""
+        with self._begin("DEFERRED") as connection:
+            return queries.duplicates(connection, scope)
+
+    def stage_seconds(self, scope: Scope) -> dict[str, float]:
+        """Seconds per stage, over all runs."""
+        with self._begin("DEFERRED") as connection:
+            return queries.stage_seconds(connection, scope)
+
+    def workload(self, scope: Scope) -> Workload:
+        with self._begin("DEFERRED") as connection:
+            return queries.workload(connection, scope)
+
+    def target(self, scope: Scope) -> Target:
+        with self._begin("DEFERRED") as connection:
+            return queries.target(connection, scope)
+
+    def source(self, scope: Scope) -> str:
+        """Text of the workload's source file: data, never executed from here."""
+        with self._begin("DEFERRED") as connection:
+            return queries.source(connection, scope)

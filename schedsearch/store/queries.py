@@ -1,0 +1,216 @@
+"""Statements that read the store; each function runs inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, select
+from sqlalchemy.orm import aliased
+
+from schedsearch.core.records import (
+    GeneratedC,
+    Keys,
+    Measurement,
+    Outcome,
+    Target,
+    TuningRecord,
+    Workload,
+)
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.store import process
+from schedsearch.store.schema import (
+    CandidateRow,
+    CodeRow,
+    MeasurementRow,
+    RunRow,
+    RunStatus,
+    StageTimeRow,
+    TargetRow,
+    WorkloadRow,
+)
+from schedsearch.store.views import Run, Scope, StoredCandidate
+from schedsearch.store.writes import in_scope
+
+_Original = aliased(CandidateRow)
+
+
+def load(connection: Connection, scope: Scope) -> list[StoredCandidate]:
+    rows = _rows(connection, in_scope(scope))
+    # The whole tree is here: every ancestor is among the rows.
+    return _candidates(connection, in_scope(scope), rows, _traces(rows))
+
+
+def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
+    """Candidates that satisfy `where`, by id."""
+    lineage = _steps().where(where).cte("lineage", recursive=True)
+    lineage = lineage.union(_steps().join(lineage, CandidateRow.id == lineage.c.parent_id))
+    steps = connection.execute(select(lineage).order_by(lineage.c.id)).all()
+    return _candidates(connection, where, _rows(connection, where), _traces(steps))
+
+
+def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
+    rank = func.row_number().over(
+        partition_by=MeasurementRow.candidate_id,
+        order_by=(case((MeasurementRow.kind == "confirm", 0), else_=1), MeasurementRow.id.desc()),
+    )
+    ranked = (
+        select(MeasurementRow.candidate_id, MeasurementRow.speedup, rank.label("rank"))
+        .join(CandidateRow)
+        .where(in_scope(scope), CandidateRow.outcome == Outcome.CORRECT)
+        .subquery()
+    )
+    ids = connection.scalars(
+        select(ranked.c.candidate_id)
+        .where(ranked.c.rank == 1)
+        .order_by(ranked.c.speedup.desc(), ranked.c.candidate_id)
+        .limit(limit)
+    ).all()
+    found = {c.id: c for c in select_candidates(connection, CandidateRow.id.in_(ids))}
+    return [found[id_] for id_ in ids]
+
+
+def runs(connection: Connection, scope: Scope | None) -> list[Run]:
+    statement = select(RunRow.__table__).order_by(RunRow.id)
+    if scope is not None:
+        statement = statement.where(
+            RunRow.workload_id == scope.workload_id, RunRow.target_id == scope.target_id
+        )
+    return [_run(row) for row in connection.execute(statement)]
+
+
+def scopes(connection: Connection) -> list[Scope]:
+    pairs = select(RunRow.workload_id, RunRow.target_id).distinct()
+    rows = connection.execute(pairs.order_by(RunRow.workload_id, RunRow.target_id))
+    return [Scope(workload_id, target_id) for workload_id, target_id in rows]
+
+
+def outcomes(connection: Connection, scope: Scope) -> dict[Outcome | None, int]:
+    outcome = CandidateRow.outcome
+    counts = select(outcome, func.count()).where(in_scope(scope)).group_by(outcome)
+    return dict(connection.execute(counts).tuples().all())
+
+
+def duplicates(connection: Connection, scope: Scope) -> dict[str, int]:
+    level = CandidateRow.duplicate_level
+    counts = select(level, func.count()).where(in_scope(scope), level.is_not(None)).group_by(level)
+    return {level: count for level, count in connection.execute(counts) if level is not None}
+
+
+def stage_seconds(connection: Connection, scope: Scope) -> dict[str, float]:
+    totals = (
+        select(StageTimeRow.stage, func.sum(StageTimeRow.seconds))
+        .join(RunRow)
+        .where(RunRow.workload_id == scope.workload_id, RunRow.target_id == scope.target_id)
+        .group_by(StageTimeRow.stage)
+    )
+    return dict(connection.execute(totals).tuples().all())
+
+
+def workload(connection: Connection, scope: Scope) -> Workload:
+    table = WorkloadRow.__table__
+    row = connection.execute(select(table).where(table.c.id == scope.workload_id)).one()
+    sizes = tuple((name, value) for name, value in row.sizes)
+    return Workload(row.proc, row.proc_key, sizes, row.source, row.source_sha)
+
+
+def source(connection: Connection, scope: Scope) -> str:
+    text = select(WorkloadRow.source_text).where(WorkloadRow.id == scope.workload_id)
+    return connection.execute(text).scalar_one()
+
+
+def target(connection: Connection, scope: Scope) -> Target:
+    description = select(TargetRow.description).where(TargetRow.id == scope.target_id)
+    return Target.from_json(connection.execute(description).scalar_one())
+
+
+def code(connection: Connection, code_key: str) -> GeneratedC | None:
+    table = CodeRow.__table__
+    row = connection.execute(select(table).where(table.c.code_key == code_key)).one_or_none()
+    return GeneratedC(row.proc, row.header, row.source, row.code_key) if row else None
+
+
+def _run(row: Row[Any]) -> Run:
+    status = row.status
+    if status is RunStatus.RUNNING and not process.is_alive(row.process):
+        status = RunStatus.INTERRUPTED
+    return Run(
+        id=row.id,
+        scope=Scope(row.workload_id, row.target_id),
+        seed=row.seed,
+        strategy=row.strategy,
+        settings=row.settings,
+        environment=row.environment,
+        status=status,
+        started_at=row.started_at,
+        finished_at=row.finished_at,
+        summary=row.summary,
+    )
+
+
+def _steps() -> Select[Any]:
+    return select(CandidateRow.id, CandidateRow.parent_id, CandidateRow.rewrite)
+
+
+def _traces(steps: Iterable[Any]) -> Mapping[int, Trace]:
+    """Traces by candidate id, from rows in order of id: parents come before children."""
+    traces: dict[int, Trace] = {}
+    for step in steps:
+        if step.parent_id is None:
+            traces[step.id] = Trace()
+        else:
+            traces[step.id] = traces[step.parent_id].then(Rewrite.from_json(step.rewrite))
+    return traces
+
+
+def _rows(connection: Connection, where: ColumnElement[bool]) -> list[Row[Any]]:
+    original = _Original.trace_key.label("original_key")
+    statement = (
+        select(CandidateRow.__table__, original)
+        .outerjoin(_Original, CandidateRow.duplicate_of == _Original.id)
+        .where(where)
+        .order_by(CandidateRow.id)
+    )
+    return list(connection.execute(statement))
+
+
+def _candidates(
+    connection: Connection,
+    where: ColumnElement[bool],
+    rows: Iterable[Row[Any]],
+    traces: Mapping[int, Trace],
+) -> list[StoredCandidate]:
+    samples = select(MeasurementRow.candidate_id, MeasurementRow.samples)
+    samples = samples.join(CandidateRow).where(where).order_by(MeasurementRow.id)
+    measured: defaultdict[int, list[Measurement]] = defaultdict(list)
+    for candidate_id, data in connection.execute(samples):
+        measured[candidate_id].append(Measurement.from_json(data))
+    return [_candidate(row, traces[row.id], tuple(measured.get(row.id, ()))) for row in rows]
+
+
+def _candidate(
+    row: Row[Any], trace: Trace, measurements: tuple[Measurement, ...]
+) -> StoredCandidate:
+    confirmed = [m for m in measurements if m.kind == "confirm"]
+    ranking = confirmed or measurements
+    record = TuningRecord(
+        trace=trace,
+        outcome=row.outcome,
+        keys=Keys(row.ast_key, row.code_key, row.binary_key),
+        message=row.message,
+        duplicate_of=row.original_key,
+        duplicate_level=row.duplicate_level,
+        measurement=ranking[-1] if ranking else None,
+        stage_s=tuple(row.stage_s.items()),
+    )
+    return StoredCandidate(
+        id=row.id,
+        scope=Scope(row.workload_id, row.target_id),
+        trace_key=row.trace_key,
+        parent_id=row.parent_id,
+        run_id=row.run_id,
+        expanded=row.expanded_at is not None,
+        record=record,
+        measurements=measurements,
+    )

@@ -1,0 +1,54 @@
+"""What the store hands out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from schedsearch.core.records import Measurement, TuningRecord
+from schedsearch.store.schema import RunStatus
+
+
+@dataclass(frozen=True)
+class Scope:
+    """One workload on one target: what a search tree belongs to."""
+
+    workload_id: int
+    target_id: int
+
+
+@dataclass(frozen=True)
+class StoredCandidate:
+    """A candidate as stored.
+
+    `trace_key` is `record.trace.key`, which is slow to compute. `measurements`
+    are all of them, oldest first; `record.measurement` is the one that ranks
+    the candidate: the latest `confirm`, else the latest.
+    """
+
+    id: int
+    scope: Scope
+    trace_key: str
+    parent_id: int | None
+    run_id: int
+    expanded: bool
+    record: TuningRecord
+    measurements: tuple[Measurement, ...]
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run of a search; `status` is INTERRUPTED if its process died unannounced."""
+
+    id: int
+    scope: Scope
+    seed: int
+    strategy: str
+    settings: Mapping[str, Any]
+    environment: Mapping[str, Any]
+    status: RunStatus
+    started_at: datetime
+    finished_at: datetime | None
+    summary: Mapping[str, Any] | None
