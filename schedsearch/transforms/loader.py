@@ -19,12 +19,14 @@ from schedsearch.transforms.mirror import mirror
 
 @dataclass(frozen=True)
 class Source:
-    """A loaded file: its text, the text's key, and its procedures by name."""
+    """A loaded file: its text, the text's key, its procedures by name, and the
+    module-level variable that holds each."""
 
     path: Path
     text: str
     sha: str
     procs: dict[str, Any]
+    variables: dict[str, str]
 
 
 def load_source(path: Path) -> Source:
@@ -38,17 +40,18 @@ def load_source(path: Path) -> Source:
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path}: {_reason(error)}") from error
     module = _import(path)
-    procs = {
-        value.name(): value
-        for value in vars(module).values()
+    variables = {
+        value.name(): variable
+        for variable, value in vars(module).items()
         if isinstance(value, Procedure) and not value.is_instr() and _defined_in(value, path)
     }
-    if not procs:
+    if not variables:
         raise UserError(
             f"no Exo procedure in {path}: define one at top level with `@proc` "
             "(from exo import proc)"
         )
-    return Source(path, text, digest(text), procs)
+    procs = {name: getattr(module, variable) for name, variable in variables.items()}
+    return Source(path, text, digest(text), procs, variables)
 
 
 def pick(source: Source, name: str | None) -> Any:

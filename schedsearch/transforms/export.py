@@ -1,0 +1,143 @@
+"""A schedule as files people keep: Exo Python that runs without schedsearch, and C."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+from typing import Any
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import GeneratedC
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.loader import Source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, cursor_at, run_op
+from schedsearch.transforms.registry import rewrite_ops
+
+
+def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
+    """One line of Exo scheduling code per operator, `p` being the procedure.
+
+    Statements are named by loop name or pattern where that is what Exo finds,
+    else by position. Raises RewriteError where the trace does not apply.
+    """
+    lines = []
+    for rewrite in trace.steps:
+        for op in rewrite_ops(mirror(procedure), rewrite):
+            lines.append(f"p = {_call(procedure, op)}")
+            procedure = run_op(procedure, op)
+    return lines
+
+
+def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str] = ()) -> str:
+    """A standalone module: the source file's text, then the schedule as a function.
+
+    `notes` are comment lines for the top (speed-up, target, how it was found).
+    """
+    procedure = source.procs[name]
+    lines = schedule_lines(procedure, trace)
+    operators = sorted({line.removeprefix("p = ").split("(")[0] for line in lines})
+    body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", "", *lines]
+    variable = source.variables[name]
+    return "\n".join(
+        [
+            f"# Schedule of `{name}`, found by schedsearch. Needs exo-lang only.",
+            *(f"# {note}" for note in notes),
+            "",
+            source.text.rstrip(),
+            "",
+            "",
+            f"def schedule_{name}(p):",
+            f'    """{len(trace)} rewrites, each checked by Exo when this runs."""',
+            textwrap.indent("\n".join([*(body if lines else []), "return p"]), "    "),
+            "",
+            "",
+            f"{variable}_scheduled = schedule_{name}({variable})",
+            "",
+            'if __name__ == "__main__":',
+            f"    print({variable}_scheduled.c_code_str())",
+            "",
+        ]
+    )
+
+
+def c_files(code: GeneratedC, stem: str) -> tuple[str, str]:
+    """`(header, source)` texts of the C that was measured; the source includes `stem.h`."""
+    guard = f"SCHEDSEARCH_{''.join(c if c.isalnum() else '_' for c in stem).upper()}_H"
+    header = "\n".join(
+        [
+            f"#ifndef {guard}",
+            f"#define {guard}",
+            "#ifdef __cplusplus",
+            'extern "C" {',
+            "#endif",
+            code.header.strip(),
+            "#ifdef __cplusplus",
+            "}",
+            "#endif",
+            "#endif",
+            "",
+        ]
+    )
+    return header, f'#include "{stem}.h"\n\n{code.source.strip()}\n'
+
+
+def _call(procedure: Any, op: Op) -> str:
+    parts = ["p", *(_arg(procedure, arg) for arg in op.args)]
+    parts += [f"{name}={_arg(procedure, arg)}" for name, arg in op.kwargs]
+    return f"{op.name}({', '.join(parts)})"
+
+
+def _arg(procedure: Any, arg: OpArg) -> str:
+    match arg:
+        case At():
+            return _cursor(procedure, arg.path)
+        case After():
+            return f"{_cursor(procedure, arg.path)}.after()"
+        case Pair():
+            return f"{_cursor(procedure, arg.path)}.expand(0, 1)"
+        case tuple():
+            return f"[{', '.join(repr(item) for item in arg)}]"
+        case _:
+            return repr(arg)
+
+
+def _cursor(procedure: Any, path: q.Path) -> str:
+    """An expression that gives the cursor of the statement at `path` of `p`."""
+    wanted = cursor_at(procedure, path)._impl._path
+    stmt = mirror(procedure).by_path[path]
+    pattern = _pattern(stmt)
+    matches = procedure.find(pattern, many=True) if pattern else []
+    for number, cursor in enumerate(matches):
+        if getattr(cursor, "_impl", None) is not None and cursor._impl._path == wanted:
+            suffix = f" #{number}" if number else ""
+            if isinstance(stmt, q.For):
+                return f'p.find_loop("{stmt.iter.name}{suffix}")'
+            return f'p.find("{pattern}{suffix}")'
+    return _position(path)
+
+
+def _pattern(stmt: q.Stmt) -> str | None:
+    """Exo's pattern for statements of this kind and name."""
+    match stmt:
+        case q.For():
+            return f"for {stmt.iter.name} in _: _"
+        case q.Assign():
+            return f"{stmt.buf.name}{'[_]' if stmt.idx else ''} = _"
+        case q.Reduce():
+            return f"{stmt.buf.name}{'[_]' if stmt.idx else ''} += _"
+        case q.Alloc():
+            return f"{stmt.buf.name} : _"
+        case _:
+            return None
+
+
+def _position(path: q.Path) -> str:
+    """`(0, "e", 1)` -> `p.body()[0].orelse()[1]`"""
+    text, block = "p", "body"
+    for part in path:
+        if part == "e":
+            block = "orelse"
+        else:
+            text, block = f"{text}.{block}()[{part}]", "body"
+    return text
