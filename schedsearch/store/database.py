@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
-from schedsearch.store import queries, revisions, writes
+from schedsearch.store import queries, revisions, runs, tree
 from schedsearch.store.engine import beginning, make_engine
 from schedsearch.store.failures import explained
 from schedsearch.store.schema import CandidateRow, RunStatus
@@ -93,7 +93,7 @@ class Store:
         is kept as registered last.
         """
         with self._begin("IMMEDIATE") as connection:
-            return writes.register(connection, workload, target, source_text)
+            return runs.register(connection, workload, target, source_text)
 
     def start_run(
         self,
@@ -110,12 +110,12 @@ class Store:
         where it ran (host state, versions, calibration).
         """
         with self._begin("IMMEDIATE") as connection:
-            return writes.start_run(connection, scope, seed, strategy, settings, environment)
+            return runs.start_run(connection, scope, seed, strategy, settings, environment)
 
     def finish_run(self, run_id: int, status: RunStatus | str, summary: Mapping[str, Any]) -> None:
         """Close a run as `finished`, `interrupted` or `failed`, with a JSON-able summary."""
         with self._begin("IMMEDIATE") as connection:
-            writes.finish_run(connection, run_id, RunStatus(status), summary)
+            runs.finish_run(connection, run_id, RunStatus(status), summary)
 
     def add_root(self, scope: Scope, run_id: int, record: TuningRecord) -> bool:
         """Add the unscheduled procedure (the empty trace); False if it is there already.
@@ -123,7 +123,7 @@ class Store:
         Raises ValueError for any other trace.
         """
         with self._begin("IMMEDIATE") as connection:
-            return writes.add_root(connection, scope, run_id, record)
+            return tree.add_root(connection, scope, run_id, record)
 
     def add_expansion(
         self,
@@ -142,7 +142,7 @@ class Store:
         extend the parent's by one rewrite.
         """
         with self._begin("IMMEDIATE") as connection:
-            return writes.add_expansion(connection, scope, run_id, parent_key, children, stage_s)
+            return tree.add_expansion(connection, scope, run_id, parent_key, children, stage_s)
 
     def record(self, scope: Scope, run_id: int, record: TuningRecord) -> Outcome | None:
         """Add what was found out about a stored candidate; returns the outcome it has now.
@@ -152,12 +152,12 @@ class Store:
         the known ones; a measurement is added to the others.
         """
         with self._begin("IMMEDIATE") as connection:
-            return writes.record(connection, scope, run_id, record)
+            return tree.record(connection, scope, run_id, record)
 
     def add_code(self, codes: Iterable[GeneratedC]) -> None:
         """Keep generated C under its key; what is known already stays as it is."""
         with self._begin("IMMEDIATE") as connection:
-            writes.add_code(connection, codes)
+            runs.add_code(connection, codes)
 
     # -- reading -------------------------------------------------------------
 

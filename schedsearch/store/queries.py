@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, case, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, select
 from sqlalchemy.orm import aliased
 
 from schedsearch.core.records import (
@@ -31,9 +31,14 @@ from schedsearch.store.schema import (
     WorkloadRow,
 )
 from schedsearch.store.views import Run, Scope, StoredCandidate
-from schedsearch.store.writes import in_scope
 
 _Original = aliased(CandidateRow)
+
+
+def in_scope(scope: Scope) -> ColumnElement[bool]:
+    return and_(
+        CandidateRow.workload_id == scope.workload_id, CandidateRow.target_id == scope.target_id
+    )
 
 
 def load(connection: Connection, scope: Scope) -> list[StoredCandidate]:

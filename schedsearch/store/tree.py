@@ -1,98 +1,21 @@
-"""Statements that change the store; each function runs inside the caller's transaction."""
+"""Writing the tree of candidates, inside the caller's transaction."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
+from sqlalchemy import Connection, Row, and_, func, insert, select, update
 
-from schedsearch.core.records import (
-    GeneratedC,
-    Measurement,
-    Outcome,
-    Target,
-    TuningRecord,
-    Workload,
-)
-from schedsearch.store import process
-from schedsearch.store.schema import (
-    CandidateRow,
-    CodeRow,
-    MeasurementRow,
-    RunRow,
-    RunStatus,
-    StageTimeRow,
-    TargetRow,
-    WorkloadRow,
-    utc_now,
-)
+from schedsearch.core.records import Measurement, Outcome, TuningRecord
+from schedsearch.store.queries import in_scope
+from schedsearch.store.runs import add_stage_seconds
+from schedsearch.store.schema import CandidateRow, MeasurementRow, utc_now
 from schedsearch.store.views import Scope
 
 IN_CHUNK = 10_000
 """Values per IN list; SQLite allows 32766 bound values in a statement."""
-
-
-def register(connection: Connection, workload: Workload, target: Target, source_text: str) -> Scope:
-    workload_id = _register(
-        connection,
-        WorkloadRow,
-        workload.key,
-        {
-            "proc": workload.proc,
-            "proc_key": workload.proc_key,
-            "sizes": workload.sizes,
-            "source": workload.source,
-            "source_sha": workload.source_sha,
-            "source_text": source_text,
-        },
-    )
-    target_id = _register(connection, TargetRow, target.key, {"description": target.to_json()})
-    return Scope(workload_id, target_id)
-
-
-def _register(
-    connection: Connection,
-    table: type[WorkloadRow | TargetRow],
-    key: str,
-    values: Mapping[str, Any],
-) -> int:
-    statement = upsert(table).values(key=key, **values)
-    statement = statement.on_conflict_do_update(index_elements=["key"], set_=dict(values))
-    return connection.execute(statement.returning(table.id)).scalar_one()
-
-
-def start_run(
-    connection: Connection,
-    scope: Scope,
-    seed: int,
-    strategy: str,
-    settings: Mapping[str, Any],
-    environment: Mapping[str, Any],
-) -> int:
-    statement = insert(RunRow).values(
-        **asdict(scope),
-        seed=seed,
-        strategy=strategy,
-        settings=dict(settings),
-        environment=dict(environment),
-        process=process.token(os.getpid()),
-        status=RunStatus.RUNNING,
-        started_at=utc_now(),
-    )
-    return connection.execute(statement.returning(RunRow.id)).scalar_one()
-
-
-def finish_run(
-    connection: Connection, run_id: int, status: RunStatus, summary: Mapping[str, Any]
-) -> None:
-    statement = update(RunRow).where(RunRow.id == run_id)
-    values = {"status": status, "finished_at": utc_now(), "summary": dict(summary)}
-    if connection.execute(statement.values(values)).rowcount == 0:
-        raise LookupError(f"no run {run_id}")
 
 
 def add_root(connection: Connection, scope: Scope, run_id: int, record: TuningRecord) -> bool:
@@ -101,7 +24,7 @@ def add_root(connection: Connection, scope: Scope, run_id: int, record: TuningRe
     if _find(connection, scope, record.trace.key) is not None:
         return False
     _insert(connection, scope, run_id, [record], parent_id=None)
-    _add_stage_seconds(connection, run_id, record.stage_s)
+    add_stage_seconds(connection, run_id, record.stage_s)
     return True
 
 
@@ -129,7 +52,7 @@ def add_expansion(
         update(CandidateRow).where(CandidateRow.id == parent.id).values(expanded_at=utc_now())
     )
     spent = [*stage_s.items(), *(item for child in children for item in child.stage_s)]
-    _add_stage_seconds(connection, run_id, spent)
+    add_stage_seconds(connection, run_id, spent)
     return True
 
 
@@ -157,7 +80,7 @@ def record(
     if found.measurement is not None:
         values = _measurement(known.id, run_id, found.measurement)
         connection.execute(insert(MeasurementRow), [values])
-    _add_stage_seconds(connection, run_id, found.stage_s)
+    add_stage_seconds(connection, run_id, found.stage_s)
     return outcome
 
 
@@ -172,20 +95,6 @@ def settle(known: Outcome | None, found: Outcome | None) -> Outcome | None:
     if known is Outcome.CORRECT and found is not Outcome.INCORRECT:
         return known
     return found
-
-
-def add_code(connection: Connection, codes: Iterable[GeneratedC]) -> None:
-    rows = [
-        {"code_key": c.key, "proc": c.proc, "header": c.header, "source": c.source} for c in codes
-    ]
-    if rows:
-        connection.execute(upsert(CodeRow).on_conflict_do_nothing(), rows)
-
-
-def in_scope(scope: Scope) -> ColumnElement[bool]:
-    return and_(
-        CandidateRow.workload_id == scope.workload_id, CandidateRow.target_id == scope.target_id
-    )
 
 
 def _find(connection: Connection, scope: Scope, trace_key: str) -> Row[Any] | None:
@@ -271,25 +180,3 @@ def _measurement(candidate_id: int, run_id: int, measurement: Measurement) -> di
         "candidate_ns": measurement.candidate_ns,
         "created_at": utc_now(),
     }
-
-
-def _add_stage_seconds(
-    connection: Connection, run_id: int, spent: Iterable[tuple[str, float]]
-) -> None:
-    totals: dict[str, tuple[float, int]] = {}
-    for stage, seconds in spent:
-        total, count = totals.get(stage, (0.0, 0))
-        totals[stage] = (total + seconds, count + 1)
-    for stage, (seconds, count) in totals.items():
-        statement = upsert(StageTimeRow).values(
-            run_id=run_id, stage=stage, seconds=seconds, count=count
-        )
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=["run_id", "stage"],
-                set_={
-                    "seconds": StageTimeRow.seconds + statement.excluded.seconds,
-                    "count": StageTimeRow.count + statement.excluded.count,
-                },
-            )
-        )

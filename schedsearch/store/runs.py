@@ -1,0 +1,117 @@
+"""Writing what is tuned, runs, stage times and code, inside the caller's transaction."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from sqlalchemy import Connection, insert, update
+from sqlalchemy.dialects.sqlite import insert as upsert
+
+from schedsearch.core.records import (
+    GeneratedC,
+    Target,
+    Workload,
+)
+from schedsearch.store import process
+from schedsearch.store.schema import (
+    CodeRow,
+    RunRow,
+    RunStatus,
+    StageTimeRow,
+    TargetRow,
+    WorkloadRow,
+    utc_now,
+)
+from schedsearch.store.views import Scope
+
+
+def register(connection: Connection, workload: Workload, target: Target, source_text: str) -> Scope:
+    workload_id = _register(
+        connection,
+        WorkloadRow,
+        workload.key,
+        {
+            "proc": workload.proc,
+            "proc_key": workload.proc_key,
+            "sizes": workload.sizes,
+            "source": workload.source,
+            "source_sha": workload.source_sha,
+            "source_text": source_text,
+        },
+    )
+    target_id = _register(connection, TargetRow, target.key, {"description": target.to_json()})
+    return Scope(workload_id, target_id)
+
+
+def _register(
+    connection: Connection,
+    table: type[WorkloadRow | TargetRow],
+    key: str,
+    values: Mapping[str, Any],
+) -> int:
+    statement = upsert(table).values(key=key, **values)
+    statement = statement.on_conflict_do_update(index_elements=["key"], set_=dict(values))
+    return connection.execute(statement.returning(table.id)).scalar_one()
+
+
+def start_run(
+    connection: Connection,
+    scope: Scope,
+    seed: int,
+    strategy: str,
+    settings: Mapping[str, Any],
+    environment: Mapping[str, Any],
+) -> int:
+    statement = insert(RunRow).values(
+        **asdict(scope),
+        seed=seed,
+        strategy=strategy,
+        settings=dict(settings),
+        environment=dict(environment),
+        process=process.token(os.getpid()),
+        status=RunStatus.RUNNING,
+        started_at=utc_now(),
+    )
+    return connection.execute(statement.returning(RunRow.id)).scalar_one()
+
+
+def finish_run(
+    connection: Connection, run_id: int, status: RunStatus, summary: Mapping[str, Any]
+) -> None:
+    statement = update(RunRow).where(RunRow.id == run_id)
+    values = {"status": status, "finished_at": utc_now(), "summary": dict(summary)}
+    if connection.execute(statement.values(values)).rowcount == 0:
+        raise LookupError(f"no run {run_id}")
+
+
+def add_code(connection: Connection, codes: Iterable[GeneratedC]) -> None:
+    rows = [
+        {"code_key": c.key, "proc": c.proc, "header": c.header, "source": c.source} for c in codes
+    ]
+    if rows:
+        connection.execute(upsert(CodeRow).on_conflict_do_nothing(), rows)
+
+
+def add_stage_seconds(
+    connection: Connection, run_id: int, spent: Iterable[tuple[str, float]]
+) -> None:
+    totals: dict[str, tuple[float, int]] = {}
+    for stage, seconds in spent:
+        total, count = totals.get(stage, (0.0, 0))
+        totals[stage] = (total + seconds, count + 1)
+    for stage, (seconds, count) in totals.items():
+        statement = upsert(StageTimeRow).values(
+            run_id=run_id, stage=stage, seconds=seconds, count=count
+        )
+        connection.execute(
+            statement.on_conflict_do_update(
+                index_elements=["run_id", "stage"],
+                set_={
+                    "seconds": StageTimeRow.seconds + statement.excluded.seconds,
+                    "count": StageTimeRow.count + statement.excluded.count,
+                },
+            )
+        )
