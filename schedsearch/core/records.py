@@ -143,18 +143,23 @@ class Measurement:
 
     `kind` is `screen` (while searching) or `confirm` (fresh rounds at the end).
     `calls` is the number of calls per candidate sample; `host` is what the
-    machine was doing.
+    machine was doing. `reference` is the code_key of what the candidate was
+    interleaved with, and `reference_speedup` that kernel's own speed-up over the
+    baseline (1.0 if it is the baseline).
     """
 
     kind: str
     rounds: tuple[Round, ...]
     calls: int
     host: tuple[tuple[str, str], ...] = ()
+    reference: str = ""
+    reference_speedup: float = 1.0
 
     @cached_property
     def speedup(self) -> Estimate:
-        """Median over rounds of per-round ratios of minima, bootstrap interval."""
-        return median_with_interval([r.speedup for r in self.rounds])
+        """Over the baseline: median over rounds of ratios of minima, bootstrap interval."""
+        over_reference = median_with_interval([r.speedup for r in self.rounds])
+        return over_reference.scaled(self.reference_speedup)
 
     @property
     def candidate_ns(self) -> float:
@@ -171,12 +176,20 @@ class Measurement:
             "rounds": [[list(r.candidate_ns), list(r.reference_ns)] for r in self.rounds],
             "calls": self.calls,
             "host": dict(self.host),
+            "reference": self.reference,
+            "reference_speedup": self.reference_speedup,
         }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Measurement:
-        rounds = tuple(Round(tuple(c), tuple(r)) for c, r in data["rounds"])
-        return Measurement(data["kind"], rounds, data["calls"], tuple(sorted(data["host"].items())))
+        return Measurement(
+            data["kind"],
+            tuple(Round(tuple(c), tuple(r)) for c, r in data["rounds"]),
+            data["calls"],
+            tuple(sorted(data["host"].items())),
+            data["reference"],
+            data["reference_speedup"],
+        )
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,9 @@ class Estimate:
     low: float
     high: float
 
+    def scaled(self, factor: float) -> Estimate:
+        return Estimate(self.value * factor, self.low * factor, self.high * factor)
+
     def __str__(self) -> str:
         return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
 

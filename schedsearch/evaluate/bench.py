@@ -1,0 +1,201 @@
+"""The facade: prepare a workload once, then verify and time its candidates."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest_of
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement
+from schedsearch.evaluate.binding import Binding, verification_bindings
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.harness import (
+    Case,
+    Field,
+    context_fields,
+    layout,
+    runtime_source,
+    signature_source,
+)
+from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.oracle import Mode, oracle
+from schedsearch.evaluate.reports import Recording, Verdict
+from schedsearch.evaluate.runner import Limits, run_harness
+from schedsearch.evaluate.timing import TimingPlan
+
+__all__ = ["Anchor", "Bench", "Evaluation", "TimingPlan", "prepare"]
+
+_COMPILE_S = 120.0
+_REFERENCE_S = 600.0
+# A candidate may be this much slower than the reference before verification
+# gives up on it; the constant covers process start and filling arrays.
+_PATIENCE = 20.0
+_VERIFY_S = 3.0
+# Address space beyond the arrays: libraries, stacks, the kernel's own buffers.
+_SPARE_BYTES = 2 << 30
+_SPARE_FILE_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Anchor:
+    """What a candidate is interleaved with, and its own speed-up over the baseline.
+
+    Not always the baseline: a slow one would take the whole budget.
+    """
+
+    artifact: Artifact
+    code_key: str
+    speedup: float = 1.0
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Verdict and timing of one candidate, and the seconds each took."""
+
+    result: Measurement | Failure
+    verify_s: float
+    time_s: float
+
+
+@dataclass(frozen=True)
+class Bench:
+    """One workload ready for candidates. Picklable; valid on the machine that prepared it.
+
+    `call_ns` is the time of one call of the reference in each case.
+    """
+
+    executable: Path
+    fields: tuple[Field, ...]
+    cases: tuple[Case, ...]
+    call_ns: tuple[float, ...]
+    baseline: Artifact
+    core: int
+
+    def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
+        """Verify `candidate` on every case, then time it against `anchor`, in one child.
+
+        A candidate that is not verified is never timed. Failures: INCORRECT with
+        the first difference, CRASH, TIMEOUT.
+        """
+        verdict = Verdict(self.cases, self.fields, plan, anchor.code_key, anchor.speedup)
+        verify_s = _VERIFY_S + _PATIENCE * sum(self.call_ns) * 1e-9
+        # Calibration and its doubtful first calls count as two more rounds.
+        per_sample_s = max(plan.sample_ns, _PATIENCE * self.call_ns[-1]) * 1e-9
+        wall_s = verify_s + (plan.max_rounds + 2) * 6 * per_sample_s
+
+        def job(nonce: str) -> str:
+            head = [nonce, "evaluate", candidate.path, anchor.artifact.path, str(self.core)]
+            limits = _limits_text(self._limits(wall_s, 0), verify_s)
+            seed = int(candidate.binary_key[:8], 16)
+            numbers = f"{limits} {plan.sample_ns!r} {seed} {len(self.cases)}"
+            return "\n".join([*head, numbers, *(case.job(self.fields) for case in self.cases)])
+
+        start = time.perf_counter()
+        failure = run_harness(self.executable, job, self._limits(wall_s, 0), verdict.handle)
+        total_s = time.perf_counter() - start
+        checked_s = (verdict.verified_at or time.perf_counter()) - start
+        return Evaluation(verdict.result(failure), checked_s, total_s - checked_s)
+
+    def time_baseline(self, plan: TimingPlan) -> Evaluation:
+        """The baseline against itself: its time, and the noise of this machine (A/A)."""
+        return self.evaluate(self.baseline, plan, Anchor(self.baseline, self.baseline.code_key))
+
+    def record(self, cases: Sequence[Case], name: str) -> list[Recording]:
+        """Run the baseline on `cases` and keep its outputs. Raises UserError if it cannot."""
+        heard: list[Recording] = []
+
+        def handle(words: list[str]) -> None:
+            heard.append(Recording(float(words[1]), int(words[2])))
+
+        largest = max(case.bytes for case in cases)
+        limits = self._limits(_REFERENCE_S, largest)
+
+        def job(nonce: str) -> str:
+            head = [nonce, "record", self.baseline.path, self.baseline.path, str(self.core)]
+            numbers = f"{_limits_text(limits, _REFERENCE_S)} 0 0 {len(cases)}"
+            return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
+
+        failure = run_harness(self.executable, job, limits, handle)
+        if failure is not None or len(heard) != len(cases):
+            at = cases[min(len(heard), len(cases) - 1)].binding
+            cause = failure.message if failure else "it ended without reporting"
+            raise UserError(
+                f"{name} itself, unscheduled, fails when called with {at}: {cause}. "
+                "Correct the procedure, or give its asserts what it relies on."
+            )
+        return heard
+
+    def _limits(self, wall_s: float, file_bytes: int) -> Limits:
+        arrays = max((case.bytes for case in self.cases), default=0)
+        return Limits(wall_s, 4 * arrays + _SPARE_BYTES, file_bytes + _SPARE_FILE_BYTES)
+
+
+def _limits_text(limits: Limits, verify_s: float) -> str:
+    """In the order `main` of runtime/harness.c reads them."""
+    cpu_s = int(limits.wall_s) + 2
+    return f"{limits.address_bytes} {cpu_s} {limits.file_bytes} {int(verify_s) + 1}"
+
+
+def prepare(
+    proc: q.Proc,
+    reference: GeneratedC,
+    binding: Binding,
+    builder: Builder,
+    work_dir: Path,
+    seed: int = 0,
+) -> Bench:
+    """Build the harness of a workload and record the reference's outputs in `work_dir`.
+
+    Cases are the verification bindings (small) and `binding`, each on integers
+    and on floats; the last is the one that is timed. Raises UserError if the
+    unscheduled procedure does not compile, crashes or takes too long.
+    """
+    work_dir.mkdir(parents=True, exist_ok=True)
+    baseline = builder.build(reference, _COMPILE_S)
+    if isinstance(baseline, Failure):
+        raise UserError(
+            f"the C of {proc.name}, unscheduled, does not compile:\n{baseline.message}\n"
+            "Check the compiler's flags, and instructions or externs the procedure uses."
+        )
+    executable = builder.executable(
+        {
+            "harness.h": runtime_source("harness.h"),
+            "harness.c": runtime_source("harness.c"),
+            "signature.c": signature_source(proc, reference),
+        },
+        _COMPILE_S,
+    )
+    bench = Bench(
+        executable, context_fields(reference.header), (), (), baseline, usable_cores()[-1]
+    )
+    bindings = (*verification_bindings(proc, binding), binding)
+    key = digest_of([builder.key, reference.key, seed])
+    cases = tuple(
+        _case(proc, bound, mode, work_dir / f"{key}-{number}-{mode.name.lower()}.bin", seed)
+        for number, bound in enumerate(bindings)
+        for mode in (Mode.INTEGERS, Mode.FLOATS)
+    )
+    bench = replace(bench, cases=cases)
+    recordings = bench.record(cases, proc.name)
+    kept = tuple(
+        _positive(proc, case) if heard.not_finite and case.oracle.mode is Mode.FLOATS else case
+        for case, heard in zip(cases, recordings, strict=True)
+    )
+    bench = replace(bench, cases=kept)
+    again = [case for case in kept if case.oracle.mode is Mode.POSITIVE]
+    if again:
+        bench.record(again, proc.name)
+    return replace(bench, call_ns=tuple(heard.call_ns for heard in recordings))
+
+
+def _case(proc: q.Proc, binding: Binding, mode: Mode, expected: Path, seed: int) -> Case:
+    return Case(binding, oracle(proc, binding, mode), layout(proc, binding), expected, seed)
+
+
+def _positive(proc: q.Proc, case: Case) -> Case:
+    """The same case away from zero and from negative numbers (square roots, divisions)."""
+    return replace(case, oracle=oracle(proc, case.binding, Mode.POSITIVE))

@@ -1,0 +1,158 @@
+"""C text -> shared object, through a content-addressed cache."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest_of
+from schedsearch.core.records import Artifact, Compiler, Failure, GeneratedC, Outcome
+from schedsearch.evaluate.elf import code_identity
+from schedsearch.evaluate.host import cpu_identity
+from schedsearch.evaluate.process import run_group
+
+_CACHE_VERSION = 1
+
+# Without the second, -fPIC keeps gcc from inlining Exo's helpers (`_relu_float`):
+# they have external linkage and could be interposed.
+_SHARED_FLAGS = ("-std=gnu11", "-fPIC", "-fno-semantic-interposition")
+_PROGRAM_FLAGS = ("-O2", "-march=native", "-std=gnu11")
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Compiles kernels. `cache_dir` may be shared by concurrent processes."""
+
+    compiler: Compiler
+    flags: tuple[str, ...]
+    cache_dir: Path
+
+    @cached_property
+    def key(self) -> str:
+        """Identity of everything but the C text; the CPU counts because of -march=native."""
+        compiler = [self.compiler.kind, self.compiler.version]
+        return digest_of([_CACHE_VERSION, compiler, self.flags, _SHARED_FLAGS, cpu_identity()])
+
+    def build(self, code: GeneratedC, timeout_s: float) -> Artifact | Failure:
+        """Shared object of `code`, from the cache if it is there and intact.
+
+        Failures: COMPILE_ERROR with the compiler's first errors; TIMEOUT after
+        `timeout_s` seconds of compiling or of linking.
+        """
+        key = digest_of([self.key, code.key, code.header, code.source])
+        library = self.cache_dir / key[:2] / f"{key}.so"
+        binary_key = _intact(library)
+        if binary_key is None:
+            library.parent.mkdir(parents=True, exist_ok=True)
+            built = self._compile(f"{code.header}\n{code.source}", library, timeout_s)
+            if isinstance(built, Failure):
+                return built
+            binary_key = built
+        return Artifact(str(library), binary_key, code.key)
+
+    def _compile(self, text: str, library: Path, timeout_s: float) -> str | Failure:
+        """Compile and link into place; returns the binary key."""
+        with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
+            object_file, linked = Path(scratch, "kernel.o"), Path(scratch, "kernel.so")
+            compile_args: list[str | Path] = [
+                *self.flags,
+                *_SHARED_FLAGS,
+                "-c",
+                "-x",
+                "c",
+                "-",
+                "-o",
+                object_file,
+            ]
+            failure = self.run(compile_args, text, timeout_s)
+            if failure is None:
+                link_args: list[str | Path] = [
+                    *self.flags,
+                    "-shared",
+                    object_file,
+                    "-o",
+                    linked,
+                    "-lm",
+                ]
+                failure = self.run(link_args, "", timeout_s)
+            if failure is not None:
+                return failure
+            binary_key = code_identity(object_file.read_bytes())
+            _install(linked, library, binary_key)
+        return binary_key
+
+    def executable(self, sources: Mapping[str, str], timeout_s: float) -> Path:
+        """A program of our own, from C files by name; cached like kernels.
+
+        Compiled without the kernels' flags: the harness must see NaNs, which
+        -ffast-math assumes away. Raises UserError if the compiler refuses it.
+        """
+        key = digest_of([self.key, _PROGRAM_FLAGS, dict(sources)])
+        program = self.cache_dir / key[:2] / key
+        if _intact(program) is None:
+            program.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
+                for name, text in sources.items():
+                    Path(scratch, name).write_text(text)
+                files = [Path(scratch, name) for name in sources if name.endswith(".c")]
+                linked = Path(scratch, "program")
+                args: list[str | Path] = [*_PROGRAM_FLAGS, *files, "-o", linked, "-lm", "-ldl"]
+                failure = self.run(args, "", timeout_s)
+                if failure is not None:
+                    raise UserError(
+                        f"{self.compiler.path} cannot compile the measuring harness:\n"
+                        f"{failure.message}\nA gcc or clang with C11 and Linux headers is needed."
+                    )
+                _install(linked, program, key)
+        return program
+
+    def run(self, args: Sequence[str | Path], text: str, timeout_s: float) -> Failure | None:
+        """Run the compiler with `text` on its stdin; None if it succeeded."""
+        finished = run_group([self.compiler.path, *args], text=text, timeout_s=timeout_s)
+        if finished is None:
+            return Failure(Outcome.TIMEOUT, f"{self.compiler.kind} took more than {timeout_s:g} s")
+        if finished.code != 0:
+            return Failure(Outcome.COMPILE_ERROR, _first_errors(finished.stderr))
+        return None
+
+
+def _first_errors(text: str, count: int = 5) -> str:
+    """The lines of a compiler's output that say what is wrong."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    errors = [line for line in lines if "error" in line or "undefined reference" in line]
+    return "\n".join((errors or lines)[:count]) or "the compiler failed without a message"
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def _install(built: Path, place: Path, binary_key: str) -> None:
+    """Move a finished file into the cache, with a note by which damage is noticed.
+
+    Another process may install the same key at the same time. Linkers are
+    deterministic, so either file goes with either note; should that ever fail,
+    the checksum does not match and the file is built again.
+    """
+    note = built.with_suffix(".json")
+    note.write_text(json.dumps({"sha256": _sha256(built), "binary_key": binary_key}))
+    os.replace(built, place)
+    os.replace(note, place.with_suffix(".json"))
+
+
+def _intact(place: Path) -> str | None:
+    """Binary key of a cached file, None if it is missing or damaged."""
+    try:
+        note = json.loads(place.with_suffix(".json").read_text())
+        if note["sha256"] == _sha256(place):
+            return str(note["binary_key"])
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
+        pass
+    return None

@@ -1,0 +1,202 @@
+"""A procedure's asserts as a z3 problem over its control values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import z3
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
+from schedsearch.core.text import show_affine, show_expr
+from schedsearch.evaluate.inline import inline_calls
+
+_TIMEOUT_MS = 2000
+_LARGEST = 2**31  # control values are int_fast32_t
+
+
+class Constraints:
+    """The asserts of `proc`, decided one value at a time.
+
+    `kinds` maps every control value (argument name, or `Config.field`) to its
+    type. Besides the asserts: sizes and extents of arrays are positive.
+    """
+
+    def __init__(self, proc: q.Proc) -> None:
+        self.proc = proc
+        self.kinds = _control_values(proc)
+        self._names = {arg.var.uid: arg.var.name for arg in proc.args}
+        self._args = {arg.var.uid: arg for arg in proc.args}
+        self._solver = z3.Solver()
+        self._solver.set("timeout", _TIMEOUT_MS)
+        self._reasons: dict[str, str] = {}
+        for name, kind in self.kinds.items():
+            if kind == "size":
+                self._solver.add(z3.Int(name) >= 1)
+            if kind == "bool":
+                self._solver.add(z3.Int(name) >= 0, z3.Int(name) <= 1)
+        for condition in proc.asserts:
+            self._track(self._truth(condition), f"assert {show_expr(condition)}")
+        for arg in proc.args:
+            for extent in arg.shape or ():
+                text = f"{arg.var.name}'s extent {show_affine(extent)} must be positive"
+                self._track(self._integer(extent) >= 1, text)
+
+    def _track(self, condition: Any, reason: str) -> None:
+        label = f"reason {len(self._reasons)}"
+        self._reasons[label] = reason
+        self._solver.assert_and_track(condition, label)
+
+    def fix(self, name: str, value: int) -> None:
+        self._solver.add(z3.Int(name) == value)
+
+    def require_satisfiable(self, requested: Mapping[str, int]) -> None:
+        """Raises UserError, naming the asserts in conflict, if nothing is left to choose."""
+        if self._solver.check() == z3.sat:
+            return
+        reasons = [self._reasons[str(label)] for label in self._solver.unsat_core()]
+        violated = "; ".join(reasons) or "its asserts together (z3 found no values in time)"
+        sizes = ", ".join(f"{name}={value}" for name, value in requested.items()) or "any sizes"
+        raise UserError(
+            f"{self.proc.name} cannot be called with {sizes}: {violated}. "
+            "Choose other sizes, or correct the assert."
+        )
+
+    def choose(self, name: str, preferred: int) -> int:
+        """Fix a control value as near to `preferred` as possible."""
+        return self._nearest(z3.Int(name), preferred)
+
+    def choose_stride(self, buf: q.Var, dim: int, least: int, pad: int) -> int:
+        """Fix a window's stride at `least + pad` or near, not below `least` if avoidable.
+
+        Rows of a window may not overlap; only an assert that demands it (a stride
+        of 1 for a dimension of extent 1) goes below.
+        """
+        stride = z3.Int(_stride_name(buf, dim))
+        if self._possible(stride >= least):
+            self._solver.add(stride >= least)
+        return self._nearest(stride, least + pad)
+
+    def extent(self, value: q.Affine) -> int:
+        """Value of an extent whose variables are all chosen."""
+        self._solver.check()
+        return int(self._solver.model().eval(self._integer(value), True).as_long())
+
+    def _possible(self, condition: Any) -> bool:
+        return bool(self._solver.check(condition) == z3.sat)
+
+    def _nearest(self, variable: Any, preferred: int) -> int:
+        """Minimise the distance to `preferred` by bisection, then fix it."""
+        far = 0
+        while not self._possible(_within(variable, preferred, far)):
+            if far > _LARGEST:
+                raise UserError(
+                    f"no value of {variable} satisfies the asserts of {self.proc.name} "
+                    "(or z3 found none in time). Give its sizes explicitly."
+                )
+            far = 2 * far + 1
+        near = far // 2
+        while near < far:
+            middle = (near + far) // 2
+            if self._possible(_within(variable, preferred, middle)):
+                far = middle
+            else:
+                near = middle + 1
+        self._solver.check(_within(variable, preferred, far))
+        value = int(self._solver.model().eval(variable, True).as_long())
+        self._solver.add(variable == value)
+        return value
+
+    # -- translation ---------------------------------------------------------
+
+    def _integer(self, value: q.Affine) -> Any:
+        total: Any = z3.IntVal(value.const)
+        for atom, coefficient in value.terms:
+            total = total + coefficient * self._atom(atom)
+        return total
+
+    def _atom(self, atom: q.Atom) -> Any:
+        match atom:
+            case q.Var():
+                return z3.Int(self._names[atom.uid])
+            case q.FloorDiv():
+                return self._integer(atom.num) / atom.den  # z3's integer division floors
+            case q.Mod():
+                return self._integer(atom.num) % atom.den
+            case q.StrideOf():
+                return self._stride(self._args[atom.buf.uid], atom.dim)
+            case q.ConfigField():
+                return z3.Int(f"{atom.config}.{atom.field}")
+
+    def _stride(self, arg: q.Arg, dim: int) -> Any:
+        if arg.window:
+            return z3.Int(_stride_name(arg.var, dim))
+        stride: Any = z3.IntVal(1)  # dense, row-major
+        for extent in (arg.shape or ())[dim + 1 :]:
+            stride = stride * self._integer(extent)
+        return stride
+
+    def _truth(self, expr: q.Expr) -> Any:
+        match expr:
+            case q.Const():
+                return z3.BoolVal(bool(expr.value))
+            case q.Read():
+                return z3.Int(expr.buf.name) == 1
+            case q.ReadConfig():
+                return z3.Int(f"{expr.config}.{expr.field}") == 1
+            case q.BinOp(op="and"):
+                return z3.And(self._truth(expr.lhs), self._truth(expr.rhs))
+            case q.BinOp(op="or"):
+                return z3.Or(self._truth(expr.lhs), self._truth(expr.rhs))
+            case q.BinOp():
+                return self._comparison(expr)
+            case _:
+                raise UserError(f"cannot evaluate the assert {show_expr(expr)}")
+
+    def _comparison(self, expr: q.BinOp) -> Any:
+        if isinstance(expr.lhs, q.Affine) and isinstance(expr.rhs, q.Affine):
+            lhs, rhs = self._integer(expr.lhs), self._integer(expr.rhs)
+        else:
+            lhs, rhs = self._truth(expr.lhs), self._truth(expr.rhs)
+        match expr.op:
+            case "<":
+                return lhs < rhs
+            case "<=":
+                return lhs <= rhs
+            case ">":
+                return lhs > rhs
+            case ">=":
+                return lhs >= rhs
+            case "==":
+                return lhs == rhs
+            case _:
+                raise UserError(f"cannot evaluate the assert {show_expr(expr)}")
+
+
+def _within(variable: Any, preferred: int, distance: int) -> Any:
+    return z3.And(variable >= preferred - distance, variable <= preferred + distance)
+
+
+def _stride_name(buf: q.Var, dim: int) -> str:
+    return f"stride({buf.name}, {dim})"
+
+
+def _control_values(proc: q.Proc) -> dict[str, str]:
+    """Control arguments, then configuration fields used as control values, with types."""
+    kinds = {arg.var.name: arg.type for arg in proc.args if arg.type in q.CONTROL_TYPES}
+    body = inline_calls(proc).body
+    for stmt in q.walk(body):
+        if isinstance(stmt, q.WriteConfig) and stmt.type in q.CONTROL_TYPES:
+            kinds[f"{stmt.config}.{stmt.field}"] = stmt.type
+    exprs = [e for stmt in q.walk(body) for e in q.stmt_exprs(stmt)] + list(proc.asserts)
+    for expr in exprs:
+        for node in q.walk_expr(expr):
+            match node:
+                case q.ConfigField():
+                    kinds.setdefault(f"{node.config}.{node.field}", "size")
+                case q.ReadConfig() if node.type in q.CONTROL_TYPES:
+                    kinds[f"{node.config}.{node.field}"] = node.type
+                case _:
+                    pass
+    return kinds

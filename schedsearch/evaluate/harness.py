@@ -1,0 +1,193 @@
+"""The C harness of a workload: generated signature, and the jobs it is given.
+
+One executable per workload. It loads kernels at run time (`dlopen`), so that a
+candidate costs no compilation but its own; sizes, strides and inputs are part of
+the job.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import GeneratedC
+from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.effects import control_values, dense_strides, extents
+from schedsearch.evaluate.oracle import Fill, Mode, Oracle
+
+_RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
+
+# Positions in the enums of runtime/harness.h and harness.c.
+_TYPES = {"f16": 0, "f32": 1, "R": 1, "f64": 2, "i8": 3, "ui8": 4, "ui16": 5, "i32": 6}
+_FILLS = {Fill.POISON: 0, Fill.INTEGERS: 1, Fill.FLOATS: 2}
+_FIELD_TYPES = {
+    "_Float16": "HS_F16",
+    "float": "HS_F32",
+    "double": "HS_F64",
+    "int8_t": "HS_I8",
+    "int32_t": "HS_I32",
+    "int_fast32_t": "HS_INDEX",
+    "bool": "HS_BOOL",
+}
+_FLOAT_FIELDS = ("HS_F16", "HS_F32", "HS_F64")
+
+_CONTEXT = re.compile(r"^typedef struct kernel_Context \{.*?^\} kernel_Context;", re.M | re.S)
+_CONFIG = re.compile(r"^ *struct (\w+) \{(.*?)\} \1;", re.M | re.S)
+_FIELD = re.compile(r"(\w+) (\w+);")
+
+
+@dataclass(frozen=True)
+class Field:
+    """A field of the context struct, in the order of the harness's table."""
+
+    name: str
+    type: str
+
+
+def context_fields(header: str) -> tuple[Field, ...]:
+    """Configuration fields in the context struct that a kernel's header declares."""
+    context = _CONTEXT.search(header)
+    configs = _CONFIG.findall(context.group()) if context else []
+    return tuple(
+        Field(f"{config}.{name}", _FIELD_TYPES[ctype])
+        for config, body in configs
+        for ctype, name in _FIELD.findall(body)
+    )
+
+
+def runtime_source(name: str) -> str:
+    return (_RUNTIME / name).read_text()
+
+
+def signature_source(proc: q.Proc, reference: GeneratedC) -> str:
+    """C that calls a kernel with this procedure's signature from the harness's arguments.
+
+    Pointers are passed as `void *` and windows as a struct of the same layout:
+    element types and constness make no difference to the calling convention.
+    """
+    context = _CONTEXT.search(reference.header)
+    fields = context_fields(reference.header)
+    types, values = ["void *"], ["context"]
+    for position, arg in enumerate(proc.args):
+        ctype, value = _parameter(arg, f"args[{position}]")
+        types.append(ctype)
+        values.append(value)
+    windows = sorted({len(arg.shape) for arg in proc.args if arg.window and arg.shape})
+    lines = [
+        '#include "harness.h"',
+        context.group() if context else "",
+        *(f"struct hs_win_{n} {{ void *data; int_fast32_t strides[{n}]; }};" for n in windows),
+        f'const char *const hs_proc_name = "{proc.name}";',
+        f"const size_t hs_arg_count = {len(proc.args)};",
+        f"const size_t hs_field_count = {len(fields)};",
+        f"const size_t hs_context_size = {'sizeof(kernel_Context)' if context else '0'};",
+        "const struct hs_field hs_fields[] = {",
+        *(f"    {{offsetof(kernel_Context, {f.name}), {f.type}}}," for f in fields),
+        "    {0, HS_BOOL}};",
+        "void hs_invoke(void *function, void *context, const struct hs_arg *args)",
+        "{",
+        "    (void)args;",
+        f"    ((void (*)({', '.join(types)}))function)({', '.join(values)});",
+        "}",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _parameter(arg: q.Arg, place: str) -> tuple[str, str]:
+    if arg.type == "bool":
+        return "bool", f"{place}.control"
+    if arg.type in q.CONTROL_TYPES:
+        return "int_fast32_t", f"{place}.control"
+    if arg.window and arg.shape:
+        n = len(arg.shape)
+        strides = ", ".join(f"{place}.strides[{d}]" for d in range(n))
+        return f"struct hs_win_{n}", f"(struct hs_win_{n}){{{place}.data, {{{strides}}}}}"
+    return "void *", f"{place}.data"
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Shape and strides (elements) of a data argument with a binding applied."""
+
+    name: str
+    type: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def elements(self) -> int:
+        """Elements spanned, padding included."""
+        pairs = zip(self.shape, self.strides, strict=True)
+        return 1 + sum((extent - 1) * stride for extent, stride in pairs)
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * element_bytes(self.type)
+
+    def index(self, flat: int) -> tuple[int, ...] | None:
+        """Multi-index of an element offset; None if it falls between rows."""
+        out, rest = [0] * len(self.shape), flat
+        for dim in sorted(range(len(self.shape)), key=lambda d: -self.strides[d]):
+            out[dim] = min(rest // self.strides[dim], self.shape[dim] - 1)
+            rest -= out[dim] * self.strides[dim]
+        return None if rest else tuple(out)
+
+
+def element_bytes(kind: str) -> int:
+    return {"f64": 8, "f16": 2, "ui16": 2, "i8": 1, "ui8": 1}.get(kind, 4)
+
+
+def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
+    """What each argument is: a control value, or a buffer."""
+    values, strides = control_values(proc, binding), dict(binding.strides)
+    out: list[Buffer | int] = []
+    for arg in proc.args:
+        if arg.type in q.CONTROL_TYPES:
+            out.append(binding.value(arg.var.name))
+        else:
+            shape = extents(arg, values)
+            own = strides.get(arg.var.name) or dense_strides(shape)
+            out.append(Buffer(arg.var.name, arg.type, shape, own))
+    return tuple(out)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One call that is verified: a binding, inputs, and where the expected outputs are."""
+
+    binding: Binding
+    oracle: Oracle
+    layout: tuple[Buffer | int, ...]
+    expected: Path
+    seed: int
+
+    @property
+    def bytes(self) -> int:
+        return sum(item.bytes for item in self.layout if isinstance(item, Buffer))
+
+    def job(self, fields: Sequence[Field]) -> str:
+        """The case as `read_case` of runtime/harness.c reads it."""
+        lines = [str(self.expected), str(self.seed)]
+        config = dict(self.binding.config)
+        lo, hi = self.oracle.config
+        for field in fields:
+            if field.type in _FLOAT_FIELDS:
+                fill = Fill.INTEGERS if self.oracle.mode is Mode.INTEGERS else Fill.FLOATS
+                lines.append(f"{_FILLS[fill]} {lo!r} {hi!r}")
+            else:
+                value = config.get(field.name, 1)
+                lines.append(f"{_FILLS[Fill.INTEGERS]} {value} {value}")
+        data = dict(self.oracle.data)
+        for item in self.layout:
+            if isinstance(item, int):
+                lines.append(f"0 {item}")
+                continue
+            own = data[item.name]
+            numbers = [1, _TYPES[item.type], _FILLS[own.fill], own.lo, own.hi, int(own.written)]
+            numbers += [own.absolute, own.relative, len(item.shape), *item.shape, *item.strides]
+            lines.append(" ".join(map(repr, numbers)))
+        return "\n".join(lines)

@@ -1,0 +1,100 @@
+"""What this machine is, and what it is doing."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+from importlib.metadata import version
+from pathlib import Path
+
+import archspec.cpu
+
+from schedsearch.core.records import Compiler, Target
+
+_CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
+_HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
+
+# Where sysfs does not tell (containers, other systems): a small desktop core of
+# the last ten years. Only tile-size heuristics depend on it.
+_FALLBACK_CACHES = (32 * 1024, 512 * 1024, 8 * 1024 * 1024)
+_FALLBACK_LINE = 64
+
+_UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
+
+
+def probe_target(compiler: Compiler, flags: tuple[str, ...], threads: int = 1) -> Target:
+    """The target kernels are built and timed for on this machine."""
+    name, features = cpu_identity()
+    return Target(
+        cpu=name,
+        features=features,
+        vector_bits=vector_bits(frozenset(features)),
+        line_bytes=_line_bytes(),
+        cache_bytes=_cache_bytes(),
+        cores=len(usable_cores()),
+        compiler=compiler,
+        flags=flags,
+        exo_version=version("exo-lang"),
+        z3_version=version("z3-solver"),
+        threads=threads,
+    )
+
+
+@cache
+def cpu_identity() -> tuple[str, tuple[str, ...]]:
+    """Microarchitecture name and instruction-set features, by archspec."""
+    host = archspec.cpu.host()
+    return host.name, tuple(sorted(host.features))
+
+
+def vector_bits(features: frozenset[str]) -> int:
+    """Width of the widest vector registers in bits."""
+    if "avx512f" in features:
+        return 512
+    if "avx" in features:
+        return 256
+    return 128  # SSE2, NEON, VSX; SVE's length is not a feature flag
+
+
+def usable_cores() -> tuple[int, ...]:
+    """Cores this process may run on, ascending."""
+    return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def host_state() -> tuple[tuple[str, str], ...]:
+    """Load, frequency governor and page policy: stored with each measurement, sorted by name."""
+    state = {"load": f"{os.getloadavg()[0]:.2f}"}
+    for name, path in (("governor", _GOVERNOR), ("huge_pages", _HUGE_PAGES)):
+        if text := _read(path):
+            state[name] = text
+    return tuple(sorted(state.items()))
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text().strip()
+    except OSError:
+        return ""
+
+
+def _data_caches() -> Iterator[Path]:
+    for index in sorted(_CACHES.glob("index*")):
+        if _read(index / "type") in ("Data", "Unified"):
+            yield index
+
+
+def _cache_bytes() -> tuple[int, ...]:
+    """Data cache sizes in bytes, first level first."""
+    sizes = {}
+    for index in _data_caches():
+        size, level = _read(index / "size"), _read(index / "level")
+        if size[:-1].isdigit() and size[-1] in _UNITS and level.isdigit():
+            sizes[int(level)] = int(size[:-1]) * _UNITS[size[-1]]
+    return tuple(sizes[level] for level in sorted(sizes)) or _FALLBACK_CACHES
+
+
+def _line_bytes() -> int:
+    lines = (_read(index / "coherency_line_size") for index in _data_caches())
+    return next((int(line) for line in lines if line.isdigit()), _FALLBACK_LINE)

@@ -1,0 +1,126 @@
+"""What the harness says about a candidate, and the result that follows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from schedsearch.core.records import Failure, Measurement, Outcome, Round
+from schedsearch.evaluate.harness import Buffer, Case, Field
+from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.timing import TimingPlan
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One call of the reference: nanoseconds, and outputs that are infinite or NaN."""
+
+    call_ns: float
+    not_finite: int
+
+
+class Verdict:
+    """Collects the reports of one evaluation (see `report` calls of runtime/harness.c)."""
+
+    def __init__(
+        self,
+        cases: Sequence[Case],
+        fields: Sequence[Field],
+        plan: TimingPlan,
+        anchor_key: str,
+        anchor_speedup: float,
+    ) -> None:
+        self.cases = cases
+        self.fields = fields
+        self.plan = plan
+        self.anchor_key = anchor_key
+        self.anchor_speedup = anchor_speedup
+        self.host = host_state()
+        self.verified_at: float | None = None
+        self.stage = "loading the kernel"
+        self.difference = ""
+        self.error = ""
+        self.calls = 0
+        self.pages = ""
+        self.rounds: list[Round] = []
+
+    def handle(self, words: list[str]) -> str | None:
+        """Take one report; answers `g` or `s` after a round."""
+        match words:
+            case ["verifying", number]:
+                self.stage = f"verifying with {self._case(int(number))}"
+            case ["mismatch", number, position, flat, count, expected, got, tolerance]:
+                buffer = self._buffer(int(number), int(position))
+                limit = f" (tolerance {tolerance})" if float(tolerance) else ""
+                self.difference = (
+                    f"{_element(buffer, int(flat))} is {got}, expected {expected}{limit}; "
+                    f"{count} elements differ, with {self._case(int(number))}"
+                )
+            case ["touched", number, position, offset, size]:
+                self.difference = self._touched(int(number), int(position), int(offset), int(size))
+            case ["config", number, position, expected, got]:
+                self.difference = (
+                    f"{self.fields[int(position)].name} is {got}, expected {expected}, "
+                    f"with {self._case(int(number))}"
+                )
+            case ["verified"]:
+                self.verified_at = time.perf_counter()
+                self.stage = "timing"
+            case ["calls", calls, _, _, pages]:
+                self.calls, self.pages = int(calls), pages
+            case ["round", *samples]:
+                ns = tuple(map(float, samples))
+                half = len(ns) // 2
+                self.rounds.append(Round(ns[:half], ns[half:]))
+                return "g" if self.plan.wants_more(self.rounds, self.anchor_speedup) else "s"
+            case ["error", *message]:
+                self.error = " ".join(message)
+        return None
+
+    def result(self, failure: Failure | None) -> Measurement | Failure:
+        """The outcome, given how the child ended."""
+        if self.difference:
+            return Failure(Outcome.INCORRECT, self.difference)
+        if failure is not None:
+            cause = self.error or failure.message
+            return Failure(failure.outcome, f"{cause}, while {self.stage}")
+        if self.verified_at is None or not self.rounds:
+            return Failure(Outcome.CRASH, f"ended without a measurement, while {self.stage}")
+        host = tuple(sorted((*self.host, ("pages", self.pages))))
+        return Measurement(
+            self.plan.kind,
+            tuple(self.rounds),
+            self.calls,
+            host,
+            self.anchor_key,
+            self.anchor_speedup,
+        )
+
+    def _case(self, number: int) -> str:
+        case = self.cases[number]
+        where = str(case.binding)
+        return f"{where + ' on ' if where else ''}{case.oracle.mode.value}"
+
+    def _buffer(self, number: int, position: int) -> Buffer:
+        buffer = self.cases[number].layout[position]
+        if not isinstance(buffer, Buffer):
+            raise ValueError(f"argument {position} is not a buffer")
+        return buffer
+
+    def _touched(self, number: int, position: int, offset: int, size: int) -> str:
+        buffer = self._buffer(number, position)
+        where = self._case(number)
+        if offset < 0:
+            return f"wrote {-offset} bytes before the start of {buffer.name}, with {where}"
+        if offset >= size:
+            return f"wrote {offset - size} bytes past the end of {buffer.name}, with {where}"
+        flat = offset * buffer.elements // size
+        if buffer.index(flat) is None:
+            return f"wrote between the rows of {buffer.name}, at element {flat}, with {where}"
+        return f"changed the input {_element(buffer, flat)}, with {where}"
+
+
+def _element(buffer: Buffer, flat: int) -> str:
+    index = buffer.index(flat)
+    return f"{buffer.name}{list(index)}" if index else buffer.name
