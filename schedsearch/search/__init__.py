@@ -1,0 +1,1 @@
+"""Strategies, executors and the driver that runs a search."""

@@ -1,0 +1,244 @@
+"""The driver: asks the strategy, keeps the executor busy, books every result."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from schedsearch.core.records import Failure, Outcome
+from schedsearch.evaluate.bench import Anchor, Evaluation, TimingPlan
+from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.executor import Executor
+from schedsearch.search.jobs import (
+    BuildJob,
+    Built,
+    ExpandJob,
+    Job,
+    Lost,
+    MeasureJob,
+    ReplayFailed,
+    Result,
+)
+from schedsearch.search.ledger import Ledger
+from schedsearch.search.progress import Observer, Progress
+from schedsearch.search.strategy import Action, Expand, Strategy
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.transforms.expand import Expansion
+
+SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=5)
+ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5)
+CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=15)
+
+CONTENDERS = 3
+"""How many of the fastest are measured again at the end (winner's curse)."""
+
+RE_ANCHOR = 1.5
+"""A candidate this many times faster than the anchor becomes the anchor, so that a
+slow baseline does not eat the budget."""
+
+HOPELESS = 0.9
+"""Below this fraction of the best speed-up two rounds are enough."""
+
+PIPELINE = 3
+"""Built candidates waiting for the measuring slot, at most."""
+
+MAX_ATTEMPTS = 2
+"""A job whose worker died is tried once more."""
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """A job for the node `key`. `rebase`: it is measured to become the anchor."""
+
+    job: Job
+    key: str
+    attempt: int = 1
+    rebase: bool = False
+
+
+class Search:
+    """One run, from what the store knew (`resumed`) until its budget is spent.
+
+    `baseline` is the unscheduled procedure, of speed-up 1.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        run_id: int,
+        executor: Executor,
+        strategy: Strategy,
+        budget: Budget,
+        baseline: Anchor,
+        resumed: Sequence[StoredCandidate],
+        observer: Observer,
+    ) -> None:
+        self.executor, self.strategy, self.budget = executor, strategy, budget
+        self.baseline = self.anchor = baseline
+        self.observer = observer
+        self.pending: dict[int, _Pending] = {}
+        self.to_measure: deque[_Pending] = deque()
+        self.measured = self.expanded = 0
+        self.phase = "searching"
+        self.started = time.monotonic()
+        self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed)
+        self.ledger.resume(resumed)
+
+    def elapsed(self) -> float:
+        """Seconds since the search began."""
+        return time.monotonic() - self.started
+
+    def run(self) -> Stop:
+        """Search until the budget is spent, then confirm the fastest on fresh rounds.
+
+        Ctrl-C ends it at once: what was found is kept, unconfirmed.
+        """
+        try:
+            stop = self._search()
+            self._confirm()
+        except KeyboardInterrupt:
+            stop = Stop.INTERRUPTED
+        return stop
+
+    def progress(self) -> Progress:
+        ledger = self.ledger
+        return Progress(
+            self.phase,
+            self.elapsed(),
+            self.budget.seconds,
+            {outcome: count for outcome, count in ledger.outcomes.items() if count},
+            self.measured,
+            self.expanded,
+            ledger.best,
+            tuple(ledger.curve),
+        )
+
+    # -- the loop ---------------------------------------------------------------
+
+    def _search(self) -> Stop:
+        while True:
+            stop = self.budget.spent(self.elapsed(), self.measured, self.ledger.best_speedup)
+            if stop is not None:
+                return stop
+            self._fill()
+            if not self.pending:
+                return Stop.EXHAUSTED
+            self._collect(0.2)
+
+    def _fill(self) -> None:
+        measuring = any(isinstance(p.job, MeasureJob) for p in self.pending.values())
+        if self.to_measure and not measuring:
+            self._submit(self.to_measure.popleft())
+        working = sum(not isinstance(p.job, MeasureJob) for p in self.pending.values())
+        while working <= self.executor.work_slots and len(self.to_measure) < PIPELINE:
+            actions = self.strategy.ask(1)
+            if not actions:
+                return
+            self._submit(_Pending(self._job(actions[0]), actions[0].key))
+            working += 1
+
+    def _job(self, action: Action) -> Job:
+        node = self.ledger.tree.nodes[action.key]
+        if isinstance(action, Expand):
+            return ExpandJob(node.trace)
+        return self._build_job(action.key)
+
+    def _build_job(self, key: str) -> BuildJob:
+        code = self.ledger.store.code(self.ledger.tree.nodes[key].keys.code or "")
+        assert code is not None, "the C of every legal candidate is stored with it"
+        return BuildJob(code)
+
+    def _submit(self, pending: _Pending) -> None:
+        if isinstance(pending.job, MeasureJob) and pending.job.plan == SCREEN:
+            plan = replace(SCREEN, give_up_below=HOPELESS * self.ledger.best_speedup)
+            job = replace(pending.job, plan=plan, anchor=self.anchor)
+            pending = replace(pending, job=job)
+        self.pending[self.executor.submit(pending.job)] = pending
+
+    def _collect(self, timeout_s: float) -> None:
+        for ticket, result in self.executor.wait(timeout_s):
+            self._handle(self.pending.pop(ticket), result)
+        self.observer(self.progress())
+
+    def _handle(self, pending: _Pending, result: Result) -> None:
+        key = pending.key
+        match result:
+            case Lost() if pending.attempt < MAX_ATTEMPTS:
+                self._submit(replace(pending, attempt=pending.attempt + 1))
+            case Lost():
+                self.ledger.failed(key, Failure(Outcome.CRASH, result.message))
+            case ReplayFailed():
+                self.ledger.failed(key, Failure(Outcome.ILLEGAL, result.message))
+            case Expansion():
+                self.ledger.expanded(key, result)
+                self.expanded += 1
+            case Built():
+                self._on_built(key, result)
+            case Evaluation():
+                self._on_evaluation(pending, result)
+
+    def _on_built(self, key: str, built: Built) -> None:
+        stages = (("build", built.build_s),)
+        if isinstance(built.result, Failure):
+            self.ledger.failed(key, built.result, stages)
+        elif self.ledger.built(key, built.result, stages):
+            if self.phase == "searching":
+                job = MeasureJob(built.result, SCREEN, self.anchor)
+            else:
+                job = MeasureJob(built.result, CONFIRM, self.baseline)
+            self.to_measure.append(_Pending(job, key))
+
+    def _on_evaluation(self, pending: _Pending, evaluation: Evaluation) -> None:
+        assert isinstance(pending.job, MeasureJob)
+        stages = (("verify", evaluation.verify_s), ("time", evaluation.time_s))
+        if isinstance(evaluation.result, Failure):
+            self.ledger.failed(pending.key, evaluation.result, stages)
+            return
+        self.ledger.measured(pending.key, evaluation.result, stages)
+        artifact, speedup = pending.job.artifact, evaluation.result.speedup.value
+        if pending.rebase:
+            self.anchor = Anchor(artifact, artifact.code_key, speedup)
+        elif self.phase == "searching":
+            self.measured += 1
+            if speedup > RE_ANCHOR * self.anchor.speedup:
+                job = MeasureJob(artifact, ANCHOR, self.baseline)
+                self.to_measure.appendleft(_Pending(job, pending.key, rebase=True))
+
+    # -- confirmation -------------------------------------------------------------
+
+    def _confirm(self) -> None:
+        """Measure the fastest again, against the baseline, with nothing else running.
+
+        What has been confirmed before is not measured again. A confirmation may
+        push its candidate out of the first places, so more than `CONTENDERS` may
+        have their turn.
+        """
+        self.phase = "draining"
+        while self.pending:
+            self._collect(1.0)
+        self.phase = "confirming"
+        self.to_measure.clear()
+        for _ in range(2 * CONTENDERS):
+            contenders = self._contenders()
+            waiting = [key for key in contenders if key not in self.ledger.confirmed]
+            if not waiting:
+                break
+            self._submit(_Pending(self._build_job(waiting[0]), waiting[0]))
+            while self.pending or self.to_measure:
+                if self.to_measure:
+                    self._submit(self.to_measure.popleft())
+                self._collect(1.0)
+        self.ledger.settle(self._contenders())
+
+    def _contenders(self) -> list[str]:
+        """The fastest that look faster than the baseline."""
+        faster = [
+            key
+            for key, node in self.ledger.tree.fastest()
+            if node.trace.steps and (node.speedup or 0.0) > 1.0
+        ]
+        return faster[:CONTENDERS]

@@ -1,0 +1,126 @@
+"""Units of work an executor runs, and the two kinds of worker that run them."""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from schedsearch.core.errors import ReplayError, UserError
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Target
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.builder import Builder
+from schedsearch.transforms.expand import Expander, Expansion
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.registry import select
+from schedsearch.transforms.replay import Replayer
+
+BUILD_TIMEOUT_S = 60.0
+
+
+@dataclass(frozen=True)
+class ExpandJob:
+    """Enumerate the children of a trace -> Expansion, or ReplayFailed."""
+
+    trace: Trace
+
+
+@dataclass(frozen=True)
+class BuildJob:
+    """Compile -> Built."""
+
+    code: GeneratedC
+
+
+@dataclass(frozen=True)
+class MeasureJob:
+    """Verify, then time against the anchor -> Evaluation."""
+
+    artifact: Artifact
+    plan: TimingPlan
+    anchor: Anchor
+
+
+Job = ExpandJob | BuildJob | MeasureJob
+
+
+@dataclass(frozen=True)
+class ReplayFailed:
+    """The trace of an expansion does not replay: the store is from another schedsearch."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class Built:
+    result: Artifact | Failure
+    build_s: float
+
+
+@dataclass(frozen=True)
+class Lost:
+    """The worker died; nothing is known of the job."""
+
+    message: str
+
+
+Result = Expansion | ReplayFailed | Built | Evaluation | Lost
+
+
+@dataclass(frozen=True)
+class WorkSpec:
+    """All a worker needs to know: data only, because procedures cannot be sent."""
+
+    source: Path
+    source_sha: str
+    proc: str
+    target: Target
+    transforms: tuple[str, ...]
+    builder: Builder
+
+
+class Worker:
+    """Expands and builds. Loads the procedure when first needed."""
+
+    def __init__(self, spec: WorkSpec) -> None:
+        self.spec = spec
+
+    @cached_property
+    def expander(self) -> Expander:
+        source = load_source(self.spec.source)
+        if source.sha != self.spec.source_sha:
+            raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
+        replayer = Replayer(source.procs[self.spec.proc])
+        return Expander(replayer, self.spec.target, select(self.spec.transforms))
+
+    def run(self, job: ExpandJob | BuildJob) -> Expansion | ReplayFailed | Built:
+        match job:
+            case ExpandJob():
+                try:
+                    return self.expander.expand(job.trace)
+                except ReplayError as error:
+                    return ReplayFailed(str(error))
+            case BuildJob():
+                start = time.perf_counter()
+                result = self.spec.builder.build(job.code, BUILD_TIMEOUT_S)
+                return Built(result, time.perf_counter() - start)
+
+
+class BenchWorker:
+    """Measures. There is one per machine."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+
+    def run(self, job: MeasureJob) -> Evaluation:
+        return self.bench.evaluate(job.artifact, job.plan, job.anchor)
+
+
+def leave_last_core() -> None:
+    """Keep this process, and the compilers it starts, off the core that measures."""
+    cores = sorted(os.sched_getaffinity(0))
+    if len(cores) > 1:
+        os.sched_setaffinity(0, cores[:-1])

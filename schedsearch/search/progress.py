@@ -1,0 +1,40 @@
+"""What an observer of a run sees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from schedsearch.core.records import Measurement, Outcome
+from schedsearch.core.trace import Trace
+
+
+@dataclass(frozen=True)
+class Best:
+    """The fastest verified schedule so far."""
+
+    key: str
+    trace: Trace
+    measurement: Measurement
+
+
+@dataclass(frozen=True)
+class Progress:
+    """State of a running search.
+
+    `outcomes` counts candidates of this run and of those it resumed from (None:
+    legal, not measured); `measured` and `expanded` count this run only; `curve`
+    holds `(seconds, best speed-up)` at every improvement.
+    """
+
+    phase: str
+    elapsed_s: float
+    budget_s: float
+    outcomes: Mapping[Outcome | None, int]
+    measured: int
+    expanded: int
+    best: Best | None
+    curve: tuple[tuple[float, float], ...]
+
+
+Observer = Callable[[Progress], None]

@@ -1,0 +1,274 @@
+"""One tuning run from a user's file to a result: everything around the search itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from platformdirs import user_cache_path
+
+from schedsearch import __version__
+from schedsearch.core import ast as q
+from schedsearch.core.errors import CodegenError, UserError
+from schedsearch.core.records import (
+    Failure,
+    GeneratedC,
+    Keys,
+    Measurement,
+    Outcome,
+    Target,
+    TuningRecord,
+    Workload,
+)
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.binding import Binding, bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.host import host_state, probe_target
+from schedsearch.evaluate.peak import Peaks, calibrate
+from schedsearch.evaluate.work import Work, count_work
+from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.driver import Search
+from schedsearch.search.executor import Executor, InlineExecutor
+from schedsearch.search.jobs import WorkSpec
+from schedsearch.search.progress import Best, Observer, Progress
+from schedsearch.search.strategies import make_strategy
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.identity import ast_key, proc_key
+from schedsearch.transforms.loader import Source, load_source, pick
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import select
+
+BASELINE = TimingPlan(kind="baseline", min_rounds=2, max_rounds=3)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the user chose. `workers` None: one per core but the measuring one."""
+
+    file: Path
+    proc: str | None
+    sizes: Mapping[str, int]
+    budget: Budget
+    store: Path
+    cc: str | None = None
+    strategy: str = "best-first"
+    executor: str = "ray"
+    workers: int | None = None
+    seed: int = 0
+    transforms: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """What is tuned and where, loaded and bound."""
+
+    source: Source
+    procedure: Any
+    ast: q.Proc
+    code: GeneratedC
+    binding: Binding
+    workload: Workload
+    target: Target
+    builder: Builder
+    work: Work
+
+    @property
+    def name(self) -> str:
+        return self.workload.proc
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The unscheduled procedure's own time (A/A), and what the machine can do."""
+
+    measurement: Measurement
+    peaks: Peaks
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the store knew before the run: candidates, and how many of them were measured."""
+
+    candidates: int
+    measured: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run starts from."""
+
+    subject: Subject
+    baseline: Baseline
+    scope: Scope
+    known: Known
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run ended with. `confirmed`: the best was measured again on fresh rounds."""
+
+    setting: Setting
+    run_id: int
+    stop: Stop
+    progress: Progress
+    best: Best | None
+    confirmed: bool
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Where a run reports to: its phases, what it starts from, and how it goes."""
+
+    phase: Callable[[str], None]
+    started: Callable[[Subject, Baseline, Known], None]
+    progress: Observer
+
+
+def cache_dir() -> Path:
+    """Where artifacts and harnesses are kept between runs."""
+    return user_cache_path("schedsearch")
+
+
+def load_subject(file: Path, proc: str | None, sizes: Mapping[str, int], cc: str | None) -> Subject:
+    """Load and bind a procedure, find the compiler, identify the machine.
+
+    Raises UserError for whatever the user can mend.
+    """
+    source = load_source(file)
+    procedure = pick(source, proc)
+    ast = mirror(procedure)
+    binding = bind(ast, sizes)
+    compiler = find_compiler(cc)
+    target = probe_target(compiler, default_flags())
+    try:
+        code = generate_c(procedure)
+    except CodegenError as error:
+        raise UserError(
+            f"Exo cannot generate C for {ast.name} in {file}: {error}\nCorrect the procedure first."
+        ) from error
+    workload = Workload(
+        ast.name,
+        proc_key(ast),
+        tuple(sorted(binding.values)),
+        source=str(file),
+        source_sha=source.sha,
+    )
+    builder = Builder(compiler, target.flags, cache_dir() / "artifacts")
+    work = count_work(ast, binding)
+    return Subject(source, procedure, ast, code, binding, workload, target, builder, work)
+
+
+def tune(options: Options, listener: Listener) -> Result:
+    """Run one search. Raises UserError for whatever the user can mend."""
+    transforms = tuple(transform.name for transform in select(options.transforms))
+    strategy = make_strategy(options.strategy, Trace().key, options.seed)
+    subject = load_subject(options.file, options.proc, options.sizes, options.cc)
+    with Store.open(options.store) as store:
+        scope = store.register(subject.workload, subject.target, subject.source.text)
+        executor = _executor(options, subject, transforms)
+        try:
+            listener.phase("measuring the baseline")
+            bench = prepare(
+                subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
+            )
+            baseline = _baseline(bench, subject)
+            run_id = store.start_run(
+                scope,
+                seed=options.seed,
+                strategy=options.strategy,
+                settings=_settings(options, transforms),
+                environment={"schedsearch": __version__, **dict(host_state())},
+            )
+            store.add_code([subject.code])
+            store.add_root(scope, run_id, _root_record(subject, bench, baseline))
+            resumed = store.load(scope)
+            known = Known(len(resumed) - 1, sum(1 for c in resumed if c.measurements) - 1)
+            listener.started(subject, baseline, known)
+            listener.phase("starting workers")
+            executor.attach(bench)
+            search = Search(
+                store,
+                scope,
+                run_id,
+                executor,
+                strategy,
+                options.budget,
+                Anchor(bench.baseline, bench.baseline.code_key),
+                resumed,
+                listener.progress,
+            )
+            result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
+        finally:
+            executor.close()
+    return result
+
+
+def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
+    status = "failed"
+    summary: dict[str, Any] = {}
+    try:
+        stop = search.run()
+        progress = search.progress()
+        best = progress.best
+        confirmed = best is not None and best.key in search.ledger.confirmed
+        status = "interrupted" if stop is Stop.INTERRUPTED else "finished"
+        summary = {
+            "stop": str(stop),
+            "measured": progress.measured,
+            "expanded": progress.expanded,
+            "best": best.key if best else None,
+            "curve": progress.curve,
+        }
+    finally:
+        store.finish_run(run_id, status, summary)
+    return Result(setting, run_id, stop, progress, best, confirmed)
+
+
+def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -> Executor:
+    spec = WorkSpec(
+        options.file.resolve(),
+        subject.source.sha,
+        subject.name,
+        subject.target,
+        transforms,
+        subject.builder,
+    )
+    if options.executor == "inline":
+        return InlineExecutor(spec)
+    if options.executor != "ray":
+        raise UserError(f"unknown executor {options.executor!r}; known: ray, inline")
+    # Imported only when used: it takes one to two seconds.
+    from schedsearch.search.ray_executor import RayExecutor
+
+    return RayExecutor(spec, options.workers or max(1, subject.target.cores - 1))
+
+
+def _baseline(bench: Bench, subject: Subject) -> Baseline:
+    evaluation = bench.time_baseline(BASELINE)
+    if isinstance(evaluation.result, Failure):
+        raise UserError(
+            f"{subject.name}, unscheduled, cannot be measured: {evaluation.result.message}"
+        )
+    return Baseline(evaluation.result, calibrate(subject.builder, subject.target))
+
+
+def _root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRecord:
+    keys = Keys(ast_key(subject.ast), subject.code.key, bench.baseline.binary_key)
+    return TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=baseline.measurement)
+
+
+def _settings(options: Options, transforms: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "budget_s": options.budget.seconds,
+        "trials": options.budget.trials,
+        "target_speedup": options.budget.speedup,
+        "executor": options.executor,
+        "workers": options.workers,
+        "transforms": list(transforms),
+    }
