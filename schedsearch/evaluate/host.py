@@ -9,9 +9,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 import archspec.cpu
+import archspec.cpu.detect
 
 from schedsearch.core.records import Compiler, Target
 
+_CPUINFO = Path("/proc/cpuinfo")
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
@@ -44,9 +46,28 @@ def probe_target(compiler: Compiler, flags: tuple[str, ...], threads: int = 1) -
 
 @cache
 def cpu_identity() -> tuple[str, tuple[str, ...]]:
-    """Microarchitecture name and instruction-set features, by archspec."""
+    """Microarchitecture name and instruction-set features, by archspec.
+
+    Virtual machines hide a feature here and there, upon which archspec falls back
+    to a generic name (`x86_64_v4`) and its short list. Then vendor, family and
+    model are added to the name, or different CPUs would share records; features
+    are always those detected, as far as archspec has a use for them.
+    """
     host = archspec.cpu.host()
-    return host.name, tuple(sorted(host.features))
+    known = frozenset[str]().union(*(cpu.features for cpu in archspec.cpu.TARGETS.values()))
+    features = host.features | (archspec.cpu.detect.detected_info().features & known)
+    name = f"{host.name} {_model()}".strip() if host.vendor == "generic" else host.name
+    return name, tuple(sorted(features))
+
+
+def _model() -> str:
+    """`vendor-family-model` of the first core; empty where the kernel does not say."""
+    lines = (line.partition(":") for line in _read(_CPUINFO).splitlines())
+    info: dict[str, str] = {}
+    for key, _, value in lines:
+        info.setdefault(key.strip(), value.strip())
+    names = ("vendor_id", "cpu family", "model")
+    return "-".join(info[name] for name in names) if info.keys() >= set(names) else ""
 
 
 def vector_bits(features: frozenset[str]) -> int:

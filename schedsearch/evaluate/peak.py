@@ -1,0 +1,58 @@
+"""Measured limits of one core: the roofs of the roofline (Williams et al., CACM 2009)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Target
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.harness import runtime_source
+from schedsearch.evaluate.process import run_group
+
+_COMPILE_S = 60.0
+_RUN_S = 60.0
+_COPY_BYTES = 32 << 20
+
+
+@dataclass(frozen=True)
+class Peaks:
+    """Of one core: multiply-add peak in GFLOP/s by type, copy bandwidth in GB/s.
+
+    Bandwidth counts bytes read plus bytes written, as STREAM does.
+    """
+
+    f32: float
+    f64: float
+    bandwidth: float
+
+    def gflops(self, kind: str) -> float:
+        """Peak for operations of an element type; that of f32 for types without their own."""
+        return self.f64 if kind == "f64" else self.f32
+
+
+@cache
+def calibrate(builder: Builder, target: Target) -> Peaks:
+    """Measure the peaks (about 0.3 s, once per session).
+
+    Raises UserError if the calibration cannot be built or run here.
+    """
+    copied = max(2 * max(target.cache_bytes), _COPY_BYTES)
+    source = "\n".join(
+        [
+            f"#define LANE_BYTES {target.vector_bits // 8}",
+            f"#define COPY_BYTES ((size_t){copied})",
+            runtime_source("peak.c"),
+        ]
+    )
+    program = builder.executable({"peak.c": source}, _COMPILE_S)
+    finished = run_group([program], timeout_s=_RUN_S)
+    numbers = finished.stdout.split() if finished and finished.code == 0 else []
+    if len(numbers) != 3:
+        cause = f"it ended with {finished.code}" if finished else f"no end after {_RUN_S:g} s"
+        raise UserError(
+            f"the calibration of this machine's peaks failed: {cause}. "
+            "Is memory short, or the machine very busy? Free it and run again."
+        )
+    return Peaks(*map(float, numbers))

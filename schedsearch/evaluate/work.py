@@ -1,0 +1,147 @@
+"""Arithmetic and compulsory traffic of a procedure: the two axes of the roofline."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from schedsearch.core import ast as q
+from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.effects import control_values, read_buffers, written_buffers
+from schedsearch.evaluate.harness import Buffer, element_bytes, layout
+from schedsearch.evaluate.inline import inline_calls
+
+# Loop iterations looked at one by one in nests whose bounds depend on outer
+# loops; beyond, evenly spaced iterations stand for their neighbours.
+_BUDGET = 1 << 16
+
+
+@dataclass(frozen=True)
+class Work:
+    """`ops`: arithmetic operations per call by element type; `bytes`: compulsory traffic.
+
+    Every `+ - * /`, `+=` and extern call is one operation, so a multiply-add is
+    two. Every argument array counts once, twice if it is both read and written.
+    """
+
+    ops: tuple[tuple[str, float], ...]
+    bytes: int
+
+    @property
+    def flops(self) -> float:
+        """Operations of all types together."""
+        return sum(count for _, count in self.ops)
+
+
+def count_work(proc: q.Proc, binding: Binding) -> Work:
+    """Work of one call. Never slow: see `_BUDGET` for when counts are approximate."""
+    inlined = inline_calls(proc)
+    ops = _count(inlined.body, dict(control_values(inlined, binding)), _BUDGET)
+    return Work(tuple(sorted(ops.items())), _traffic(inlined, binding))
+
+
+def _traffic(proc: q.Proc, binding: Binding) -> int:
+    reads, written = read_buffers(proc), written_buffers(proc)
+    total = 0
+    for arg, item in zip(proc.args, layout(proc, binding), strict=True):
+        if isinstance(item, Buffer):
+            passes = (arg.var in reads) + (arg.var in written)
+            logical = 1
+            for extent in item.shape:
+                logical *= extent
+            total += passes * logical * element_bytes(item.type)
+    return total
+
+
+Values = dict[q.Atom, int]
+
+
+def _count(body: tuple[q.Stmt, ...], values: Values, budget: int) -> Counter[str]:
+    total: Counter[str] = Counter()
+    for stmt in body:
+        match stmt:
+            case q.Assign():
+                total.update(_operations(stmt.rhs))
+            case q.Reduce():
+                total.update([stmt.type])
+                total.update(_operations(stmt.rhs))
+            case q.WriteConfig() if isinstance(stmt.rhs, q.Affine):
+                field = q.ConfigField(stmt.config, stmt.field)
+                values[field] = q.evaluate_affine(stmt.rhs, values.__getitem__)
+            case q.If():
+                taken = stmt.body if _holds(stmt.cond, values) else stmt.orelse
+                total.update(_count(taken, values, budget))
+            case q.For():
+                total.update(_count_loop(stmt, values, budget))
+            case _:
+                pass
+    return total
+
+
+def _count_loop(loop: q.For, values: Values, budget: int) -> Counter[str]:
+    lo = q.evaluate_affine(loop.lo, values.__getitem__)
+    trips = max(q.evaluate_affine(loop.hi, values.__getitem__) - lo, 0)
+    if trips and not _steers(loop):
+        values[loop.iter] = lo
+        once = _count(loop.body, values, budget)
+        return Counter({kind: count * trips for kind, count in once.items()})
+    # Midpoints of equal strata: exact for counts linear in the loop variable.
+    points = min(trips, max(int(budget**0.5), 2))
+    total: Counter[str] = Counter()
+    for point in range(points):
+        values[loop.iter] = lo + (2 * point + 1) * trips // (2 * points)
+        total.update(_count(loop.body, values, budget // points))
+    if points == trips:
+        return total
+    return Counter({kind: count * trips / points for kind, count in total.items()})
+
+
+def _steers(loop: q.For) -> bool:
+    """Whether a bound or condition inside depends on the loop variable, or on written state."""
+    for stmt in q.walk(loop.body):
+        if isinstance(stmt, q.WriteConfig):
+            return True
+        if isinstance(stmt, q.For | q.If) and any(
+            loop.iter in q.expr_vars(expr) for expr in q.stmt_exprs(stmt)
+        ):
+            return True
+    return False
+
+
+def _operations(expr: q.Expr) -> Iterator[str]:
+    for node in q.walk_expr(expr):
+        if isinstance(node, q.BinOp | q.Extern):
+            yield node.type
+
+
+def _holds(cond: q.Expr, values: Values) -> bool:
+    """Value of a condition; one that depends on unknown state counts as true."""
+    match cond:
+        case q.Const():
+            return bool(cond.value)
+        case q.Read():
+            return bool(values[cond.buf])
+        case q.ReadConfig():
+            return bool(values.get(q.ConfigField(cond.config, cond.field), 1))
+        case q.BinOp(op="and"):
+            return _holds(cond.lhs, values) and _holds(cond.rhs, values)
+        case q.BinOp(op="or"):
+            return _holds(cond.lhs, values) or _holds(cond.rhs, values)
+        case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
+            left = q.evaluate_affine(lhs, values.__getitem__)
+            right = q.evaluate_affine(rhs, values.__getitem__)
+            return _COMPARISONS[cond.op](left, right)
+        case q.BinOp(op="=="):
+            return _holds(cond.lhs, values) == _holds(cond.rhs, values)
+        case _:
+            return True
+
+
+_COMPARISONS = {
+    "<": int.__lt__,
+    "<=": int.__le__,
+    ">": int.__gt__,
+    ">=": int.__ge__,
+    "==": int.__eq__,
+}
