@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, select
 from sqlalchemy.orm import aliased
 
 from schedsearch.core.records import (
@@ -42,17 +42,19 @@ def in_scope(scope: Scope) -> ColumnElement[bool]:
 
 
 def load(connection: Connection, scope: Scope) -> list[StoredCandidate]:
-    rows = _rows(connection, in_scope(scope))
-    # The whole tree is here: every ancestor is among the rows.
-    return _candidates(connection, in_scope(scope), rows, _traces(rows))
+    # The whole tree: every ancestor comes before its descendants.
+    return _candidates(connection, in_scope(scope), {})
 
 
 def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
     """Candidates that satisfy `where`, by id."""
-    lineage = _steps().where(where).cte("lineage", recursive=True)
-    lineage = lineage.union(_steps().join(lineage, CandidateRow.id == lineage.c.parent_id))
-    steps = connection.execute(select(lineage).order_by(lineage.c.id)).all()
-    return _candidates(connection, where, _rows(connection, where), _traces(steps))
+    step = select(CandidateRow.id, CandidateRow.parent_id, CandidateRow.rewrite)
+    lineage = step.where(where).cte("lineage", recursive=True)
+    lineage = lineage.union(step.join(lineage, CandidateRow.id == lineage.c.parent_id))
+    traces: dict[int, Trace] = {}
+    for row in connection.execute(select(lineage).order_by(lineage.c.id)):
+        traces[row.id] = _trace(row, traces)
+    return _candidates(connection, where, traces)
 
 
 def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
@@ -94,7 +96,7 @@ def scopes(connection: Connection) -> list[Scope]:
 def outcomes(connection: Connection, scope: Scope) -> dict[Outcome | None, int]:
     outcome = CandidateRow.outcome
     counts = select(outcome, func.count()).where(in_scope(scope)).group_by(outcome)
-    return dict(connection.execute(counts).tuples().all())
+    return dict(connection.execute(counts).all())
 
 
 def duplicates(connection: Connection, scope: Scope) -> dict[str, int]:
@@ -110,7 +112,7 @@ def stage_seconds(connection: Connection, scope: Scope) -> dict[str, float]:
         .where(RunRow.workload_id == scope.workload_id, RunRow.target_id == scope.target_id)
         .group_by(StageTimeRow.stage)
     )
-    return dict(connection.execute(totals).tuples().all())
+    return dict(connection.execute(totals).all())
 
 
 def workload(connection: Connection, scope: Scope) -> Workload:
@@ -154,44 +156,37 @@ def _run(row: Row[Any]) -> Run:
     )
 
 
-def _steps() -> Select[Any]:
-    return select(CandidateRow.id, CandidateRow.parent_id, CandidateRow.rewrite)
+def _trace(row: Row[Any], traces: Mapping[int, Trace]) -> Trace:
+    """The parent's trace, one of `traces` by candidate id, and this row's rewrite."""
+    if row.parent_id is None:
+        return Trace()
+    return traces[row.parent_id].then(Rewrite.from_json(row.rewrite))
 
 
-def _traces(steps: Iterable[Any]) -> Mapping[int, Trace]:
-    """Traces by candidate id, from rows in order of id: parents come before children."""
-    traces: dict[int, Trace] = {}
-    for step in steps:
-        if step.parent_id is None:
-            traces[step.id] = Trace()
-        else:
-            traces[step.id] = traces[step.parent_id].then(Rewrite.from_json(step.rewrite))
-    return traces
-
-
-def _rows(connection: Connection, where: ColumnElement[bool]) -> list[Row[Any]]:
-    original = _Original.trace_key.label("original_key")
+def _candidates(
+    connection: Connection, where: ColumnElement[bool], traces: dict[int, Trace]
+) -> list[StoredCandidate]:
+    """Candidates by id; `traces` has their parents' (of those not among them) and gets theirs."""
+    samples = (
+        select(MeasurementRow.candidate_id, MeasurementRow.samples)
+        .join(CandidateRow)
+        .where(where)
+        .order_by(MeasurementRow.id)
+    )
+    measured: defaultdict[int, list[Measurement]] = defaultdict(list)
+    for candidate_id, data in connection.execute(samples):
+        measured[candidate_id].append(Measurement.from_json(data))
     statement = (
-        select(CandidateRow.__table__, original)
+        select(CandidateRow.__table__, _Original.trace_key.label("original_key"))
         .outerjoin(_Original, CandidateRow.duplicate_of == _Original.id)
         .where(where)
         .order_by(CandidateRow.id)
     )
-    return list(connection.execute(statement))
-
-
-def _candidates(
-    connection: Connection,
-    where: ColumnElement[bool],
-    rows: Iterable[Row[Any]],
-    traces: Mapping[int, Trace],
-) -> list[StoredCandidate]:
-    samples = select(MeasurementRow.candidate_id, MeasurementRow.samples)
-    samples = samples.join(CandidateRow).where(where).order_by(MeasurementRow.id)
-    measured: defaultdict[int, list[Measurement]] = defaultdict(list)
-    for candidate_id, data in connection.execute(samples):
-        measured[candidate_id].append(Measurement.from_json(data))
-    return [_candidate(row, traces[row.id], tuple(measured.get(row.id, ()))) for row in rows]
+    found = []
+    for row in connection.execute(statement):
+        traces[row.id] = _trace(row, traces)
+        found.append(_candidate(row, traces[row.id], tuple(measured.get(row.id, ()))))
+    return found
 
 
 def _candidate(

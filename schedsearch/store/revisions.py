@@ -77,8 +77,8 @@ def create(path: Path) -> None:
 def upgrade(path: Path) -> None:
     """Bring a store to the newest revision, in one transaction.
 
-    The write lock is taken even if nothing is to be done: a store that cannot
-    be written should fail when it is opened, not after the first measurement.
+    A store that cannot be written fails here even if nothing is to be done: when
+    it is opened, not after the first measurement.
     """
     engine = make_engine(path, foreign_keys=False)
     try:
@@ -86,6 +86,8 @@ def upgrade(path: Path) -> None:
             config = _config(connection)
             current = MigrationContext.configure(connection).get_current_revision()
             if current == ScriptDirectory.from_config(config).get_current_head():
+                # On a read-only file BEGIN IMMEDIATE quietly reads; a statement that writes fails.
+                connection.exec_driver_sql("DELETE FROM alembic_version WHERE FALSE")
                 return
             command.upgrade(config, "head")
             broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()

@@ -119,6 +119,8 @@ def _insert(
 ) -> None:
     last = connection.execute(select(func.max(CandidateRow.id))).scalar() or 0
     ids = {r.trace.key: last + n for n, r in enumerate(records, start=1)}
+    if len(ids) < len(records):
+        raise ValueError("two children have the same trace")
     wanted = sorted({r.duplicate_of for r in records if r.duplicate_of} - ids.keys())
     known = dict(ids)
     for start in range(0, len(wanted), IN_CHUNK):
@@ -126,7 +128,7 @@ def _insert(
         found = select(CandidateRow.trace_key, CandidateRow.id).where(
             in_scope(scope), CandidateRow.trace_key.in_(keys)
         )
-        known |= connection.execute(found).tuples().all()
+        known |= connection.execute(found).all()
     rows = []
     measurements = []
     for (trace_key, candidate_id), item in zip(ids.items(), records, strict=True):

@@ -1,0 +1,425 @@
+"""The contract of `Store`, checked of every backend in `conftest.BACKENDS`."""
+
+from __future__ import annotations
+
+import dataclasses
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from pathlib import Path
+
+import pytest
+from conftest import BACKENDS, Reopen
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from store_data import (
+    CODE,
+    ROOT,
+    SOURCE,
+    children,
+    correct,
+    measurement,
+    start,
+    start_tree,
+    step,
+    target,
+    workload,
+)
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Keys, Measurement, Outcome, Round, TuningRecord
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.store import RunStatus, Store
+
+FIRST = ROOT.then(step(0))
+SECOND = ROOT.then(step(1))
+THIRD = ROOT.then(step(2))
+
+
+# -- workloads, targets, runs ---------------------------------------------------
+
+
+def test_register_is_idempotent_and_reads_back(store: Store, reopen: Reopen) -> None:
+    scope = store.register(workload(), target(), SOURCE)
+    other = reopen()
+    assert other.register(workload(), target(), SOURCE) == scope
+    assert other.workload(scope) == workload()
+    assert other.workload(scope).key == workload().key
+    assert other.target(scope) == target()
+    assert other.source(scope) == SOURCE
+
+
+def test_register_keeps_the_last_source_of_an_unchanged_procedure(store: Store) -> None:
+    scope = store.register(workload(), target(), SOURCE)
+    moved = dataclasses.replace(workload(), source="elsewhere.py", source_sha="beef")
+    assert store.register(moved, target(), "# moved\n") == scope
+    assert store.workload(scope).source == "elsewhere.py"
+    assert store.workload(scope).source_sha == "beef"
+    assert store.source(scope) == "# moved\n"
+
+
+def test_scopes_are_the_pairs_that_ran(store: Store) -> None:
+    mm, _ = start(store, "mm")
+    conv, _ = start(store, "conv")
+    start(store, "mm")
+    never_run = store.register(workload("mm"), target("skylake"), SOURCE)
+    assert never_run.workload_id == mm.workload_id
+    assert never_run not in store.scopes()
+    assert store.scopes() == [mm, conv]
+
+
+def test_a_run_reads_back(store: Store, reopen: Reopen) -> None:
+    scope = store.register(workload(), target(), SOURCE)
+    before = datetime.now(UTC)
+    run_id = store.start_run(
+        scope, seed=3, strategy="beam", settings={"width": 8}, environment={"load": [0.5]}
+    )
+    (run,) = reopen().runs(scope)
+    assert (run.id, run.scope, run.seed, run.strategy) == (run_id, scope, 3, "beam")
+    assert (run.settings, run.environment) == ({"width": 8}, {"load": [0.5]})
+    assert (run.status, run.finished_at, run.summary) == (RunStatus.RUNNING, None, None)
+    assert timedelta(0) <= run.started_at - before < timedelta(minutes=5)
+
+    store.finish_run(run_id, "finished", {"best": 2.5})
+    (run,) = reopen().runs(scope)
+    assert (run.status, run.summary) == (RunStatus.FINISHED, {"best": 2.5})
+    assert run.finished_at is not None
+    assert run.finished_at >= run.started_at
+
+
+def test_runs_of_one_scope_or_of_all(store: Store) -> None:
+    mm, first = start(store, "mm")
+    conv, second = start(store, "conv")
+    _, third = start(store, "mm")
+    assert [run.id for run in store.runs()] == [first, second, third]
+    assert [run.id for run in store.runs(mm)] == [first, third]
+    assert [run.id for run in store.runs(conv)] == [second]
+
+
+def test_only_known_runs_and_statuses_finish(store: Store) -> None:
+    _, run = start(store)
+    with pytest.raises(LookupError):
+        store.finish_run(run + 1, "finished", {})
+    with pytest.raises(ValueError, match="done"):
+        store.finish_run(run, "done", {})
+
+
+# -- the tree ---------------------------------------------------------------------
+
+
+def test_root_is_added_once(store: Store) -> None:
+    scope, run = start(store)
+    assert store.add_root(scope, run, correct(ROOT, 1.0))
+    assert not store.add_root(scope, run, TuningRecord(ROOT, None))
+    (root,) = store.load(scope)
+    assert (root.parent_id, root.expanded, root.trace_key) == (None, False, ROOT.key)
+    assert root.record == correct(ROOT, 1.0)
+
+
+def test_root_has_no_rewrites(store: Store) -> None:
+    scope, run = start(store)
+    with pytest.raises(ValueError, match="no rewrites"):
+        store.add_root(scope, run, TuningRecord(FIRST, None))
+    assert store.load(scope) == []
+
+
+def test_expansion_adds_all_children_and_marks_the_parent(store: Store, reopen: Reopen) -> None:
+    scope, run = start(store)
+    store.add_root(scope, run, TuningRecord(ROOT, None))
+    illegal = TuningRecord(THIRD, Outcome.ILLEGAL, message="loop carries a dependence")
+    kids = [*children(ROOT, 2), illegal]
+    assert store.add_expansion(scope, run, ROOT.key, kids, {})
+    root, *stored = reopen().load(scope)
+    assert root.expanded
+    assert [c.record for c in stored] == kids
+    assert [c.trace_key for c in stored] == [kid.trace.key for kid in kids]
+    assert {c.parent_id for c in stored} == {root.id}
+    assert not any(c.expanded for c in stored)
+
+
+def test_second_expansion_of_a_parent_changes_nothing(store: Store) -> None:
+    scope, run = start_tree(store)
+    before = store.load(scope)
+    late = [TuningRecord(ROOT.then(step(9)), None)]
+    assert not store.add_expansion(scope, run, ROOT.key, late, {"expand": 1.0})
+    assert store.load(scope) == before
+    assert store.stage_seconds(scope) == {}
+
+
+def test_a_parent_without_children_is_expanded_too(store: Store) -> None:
+    scope, run = start_tree(store)
+    assert store.add_expansion(scope, run, FIRST.key, [], {})
+    assert [c.expanded for c in store.load(scope)] == [True, True, False, False]
+
+
+@pytest.mark.parametrize(
+    ("kids", "error"),
+    [
+        ([TuningRecord(FIRST, None)], ValueError),
+        ([*children(FIRST), *children(SECOND)], ValueError),
+        ([TuningRecord(FIRST.then(step(0)).then(step(0)), None)], ValueError),
+        ([TuningRecord(ROOT, None)], ValueError),
+        ([*children(FIRST, 2), *children(FIRST, 1)], ValueError),
+        ([TuningRecord(FIRST.then(step(0)), Outcome.DUPLICATE, duplicate_of="?")], LookupError),
+    ],
+)
+def test_a_wrong_batch_of_children_changes_nothing(
+    store: Store, kids: list[TuningRecord], error: type[Exception]
+) -> None:
+    scope, run = start_tree(store)
+    before = store.load(scope)
+    with pytest.raises(error):
+        store.add_expansion(scope, run, FIRST.key, kids, {"expand": 1.0})
+    assert store.load(scope) == before
+    assert store.stage_seconds(scope) == {}
+
+
+def test_unknown_trace_keys_are_lookup_errors(store: Store) -> None:
+    scope, run = start_tree(store)
+    other, _ = start(store, "conv")
+    with pytest.raises(LookupError, match="no candidate"):
+        store.add_expansion(scope, run, FIRST.then(step(0)).key, [], {})
+    with pytest.raises(LookupError, match="no candidate"):
+        store.record(other, run, correct(FIRST, 2.0))
+
+
+def test_duplicates_refer_to_earlier_later_and_stored_candidates(store: Store) -> None:
+    scope, run = start_tree(store)
+    late, early, known = (FIRST.then(step(n)) for n in range(3))
+    kids = [
+        TuningRecord(early, Outcome.DUPLICATE, duplicate_of=late.key, duplicate_level="code"),
+        TuningRecord(late, None),
+        TuningRecord(known, Outcome.DUPLICATE, duplicate_of=SECOND.key, duplicate_level="ast"),
+    ]
+    store.add_expansion(scope, run, FIRST.key, kids, {})
+    parent = next(c for c in store.load(scope) if c.record.trace == FIRST)
+    assert [c.record for c in store.children(parent.id)] == kids
+    assert store.duplicates(scope) == {"ast": 1, "code": 1}
+
+
+def test_scopes_do_not_see_each_other(store: Store) -> None:
+    mm, _ = start_tree(store, "mm")
+    conv, run = start_tree(store, "conv")
+    store.record(conv, run, correct(FIRST, 2.0))
+    assert store.best(mm) == []
+    assert store.outcomes(mm) == {None: 4}
+    assert store.outcomes(conv) == {None: 3, Outcome.CORRECT: 1}
+    assert {c.scope for c in store.load(mm)} == {mm}
+    assert not {c.id for c in store.load(mm)} & {c.id for c in store.load(conv)}
+
+
+def test_candidate_and_children_agree_with_load_at_any_depth(store: Store) -> None:
+    scope, run = start_tree(store)
+    trace = FIRST
+    for _ in range(5):
+        store.add_expansion(scope, run, trace.key, children(trace), {})
+        trace = trace.then(step(0))
+    store.record(scope, run, correct(trace, 3.0))
+    loaded = store.load(scope)
+    assert len(loaded) == 1 + 6 * 3
+    assert [store.candidate(c.id) for c in loaded] == loaded
+    for c in loaded:
+        assert store.children(c.id) == [kid for kid in loaded if kid.parent_id == c.id]
+
+
+def test_unknown_candidate_is_a_user_error(store: Store) -> None:
+    with pytest.raises(UserError, match="no candidate 17"):
+        store.candidate(17)
+
+
+# -- outcomes and measurements ------------------------------------------------------
+
+
+def test_record_sets_outcome_keys_and_measurement(store: Store, reopen: Reopen) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, TuningRecord(FIRST, None, Keys(ast="a", code="c"), "legal"))
+    found = dataclasses.replace(correct(FIRST, 2.0), keys=Keys(binary="b"))
+    assert store.record(scope, run, found) is Outcome.CORRECT
+    stored = reopen().load(scope)[1].record
+    assert stored == dataclasses.replace(found, keys=Keys("a", "c", "b"))
+
+
+def test_measurements_are_added_and_the_latest_confirm_ranks(store: Store) -> None:
+    scope, run = start_tree(store)
+    given_ = [(5.0, "screen"), (3.0, "confirm"), (4.0, "confirm"), (9.0, "screen")]
+    for speedup, kind in given_:
+        store.record(scope, run, correct(FIRST, speedup, kind))
+    stored = store.load(scope)[1]
+    assert stored.measurements == tuple(measurement(s, kind) for s, kind in given_)
+    assert stored.record.measurement == measurement(4.0, "confirm")
+
+
+def test_best_ranks_by_latest_confirm_else_latest_screen(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 9.0))
+    store.record(scope, run, correct(FIRST, 2.0, "confirm"))
+    store.record(scope, run, correct(SECOND, 4.0))
+    store.record(scope, run, correct(SECOND, 3.0))
+    store.record(scope, run, correct(THIRD, 1.0, "confirm"))
+    store.record(scope, run, correct(THIRD, 2.5, "confirm"))
+    ranked = store.best(scope)
+    assert [c.record.trace for c in ranked] == [SECOND, THIRD, FIRST]
+    assert [c.record.speedup for c in ranked] == [3.0, 2.5, 2.0]
+    assert store.best(scope, limit=2) == ranked[:2]
+
+
+def test_best_needs_correct_and_measured(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, TuningRecord(FIRST, Outcome.CORRECT))
+    timed_out = dataclasses.replace(correct(SECOND, 8.0), outcome=Outcome.TIMEOUT)
+    store.record(scope, run, timed_out)
+    assert store.best(scope) == []
+
+
+def test_found_incorrect_later_never_ranks_again(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 9.0))
+    wrong = TuningRecord(FIRST, Outcome.INCORRECT, message="differs at C[3, 1]")
+    assert store.record(scope, run, wrong) is Outcome.INCORRECT
+    assert store.record(scope, run, correct(FIRST, 9.5, "confirm")) is Outcome.INCORRECT
+    assert store.best(scope) == []
+    stored = store.load(scope)[1]
+    assert stored.record.message.startswith("differs at C[3, 1]\nlater correct")
+    assert len(stored.measurements) == 2
+
+
+@pytest.mark.parametrize(
+    "worse", sorted(set(Outcome) - {Outcome.CORRECT, Outcome.INCORRECT}), ids=str
+)
+def test_correct_yields_to_incorrect_only(store: Store, worse: Outcome) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    later = TuningRecord(FIRST, worse, message="busy machine")
+    assert store.record(scope, run, later) is Outcome.CORRECT
+    (stored,) = store.best(scope)
+    assert stored.record.outcome is Outcome.CORRECT
+    assert stored.record.message == f"later {worse}: busy machine"
+
+
+@pytest.mark.parametrize("first", sorted(set(Outcome) - {Outcome.CORRECT, Outcome.INCORRECT}))
+def test_a_failed_attempt_is_replaced_by_the_next(store: Store, first: Outcome) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, TuningRecord(FIRST, first, message="first attempt"))
+    assert store.record(scope, run, TuningRecord(FIRST, None)) is first
+    assert store.load(scope)[1].record.message == "first attempt"
+    assert store.record(scope, run, correct(FIRST, 2.0)) is Outcome.CORRECT
+    assert store.load(scope)[1].record == correct(FIRST, 2.0)
+
+
+def test_equal_binaries_are_found_after_the_build(store: Store) -> None:
+    scope, run = start_tree(store)
+    twin = TuningRecord(
+        SECOND, Outcome.DUPLICATE, Keys(binary="b"), "", FIRST.key, duplicate_level="binary"
+    )
+    store.record(scope, run, twin)
+    assert store.load(scope)[2].record == twin
+    assert store.duplicates(scope) == {"binary": 1}
+
+
+# -- stage times and code -------------------------------------------------------------
+
+
+def test_stage_times_add_up_over_calls_and_runs(store: Store) -> None:
+    scope, run = start(store)
+    store.add_root(scope, run, TuningRecord(ROOT, None, stage_s=(("verify", 1.0),)))
+    kid = TuningRecord(FIRST, None, stage_s=(("codegen", 0.5),))
+    store.add_expansion(scope, run, ROOT.key, [kid], {"expand": 2.0, "codegen": 0.25})
+    _, second_run = start(store)
+    timed = TuningRecord(FIRST, Outcome.CRASH, stage_s=(("build", 4.0), ("codegen", 0.25)))
+    store.record(scope, second_run, timed)
+    expected = {"build": 4.0, "codegen": 1.0, "expand": 2.0, "verify": 1.0}
+    assert store.stage_seconds(scope) == expected
+    assert store.load(scope)[1].record.stage_s == (("codegen", 0.75), ("build", 4.0))
+
+
+def test_code_reads_back(store: Store, reopen: Reopen) -> None:
+    store.add_code([CODE])
+    store.add_code([dataclasses.replace(CODE, source="other text under the same key"), CODE])
+    store.add_code([])
+    assert reopen().code(CODE.key) == CODE
+    assert store.code("unknown") is None
+
+
+# -- any record ---------------------------------------------------------------------------
+
+words = st.text(max_size=12)
+seconds = st.floats(min_value=1e-9, max_value=1e9)
+samples = st.lists(seconds, min_size=1, max_size=4).map(tuple)
+hex_keys = st.none() | st.text("0123456789abcdef", min_size=1, max_size=8)
+rewrites = st.builds(
+    Rewrite,
+    words,
+    st.integers(0, 2**40),
+    st.lists(st.integers(0, 10**9 - 1) | st.just("e"), max_size=4).map(tuple),
+    words,
+    st.dictionaries(words, st.integers() | words | st.booleans(), max_size=3).map(
+        lambda args: tuple(sorted(args.items()))
+    ),
+)
+measurements = st.builds(
+    Measurement,
+    kind=st.sampled_from(["screen", "confirm"]),
+    rounds=st.lists(st.builds(Round, samples, samples), min_size=1, max_size=3).map(tuple),
+    calls=st.integers(1, 10**9),
+    host=st.dictionaries(words, words, max_size=2).map(lambda d: tuple(sorted(d.items()))),
+    reference=words,
+    reference_speedup=seconds,
+)
+records = st.builds(
+    TuningRecord,
+    trace=rewrites.map(ROOT.then),
+    outcome=st.none() | st.sampled_from(Outcome),
+    keys=st.builds(Keys, hex_keys, hex_keys, hex_keys),
+    message=st.text(),
+    measurement=st.none() | measurements,
+    stage_s=st.dictionaries(words, seconds, max_size=3).map(lambda d: tuple(d.items())),
+)
+
+
+@st.composite
+def batches(draw: st.DrawFn) -> list[TuningRecord]:
+    """Children of the root; some are duplicates of others."""
+    batch = draw(st.lists(records, max_size=5, unique_by=lambda r: r.trace.key))
+    keys = [r.trace.key for r in batch]
+    return [
+        dataclasses.replace(r, duplicate_of=draw(st.sampled_from(keys)), duplicate_level="ast")
+        if r.outcome is Outcome.DUPLICATE
+        else r
+        for r in batch
+    ]
+
+
+@pytest.mark.parametrize("backend", sorted(BACKENDS))
+def test_any_record_reads_back(backend: str, tmp_path: Path) -> None:
+    numbers = count()
+    with BACKENDS[backend](tmp_path) as store:
+
+        @settings(deadline=None)
+        @given(batches())
+        def check(batch: list[TuningRecord]) -> None:
+            scope, run = start(store, f"proc{next(numbers)}")
+            store.add_root(scope, run, TuningRecord(ROOT, None))
+            store.add_expansion(scope, run, ROOT.key, batch, {})
+            root, *kids = store.load(scope)
+            assert [kid.record for kid in kids] == batch
+            assert [kid.trace_key for kid in kids] == [r.trace.key for r in batch]
+            assert store.children(root.id) == kids
+
+        check()
+
+
+def test_messages_with_undecodable_bytes_are_kept_readable(store: Store) -> None:
+    scope, run = start_tree(store)
+    message = b"mm.c:1: stray \xff".decode(errors="surrogateescape")
+    store.record(scope, run, TuningRecord(FIRST, Outcome.COMPILE_ERROR, message=message))
+    assert store.load(scope)[1].record.message == "mm.c:1: stray \\udcff"
+
+
+def test_deep_traces_read_back(store: Store) -> None:
+    scope, run = start_tree(store)
+    trace = FIRST
+    for _ in range(40):
+        store.add_expansion(scope, run, trace.key, children(trace, 1), {})
+        trace = trace.then(step(0))
+    last = store.load(scope)[-1]
+    assert last.record.trace == trace
+    assert Trace.loads(last.record.trace.dumps()) == trace

@@ -1,0 +1,175 @@
+"""Killed processes, and several at once."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import random
+import sqlite3
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from multiprocessing.context import ForkServerContext
+from pathlib import Path
+from typing import Any
+
+import pytest
+import store_writer
+from store_data import ROOT, start
+
+from schedsearch.core.records import Outcome
+from schedsearch.store import RunStatus, Store, process
+
+KILLS = 20
+
+
+@pytest.fixture(scope="module")
+def context() -> ForkServerContext:
+    """Processes that start fast: the slow imports are done once."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["alembic.command", "numpy", "sqlalchemy.dialects.sqlite"])
+    return context
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tuning.sqlite"
+
+
+def run_all(context: ForkServerContext, *calls: tuple[Callable[..., None], tuple[Any, ...]]) -> Any:
+    """Run the calls at the same time, each with a pipe as last argument; what each sent."""
+    started = []
+    for function, args in calls:
+        receive, send = context.Pipe(duplex=False)
+        child = context.Process(target=function, args=(*args, send))
+        child.start()
+        send.close()
+        started.append((child, receive))
+    answers = [receive.recv() for _, receive in started]
+    for child, _ in started:
+        child.join()
+        assert child.exitcode == 0
+    return answers
+
+
+def write_until_killed(context: ForkServerContext, path: Path, alive_s: float) -> list[Any]:
+    """What a writing process acknowledged before it was killed, seconds after it was ready."""
+    receive, send = context.Pipe(duplex=False)
+    child = context.Process(target=store_writer.write_forever, args=(path, send))
+    child.start()
+    send.close()
+    assert receive.recv() == "ready"
+    time.sleep(alive_s)
+    child.kill()
+    child.join()
+    acknowledged = []
+    while True:
+        try:
+            acknowledged.append(receive.recv())
+        except EOFError:
+            return acknowledged
+
+
+def check_store(path: Path, acknowledged: list[Any]) -> None:
+    with Store.open(path) as store:
+        scope, _ = start(store)
+        tree = store.load(scope)
+        by_key = {c.trace_key: c for c in tree}
+        kids = Counter(c.parent_id for c in tree)
+        for c in tree:
+            assert kids[c.id] == (store_writer.CHILDREN if c.expanded else 0)
+        runs = {run.id for run in store.runs()}
+        for what, key in acknowledged:
+            if what == "run":
+                assert key in runs
+            else:
+                assert what != "expanded" or by_key[key].expanded
+                assert what != "measured" or by_key[key].record.outcome is Outcome.CORRECT
+                assert key in by_key
+        expanded = sum(c.expanded for c in tree)
+        assert store.stage_seconds(scope).get("expand", 0.0) == 0.5 * expanded
+    with closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+def test_killed_at_any_moment(context: ForkServerContext, path: Path) -> None:
+    moments = random.Random(0)
+    acknowledged = []
+    for _ in range(KILLS):
+        acknowledged += write_until_killed(context, path, moments.uniform(0.0, 0.4))
+        check_store(path, acknowledged)
+    assert {what for what, _ in acknowledged} == {"run", "root", "expanded", "measured"}
+
+
+def test_killed_while_creating(context: ForkServerContext, tmp_path: Path) -> None:
+    """Whatever is left beside, the store opens; no store is left half made."""
+    moments = random.Random(1)
+    for n in range(KILLS):
+        path = tmp_path / f"{n}.sqlite"
+        write_until_killed(context, path, moments.uniform(0.0, 0.06))
+        check_store(path, [])
+
+
+def test_processes_that_create_the_same_store_share_it(
+    context: ForkServerContext, tmp_path: Path
+) -> None:
+    path = tmp_path / "new" / "tuning.sqlite"
+    processes = 4
+    together = context.Barrier(processes)
+    call = (store_writer.open_at_once, (path, together))
+    answers = run_all(context, *[call] * processes)
+    assert {scope for scope, _ in answers} == {answers[0][0]}
+    assert sorted(run for _, run in answers) == list(range(1, processes + 1))
+    assert [p.name for p in path.parent.iterdir()] == ["tuning.sqlite"]
+
+
+def test_two_processes_write_at_once(context: ForkServerContext, path: Path) -> None:
+    together = context.Barrier(2)
+    won = run_all(
+        context,
+        (store_writer.grow, (path, "first", together)),
+        (store_writer.grow, (path, "second", together)),
+    )
+    assert not set(won[0]) & set(won[1])
+    assert len(won[0]) + len(won[1]) == 30
+    with Store.open(path) as store:
+        by_proc = {store.workload(scope).proc: scope for scope in store.scopes()}
+        for name, measurements in (("first", 1), ("second", 1), ("shared", 2)):
+            scope = by_proc[name]
+            assert store.outcomes(scope) == {None: 61, Outcome.CORRECT: 30}
+            assert store.stage_seconds(scope) == {"expand": 30.0}
+            measured = [c for c in store.load(scope) if c.record.outcome]
+            assert {len(c.measurements) for c in measured} == {measurements}
+
+
+def test_a_run_of_a_dead_process_is_interrupted(context: ForkServerContext, path: Path) -> None:
+    dead = context.Process(target=store_writer.die_running, args=(path,))
+    dead.start()
+    dead.join()
+    with Store.open(path) as store:
+        scope, alive = start(store)
+        first, second = store.runs(scope)
+        assert first.status is RunStatus.INTERRUPTED
+        assert (second.id, second.status) == (alive, RunStatus.RUNNING)
+        store.finish_run(first.id, "failed", {})
+        assert store.runs(scope)[0].status is RunStatus.FAILED
+
+
+def test_a_process_is_told_from_one_with_its_pid() -> None:
+    own = process.token(os.getpid())
+    assert own is not None
+    assert process.is_alive(own)
+    boot, pid, started = own.split("/")
+    assert not process.is_alive(f"{boot}/{pid}/{int(started) - 1}")
+    assert not process.is_alive(f"another-boot/{pid}/{started}")
+
+
+def test_a_dead_process_has_no_token(context: ForkServerContext) -> None:
+    child = context.Process(target=ROOT.dumps)
+    child.start()
+    pid = child.pid
+    child.join()
+    assert pid is not None
+    assert process.token(pid) is None

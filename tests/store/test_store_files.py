@@ -1,0 +1,230 @@
+"""Files that are not usable stores, and disks that fail: a UserError, nothing touched."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import resource
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import pytest
+from store_data import ROOT, children, start, start_tree, step
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import TuningRecord
+from schedsearch.store import Store, engine
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "tuning.sqlite"
+
+
+@pytest.fixture
+def filled(path: Path) -> Path:
+    """A closed store of several pages."""
+    with Store.open(path) as store:
+        scope, run = start_tree(store)
+        store.add_expansion(
+            scope, run, ROOT.then(step(0)).key, children(ROOT.then(step(0)), 500), {}
+        )
+    return path
+
+
+def everything(directory: Path) -> dict[Path, bytes | None]:
+    return {p: p.read_bytes() if p.is_file() else None for p in directory.rglob("*")}
+
+
+@contextmanager
+def refused(path: Path, says: str) -> Iterator[None]:
+    """The block raises a UserError about `path` that says so, and changes no file.
+
+    SQLite may add the empty companions by which readers of a store coordinate.
+    """
+    before = everything(path.parent)
+    with pytest.raises(UserError, match=says) as caught:
+        yield
+    assert str(path) in str(caught.value)
+    after = everything(path.parent)
+    companions = {Path(f"{path}-wal"), Path(f"{path}-shm")}
+    assert after.keys() - before.keys() <= companions
+    assert {p: after.get(p) for p in before} == before
+
+
+def test_open_creates_directories_and_a_durable_store(tmp_path: Path) -> None:
+    path = tmp_path / "new" / "100% mine?#" / "tuning.sqlite"
+    with Store.open(path) as store:
+        scope, _ = start_tree(store)
+    assert [p.name for p in path.parent.iterdir()] == ["tuning.sqlite"]
+    with Store.open(path, create=False) as store:
+        assert len(store.load(scope)) == 4
+
+
+def test_connections_are_configured(path: Path) -> None:
+    Store.open(path).close()
+    with engine.make_engine(path).connect() as connection:
+        read = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "foreign_keys", "busy_timeout", "synchronous")
+        }
+    normal = 1
+    assert read == {
+        "journal_mode": "wal",
+        "foreign_keys": 1,
+        "busy_timeout": 30_000,
+        "synchronous": normal,
+    }
+
+
+def test_missing_store_is_not_created_for_readers(tmp_path: Path) -> None:
+    path = tmp_path / "absent" / "tuning.sqlite"
+    with pytest.raises(UserError, match=r"no tuning store at .*start a run to create it"):
+        Store.open(path, create=False)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("content", [b"not a database, but long enough\n" * 10, b"short"])
+def test_not_sqlite(path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    with refused(path, "not a database.*move the file away"):
+        Store.open(path)
+
+
+def test_empty_file(path: Path) -> None:
+    path.touch()
+    with refused(path, "is not a schedsearch tuning store"):
+        Store.open(path)
+
+
+def test_foreign_sqlite_file(path: Path) -> None:
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("CREATE TABLE candidate (id INTEGER PRIMARY KEY)")
+    with refused(path, "is not a schedsearch tuning store.*choose another path"):
+        Store.open(path)
+
+
+def test_directory(tmp_path: Path) -> None:
+    with refused(tmp_path, "is not a regular file"):
+        Store.open(tmp_path)
+
+
+@pytest.mark.parametrize("keep", [0.3, 0.9])
+def test_truncated(filled: Path, keep: float) -> None:
+    os.truncate(filled, int(filled.stat().st_size * keep))
+    with refused(filled, "malformed.*move the file away"):
+        Store.open(filled)
+
+
+def test_truncated_with_its_log_left_behind(filled: Path) -> None:
+    """The log of a killed process must not be merged into a damaged file."""
+    copy = filled.with_name("copy.sqlite")
+    with Store.open(filled) as store:
+        start(store, "in the log")
+        log = Path(f"{filled}-wal").read_bytes()
+        copy.write_bytes(filled.read_bytes())
+    Path(f"{copy}-wal").write_bytes(log)
+    os.truncate(copy, 5000)
+    with refused(copy, "malformed"):
+        Store.open(copy)
+
+
+def test_damage_inside_is_reported_when_it_is_met(filled: Path) -> None:
+    page = 4096
+    with filled.open("r+b") as file:
+        file.seek(page)
+        file.write(b"\xff" * (filled.stat().st_size - page))
+    with pytest.raises(UserError, match=r"tuning\.sqlite: .*malformed.*move the file away"):
+        Store.open(filled)
+
+
+def test_file_in_place_of_the_directory(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("mine")
+    with pytest.raises(UserError, match=r"file/tuning\.sqlite.*choose another path"):
+        Store.open(tmp_path / "file" / "tuning.sqlite")
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_directory_that_cannot_be_made() -> None:
+    with pytest.raises(UserError, match=r"cannot use tuning store /proc/schedsearch/t\.sqlite"):
+        Store.open(Path("/proc/schedsearch/t.sqlite"))
+
+
+def _obey_permissions() -> None:
+    """Give up the capabilities by which root ignores file modes (capabilities(7))."""
+    prctl_bounding_set_drop = 24
+    cap_dac_override, cap_dac_read_search = 1, 2
+    for capability in (cap_dac_override, cap_dac_read_search):
+        ctypes.CDLL(None).prctl(prctl_bounding_set_drop, capability, 0, 0, 0)
+
+
+def open_as_mortal(path: Path) -> str:
+    """What opening says in a process that file modes apply to, root or not."""
+    script = (
+        "import sys; from pathlib import Path\n"
+        "from schedsearch.core.errors import UserError; from schedsearch.store import Store\n"
+        "try: Store.open(Path(sys.argv[1]))\n"
+        "except UserError as error: print(error)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script, str(path)],
+        preexec_fn=_obey_permissions,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout
+
+
+def test_read_only_file(filled: Path) -> None:
+    filled.chmod(0o444)
+    before = filled.read_bytes()
+    said = open_as_mortal(filled)
+    assert f"cannot use tuning store {filled}: attempt to write a readonly database" in said
+    assert "make the file and its directory writable" in said
+    assert filled.read_bytes() == before
+
+
+def test_read_only_directory(tmp_path: Path) -> None:
+    directory = tmp_path / "locked"
+    directory.mkdir()
+    directory.chmod(0o555)
+    said = open_as_mortal(directory / "tuning.sqlite")
+    assert "Permission denied" in said
+    assert "make the file and its directory writable" in said
+    assert list(directory.iterdir()) == []
+
+
+def test_full_disk_loses_nothing_committed(filled: Path) -> None:
+    with Store.open(filled) as store:
+        (scope,) = store.scopes()
+        (run,) = store.runs()
+        before = store.load(scope)
+        parent = ROOT.then(step(1))
+        many = children(parent, 2000)
+        soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (filled.stat().st_size, hard))
+        try:
+            with pytest.raises(UserError, match="what was committed is safe"):
+                store.add_expansion(scope, run.id, parent.key, many, {})
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        assert store.load(scope) == before
+        assert store.add_expansion(scope, run.id, parent.key, many, {})
+
+
+def test_a_lock_held_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0)
+    with Store.open(path) as store, closing(sqlite3.connect(path)) as other:
+        scope, run = start(store)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(UserError, match=r"is locked.*stop that process"):
+            store.add_root(scope, run, TuningRecord(ROOT, None))
+        assert store.load(scope) == []
+        other.rollback()
+        assert store.add_root(scope, run, TuningRecord(ROOT, None))
