@@ -97,14 +97,14 @@ def _solve(
     # Strides before what is compared with them: `assert stride(A, 0) == s`.
     kinds = constraints.kinds
     late = [name for name, kind in kinds.items() if kind == "stride" or "." in name]
-    chosen: dict[str, int] = {}
-    for position, name in enumerate(name for name in kinds if name not in late):
-        preferred = _preferred(kinds[name], position, preferences)
-        chosen[name] = constraints.choose(name, preferred)
+    early = [name for name in kinds if name not in late]
+    preferred = {
+        name: _preferred(kinds[name], position, preferences)
+        for position, name in enumerate((*early, *late))
+    }
+    chosen = {name: constraints.choose(name, preferred[name]) for name in early}
     strides = _strides(constraints, proc, preferences)
-    for position, name in enumerate(late):
-        preferred = _preferred(kinds[name], position, preferences)
-        chosen[name] = constraints.choose(name, preferred)
+    chosen |= {name: constraints.choose(name, preferred[name]) for name in late}
     pairs = sorted(chosen.items())
     return Binding(
         values=tuple((name, value) for name, value in pairs if "." not in name),

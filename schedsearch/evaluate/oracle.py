@@ -1,8 +1,9 @@
 """Inputs of a verification case, and how close outputs must be.
 
-*Integers* mode: inputs are small integers in `[-r, r]`. If every intermediate is
-then provably an integer below 2^p (p: significand bits of the coarsest float
-type), no operation rounds, whatever the order, and outputs are compared exactly.
+*Integers* mode: inputs are small integers in `[-r, r]`. If everything an output is
+computed from is then provably an integer of at most 2^p (p: significand bits of
+its type), no operation rounds, whatever the order, and it is compared exactly.
+Buffers of integers that do not depend on inexact floats are always exact.
 
 *Floats* mode, and integers mode without that proof: the error bound of
 probabilistic rounding analysis (Higham and Mary, "A new approach to probabilistic
@@ -32,18 +33,10 @@ from schedsearch.evaluate.effects import (
     written_buffers,
 )
 from schedsearch.evaluate.inline import inline_calls
-from schedsearch.evaluate.magnitude import (
-    INTEGER_MAX,
-    SIGNIFICAND,
-    Bound,
-    Bounds,
-    Place,
-    analyse,
-)
+from schedsearch.evaluate.magnitude import INTEGER_MAX, Bound, Place, analyse
 
 _LAMBDA = 8.0
 _INTEGER_RANGES = (8, 4, 2, 1)
-_ARITHMETIC_MAX = 2.0**31  # C promotes small integers to int
 
 
 class Mode(StrEnum):
@@ -109,26 +102,18 @@ class _Analysis:
         self.values = control_values(proc, binding)
         self.mode = mode
         kinds = {stmt.type for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)}
-        kinds |= {arg.type for arg in proc.args}
-        self.float_kinds = kinds & SIGNIFICAND.keys()
-        self.bits = min((SIGNIFICAND[kind] for kind in self.float_kinds), default=53)
+        kinds |= {arg.type for arg in proc.args} - set(q.CONTROL_TYPES)
         ranges = [(float(r), False) for r in _INTEGER_RANGES]
         # Full range only where no float is converted to an integer: that overflow
         # is undefined, while conversion between integers wraps.
-        if mode is not Mode.INTEGERS and not self.float_kinds:
-            ranges.insert(0, (8.0, True))
+        if mode is not Mode.INTEGERS and kinds <= INTEGER_MAX.keys():
+            ranges.insert(0, (1.0, True))
+        written = written_buffers(proc)
         for self.integer_range, self.full in ranges:
             self.bounds = self._bounds()
-            peak = self.bounds.peak
-            self.exact = peak.exact and peak.size <= self._limit()
+            self.exact = all(self.bounds[buf].exact for buf in written)
             if self.exact:
-                return
-        if mode is Mode.INTEGERS:
-            self.integer_range = 4.0
-            self.bounds = self._bounds()
-
-    def _limit(self) -> float:
-        return 2.0**self.bits if self.float_kinds else _ARITHMETIC_MAX - 1
+                break
 
     @property
     def float_range(self) -> tuple[float, float]:
@@ -151,25 +136,25 @@ class _Analysis:
             return Fill.INTEGERS, 0.0 if unsigned else -top, top if unsigned else top - 1
         return Fill.INTEGERS, 0.0 if unsigned else -self.integer_range, self.integer_range
 
-    def _bounds(self) -> Bounds:
+    def _bounds(self) -> dict[Place, Bound]:
         start: dict[Place, Bound] = {}
         for arg in self.proc.args:
             if arg.type not in q.CONTROL_TYPES:
                 fill, lo, hi = self.inputs(arg)
-                start[arg.var] = Bound(max(abs(lo), abs(hi)), 0.0, fill is Fill.INTEGERS)
-        exact_config = self.mode is Mode.INTEGERS
-        return analyse(self.proc, self.values, start, Bound(self.float_range[1], 0.0, exact_config))
+                bound = Bound(max(abs(lo), abs(hi)), exact=fill is Fill.INTEGERS)
+                start[arg.var] = bound.stored(arg.type)
+        config = Bound(self.float_range[1], exact=self.mode is Mode.INTEGERS)
+        return analyse(self.proc, self.values, start, config)
 
     def tolerance(self, arg: q.Arg) -> tuple[float, float]:
         """Absolute and relative tolerance of an output."""
-        bound = self.bounds.places[arg.var]
-        if self.exact or (arg.type in INTEGER_MAX and bound.exact):
+        bound = self.bounds[arg.var]
+        if bound.exact:
             return 0.0, 0.0
-        unit = 2.0**-self.bits
+        # A rounding difference may move a float across an integer's border.
+        least = 1.0 if arg.type in INTEGER_MAX else 0.0
         if math.isfinite(bound.size) and math.isfinite(bound.depth):
-            absolute = 2 * _LAMBDA * math.sqrt(bound.depth) * unit * bound.size
-            # A rounding difference may move a float across an integer's border.
-            return (max(absolute, 1.0) if arg.type in INTEGER_MAX else absolute), 0.0
-        hits = [w.hits for w in writes(self.proc, self.values)]
-        relative = 2 * _LAMBDA * math.sqrt(sum(hits)) * unit
-        return (1.0 if arg.type in INTEGER_MAX else 0.0), relative
+            factor = 2 * _LAMBDA * math.sqrt(bound.depth) * bound.unit
+            return max(factor * bound.size, least), 0.0
+        hits = sum(write.hits for write in writes(self.proc, self.values))
+        return least, 2 * _LAMBDA * math.sqrt(hits) * bound.unit

@@ -54,7 +54,8 @@ class Verdict:
                 buffer = self._buffer(int(number), int(position))
                 limit = f" (tolerance {tolerance})" if float(tolerance) else ""
                 self.difference = (
-                    f"{_element(buffer, int(flat))} is {got}, expected {expected}{limit}; "
+                    f"{_element(buffer, int(flat))} is {float(got):.9g}, "
+                    f"expected {float(expected):.9g}{limit}; "
                     f"{count} elements differ, with {self._case(int(number))}"
                 )
             case ["touched", number, position, offset, size]:

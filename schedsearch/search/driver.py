@@ -28,7 +28,7 @@ from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion
 
-SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=5)
+SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=3)
 ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5)
 CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=15)
 
@@ -39,7 +39,7 @@ RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a
 slow baseline does not eat the budget."""
 
-HOPELESS = 0.9
+HOPELESS = 1.0
 """Below this fraction of the best speed-up two rounds are enough."""
 
 PIPELINE = 3

@@ -3,7 +3,7 @@
 The measuring actor holds the custom resource `bench:<target key>`, of which a
 machine has exactly one: two runs on one cluster cannot time on the same machine
 at once. Ray starts in a thread, because it takes seconds and the baseline can be
-measured meanwhile. It listens on the loopback interface only, without dashboard.
+measured meanwhile. Ray's own token authentication stays on, its dashboard off.
 """
 
 from __future__ import annotations
@@ -50,10 +50,16 @@ class RayExecutor:
         self._queued: deque[tuple[int, Job]] = deque()
         self._tickets = 0
         self._failure: RayError | OSError | RuntimeError | None = None
-        self._starting = threading.Thread(target=self._start, daemon=True)
-        self._starting.start()
+        self._ready, self._closing = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._host_ray, daemon=True)
+        self._thread.start()
 
-    def _start(self) -> None:
+    def _host_ray(self) -> None:
+        """Start Ray, keep this thread until the end, stop Ray.
+
+        Ray's processes die with the *thread* that started them (PR_SET_PDEATHSIG).
+        """
+        logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             ray.init(
                 num_cpus=self.work_slots,
@@ -62,16 +68,18 @@ class RayExecutor:
                 log_to_driver=False,
                 logging_level=logging.ERROR,
                 configure_logging=False,
-                _node_ip_address="127.0.0.1",
             )
             self._actors = [self._new_worker() for _ in range(self.work_slots)]
             self._idle.extend(self._actors)
         except (RayError, OSError, RuntimeError) as error:
             self._failure = error
+        self._ready.set()
+        self._closing.wait()
+        ray.shutdown()
 
     def attach(self, bench: Bench) -> None:
         """Wait until Ray is up, then start the measuring actor."""
-        self._starting.join()
+        self._ready.wait()
         if self._failure is not None:
             raise RuntimeError(f"Ray did not start: {self._failure}") from self._failure
         self._bench = bench
@@ -130,7 +138,7 @@ class RayExecutor:
             self._idle.append(actor)
 
     def close(self) -> None:
-        self._starting.join()
         self._running.clear()
         self._queued.clear()
-        ray.shutdown()
+        self._closing.set()
+        self._thread.join()

@@ -190,16 +190,21 @@ static void make_buffer(struct hs_arg *arg, uint64_t seed, size_t position)
     arg->pristine = map_bytes(arg->bytes, CANARY, &arg->mappings[1]);
     arg->data = arg->working + CANARY;
 
-    /* All ones is a NaN in every float type: reading padding poisons the result. */
-    memset(arg->pristine, is_float(arg->type) ? 0xFF : 0xA5, arg->bytes);
-    if (arg->fill != FILL_POISON) {
-        uint64_t state = seed + 0x632be59bd9b4e019u * (position + 1);
-        int_fast32_t index[HS_MAX_DIMS] = {0};
-        size_t flat = 0;
-        do
-            store(arg->type, arg->pristine + CANARY, flat, draw(&state, arg->fill, arg->lo, arg->hi));
-        while (next_index(arg, index, &flat));
-    }
+    /* All ones is a NaN in every float type: reading a canary poisons the result.
+     * Not in arrays that are written: adding to a NaN would leave no mark. */
+    size_t width = size_of(arg->type);
+    int poison = is_float(arg->type) ? 0xFF : 0xA5;
+    memset(arg->pristine, is_float(arg->type) && arg->written ? 0x47 : poison, arg->bytes);
+    uint64_t state = seed + 0x632be59bd9b4e019u * (position + 1);
+    int_fast32_t index[HS_MAX_DIMS] = {0};
+    size_t flat = 0;
+    unsigned char *data = arg->pristine + CANARY;
+    do
+        if (arg->fill == FILL_POISON)
+            memset(data + flat * width, poison, width);
+        else
+            store(arg->type, data, flat, draw(&state, arg->fill, arg->lo, arg->hi));
+    while (next_index(arg, index, &flat));
     memcpy(arg->working, arg->pristine, arg->bytes);
 }
 

@@ -1,0 +1,1 @@
+"""The command line. No logic of its own."""

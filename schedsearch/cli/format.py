@@ -1,0 +1,53 @@
+"""Numbers, schedules and outcomes as people read them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from schedsearch.core.records import Outcome, Target
+from schedsearch.core.stats import Estimate
+
+_BARS = "▁▂▃▄▅▆▇█"
+
+
+def duration(seconds: float) -> str:
+    """`0.0000123` -> `12.3 us`"""
+    for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
+        if seconds < limit:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds:.3g} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def speedup(estimate: Estimate) -> str:
+    """`24.8x [24.1, 25.6]`"""
+    digits = 1 if estimate.value >= 10 else 2
+    low, high = (f"{bound:.{digits}f}" for bound in (estimate.low, estimate.high))
+    return f"{estimate.value:.{digits}f}x [{low}, {high}]"
+
+
+def sparkline(values: Sequence[float], width: int = 32) -> str:
+    """The last `width` values as bars, the largest full height."""
+    shown = list(values)[-width:]
+    if not shown:
+        return ""
+    top = max(shown) or 1.0
+    return "".join(_BARS[min(7, int(value / top * 7.999))] for value in shown)
+
+
+def outcomes(counts: Mapping[Outcome | None, int]) -> str:
+    """`12 correct · 3 illegal · 40 not measured`"""
+    parts = [f"{counts[o]} {o.value.replace('_', ' ')}" for o in Outcome if counts.get(o)]
+    if counts.get(None):
+        parts.append(f"{counts[None]} not measured")
+    return " · ".join(parts) or "none yet"
+
+
+def target(machine: Target) -> str:
+    """`zen5 · 512-bit vectors · gcc 12.2.0 -O3 -march=native`"""
+    compiler = f"{machine.compiler.kind} {machine.compiler.version} {' '.join(machine.flags)}"
+    return f"{machine.cpu} · {machine.vector_bits}-bit vectors · {compiler}"
+
+
+def sizes(values: Sequence[tuple[str, int]]) -> str:
+    """`M=512, N=64`, or nothing."""
+    return ", ".join(f"{name}={value}" for name, value in values)

@@ -1,0 +1,35 @@
+"""Values of command-line options."""
+
+from __future__ import annotations
+
+import re
+
+from schedsearch.core.errors import UserError
+
+_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_seconds(text: str) -> float:
+    """`90`, `90s`, `2m`, `1.5h` -> seconds. Raises UserError on anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", text.strip())
+    if match is None or float(match[1]) <= 0:
+        raise UserError(f"--budget {text!r} is not a time; write for example 90, 90s, 2m or 1h")
+    return float(match[1]) * _SECONDS[match[2] or ""]
+
+
+def parse_sizes(texts: list[str]) -> dict[str, int]:
+    """`["M=512", "N=64"]` -> `{"M": 512, "N": 64}`. Raises UserError on anything else."""
+    sizes = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip() or not re.fullmatch(r"\s*-?\d+\s*", value):
+            raise UserError(f"--size {text!r} is not NAME=VALUE; write for example --size M=512")
+        sizes[name.strip()] = int(value)
+    return sizes
+
+
+def parse_names(text: str | None) -> tuple[str, ...] | None:
+    """`reorder,unroll` -> `("reorder", "unroll")`; None stays None."""
+    if text is None:
+        return None
+    return tuple(name.strip() for name in text.split(",") if name.strip())
