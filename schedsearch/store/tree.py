@@ -14,9 +14,6 @@ from schedsearch.store.runs import add_stage_seconds
 from schedsearch.store.schema import CandidateRow, MeasurementRow, utc_now
 from schedsearch.store.views import Scope
 
-IN_CHUNK = 10_000
-"""Values per IN list; SQLite allows 32766 bound values in a statement."""
-
 
 def add_root(connection: Connection, scope: Scope, run_id: int, record: TuningRecord) -> bool:
     if record.trace.steps:
@@ -66,7 +63,7 @@ def record(
         values |= _keys(found)
         if found.message or outcome != known.outcome:
             values["message"] = found.message
-        if outcome != known.outcome:
+        if found.outcome is not None:
             original = found.duplicate_of and _get(connection, scope, found.duplicate_of).id
             values |= {"duplicate_of": original, "duplicate_level": found.duplicate_level}
     else:
@@ -78,8 +75,8 @@ def record(
     values["stage_s"] = stage_s
     connection.execute(update(CandidateRow).where(CandidateRow.id == known.id).values(values))
     if found.measurement is not None:
-        values = _measurement(known.id, run_id, found.measurement)
-        connection.execute(insert(MeasurementRow), [values])
+        measured = _measurement(known.id, run_id, found.measurement)
+        connection.execute(insert(MeasurementRow), [measured])
     add_stage_seconds(connection, run_id, found.stage_s)
     return outcome
 
@@ -122,13 +119,10 @@ def _insert(
     if len(ids) < len(records):
         raise ValueError("two children have the same trace")
     wanted = sorted({r.duplicate_of for r in records if r.duplicate_of} - ids.keys())
-    known = dict(ids)
-    for start in range(0, len(wanted), IN_CHUNK):
-        keys = wanted[start : start + IN_CHUNK]
-        found = select(CandidateRow.trace_key, CandidateRow.id).where(
-            in_scope(scope), CandidateRow.trace_key.in_(keys)
-        )
-        known |= connection.execute(found).all()
+    stored = select(CandidateRow.trace_key, CandidateRow.id).where(
+        in_scope(scope), CandidateRow.trace_key.in_(wanted)
+    )
+    known = ids | dict(connection.execute(stored).all())
     rows = []
     measurements = []
     for (trace_key, candidate_id), item in zip(ids.items(), records, strict=True):

@@ -14,6 +14,8 @@ from schedsearch.core.records import TuningRecord
 from schedsearch.store import Store
 
 CHILDREN = 50
+WAIT_S = 60
+"""For the other processes: one that failed must not hold up the rest for ever."""
 
 
 def write_forever(path: Path, acknowledge: Connection) -> None:
@@ -35,7 +37,7 @@ def write_forever(path: Path, acknowledge: Connection) -> None:
 
 
 def open_at_once(path: Path, together: Barrier, acknowledge: Connection) -> None:
-    together.wait()
+    together.wait(WAIT_S)
     with Store.open(path) as store:
         scope, run = start(store)
         acknowledge.send((scope, run))
@@ -48,7 +50,7 @@ def grow(path: Path, name: str, together: Barrier, acknowledge: Connection) -> N
         shared, shared_run = start(store, "shared")
         for scope, run in ((own, own_run), (shared, shared_run)):
             store.add_root(scope, run, TuningRecord(ROOT, None))
-        together.wait()
+        together.wait(WAIT_S)
         won = []
         trace = ROOT
         for _ in range(30):

@@ -42,7 +42,7 @@ def run_all(context: ForkServerContext, *calls: tuple[Callable[..., None], tuple
     started = []
     for function, args in calls:
         receive, send = context.Pipe(duplex=False)
-        child = context.Process(target=function, args=(*args, send))
+        child = context.Process(target=function, args=(*args, send), daemon=True)
         child.start()
         send.close()
         started.append((child, receive))
@@ -56,7 +56,7 @@ def run_all(context: ForkServerContext, *calls: tuple[Callable[..., None], tuple
 def write_until_killed(context: ForkServerContext, path: Path, alive_s: float) -> list[Any]:
     """What a writing process acknowledged before it was killed, seconds after it was ready."""
     receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=store_writer.write_forever, args=(path, send))
+    child = context.Process(target=store_writer.write_forever, args=(path, send), daemon=True)
     child.start()
     send.close()
     assert receive.recv() == "ready"
