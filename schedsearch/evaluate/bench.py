@@ -73,7 +73,7 @@ class Bench:
     cases: tuple[Case, ...]
     call_ns: tuple[float, ...]
     baseline: Artifact
-    core: int
+    cores: tuple[int, ...]
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child.
@@ -88,8 +88,8 @@ class Bench:
         wall_s = verify_s + (plan.max_rounds + 2) * 6 * per_sample_s
 
         def job(nonce: str) -> str:
-            head = [nonce, "evaluate", candidate.path, anchor.artifact.path, str(self.core)]
-            limits = _limits_text(self._limits(wall_s, 0), verify_s)
+            head = [nonce, "evaluate", candidate.path, anchor.artifact.path]
+            limits = self._limits_text(self._limits(wall_s, 0), verify_s)
             seed = int(candidate.binary_key[:8], 16)
             numbers = f"{limits} {plan.sample_ns!r} {seed} {len(self.cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in self.cases)])
@@ -115,8 +115,8 @@ class Bench:
         limits = self._limits(_REFERENCE_S, largest)
 
         def job(nonce: str) -> str:
-            head = [nonce, "record", self.baseline.path, self.baseline.path, str(self.core)]
-            numbers = f"{_limits_text(limits, _REFERENCE_S)} 0 0 {len(cases)}"
+            head = [nonce, "record", self.baseline.path, self.baseline.path]
+            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
         failure = run_harness(self.executable, job, limits, handle)
@@ -133,11 +133,12 @@ class Bench:
         arrays = max((case.bytes for case in self.cases), default=0)
         return Limits(wall_s, 4 * arrays + _SPARE_BYTES, file_bytes + _SPARE_FILE_BYTES)
 
-
-def _limits_text(limits: Limits, verify_s: float) -> str:
-    """In the order `main` of runtime/harness.c reads them."""
-    cpu_s = int(limits.wall_s) + 2
-    return f"{limits.address_bytes} {cpu_s} {limits.file_bytes} {int(verify_s) + 1}"
+    def _limits_text(self, limits: Limits, verify_s: float) -> str:
+        """In the order `set_up_process` and `main` of runtime/harness.c read them."""
+        cores = f"{len(self.cores)} {' '.join(map(str, self.cores))}"
+        cpu_s = (int(limits.wall_s) + 2) * len(self.cores)
+        memory, file = limits.address_bytes, limits.file_bytes
+        return f"{cores} {memory} {cpu_s} {file} {int(verify_s) + 1}"
 
 
 def prepare(
@@ -169,9 +170,9 @@ def prepare(
         },
         _COMPILE_S,
     )
-    bench = Bench(
-        executable, context_fields(reference.header), (), (), baseline, usable_cores()[-1]
-    )
+    # One core, unless kernels have threads: the last, since interrupts favour the first.
+    cores = usable_cores() if "-fopenmp" in builder.flags else usable_cores()[-1:]
+    bench = Bench(executable, context_fields(reference.header), (), (), baseline, cores)
     bindings = (*verification_bindings(proc, binding), binding)
     key = digest_of([builder.key, reference.key, seed])
     cases = tuple(

@@ -108,7 +108,8 @@ class Builder:
                 if failure is not None:
                     raise UserError(
                         f"{self.compiler.path} cannot compile the measuring harness:\n"
-                        f"{failure.message}\nA gcc or clang with C11 and Linux headers is needed."
+                        f"{failure.message}\n"
+                        "Linux headers and _Float16 (gcc 12, clang 15) are needed."
                     )
                 _install(linked, program, key)
         return program

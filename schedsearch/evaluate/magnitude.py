@@ -141,9 +141,9 @@ class _Analysis:
         for stmt in self.fields:
             field = (stmt.config, stmt.field)
             new[field] = new.get(field, self.config).join(self.value(stmt.rhs, places))
-        for buf, sums in added.items():
+        for place, sums in added.items():
             for value, write in sums:
-                new[buf] = new[buf].plus(value, write.hits).stored(write.stmt.type)
+                new[place] = new[place].plus(value, write.hits).stored(write.stmt.type)
         return self.update(new, places, added)
 
     def update(

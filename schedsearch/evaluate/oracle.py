@@ -14,8 +14,9 @@ rounding error analysis", SISC 41(5), 2019): with n roundings,
 which fails with probability below 2 n exp(-lambda^2 / 2) (1e-9 for n = 4096).
 Reference and candidate may both be off, hence twice that. `magnitude` bounds n
 and sum |terms|. Where it cannot (division, values that feed themselves), the
-largest expected magnitude of the buffer stands for the sum, and the number of
-writes of an element for n: a heuristic, the only one here.
+largest expected magnitude of the buffer (plus the inputs', since results near zero
+come from cancellation) stands for the sum, and the number of writes of an element
+for n: a heuristic, the only one here.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def oracle(proc: q.Proc, binding: Binding, mode: Mode) -> Oracle:
 
 
 class _Analysis:
-    """Chooses input ranges, widest first, such that results are exact or well defined."""
+    """Chooses the widest input ranges with which most outputs are exact."""
 
     def __init__(self, proc: q.Proc, binding: Binding, mode: Mode) -> None:
         self.proc = proc
@@ -108,12 +109,16 @@ class _Analysis:
         # is undefined, while conversion between integers wraps.
         if mode is not Mode.INTEGERS and kinds <= INTEGER_MAX.keys():
             ranges.insert(0, (1.0, True))
-        written = written_buffers(proc)
-        for self.integer_range, self.full in ranges:
-            self.bounds = self._bounds()
-            self.exact = all(self.bounds[buf].exact for buf in written)
-            if self.exact:
-                break
+        self.integer_range, self.full = max(ranges, key=self._exact_outputs)
+        self.bounds = self._bounds()
+        self.exact = all(self.bounds[buf].exact for buf in written_buffers(proc))
+
+    def _exact_outputs(self, choice: tuple[float, bool]) -> int:
+        """How many outputs are exact with these ranges; -1 if full range may overflow."""
+        self.integer_range, self.full = choice
+        bounds = self._bounds()
+        exact = [bounds[buf].exact for buf in written_buffers(self.proc)]
+        return -1 if self.full and not all(exact) else sum(exact)
 
     @property
     def float_range(self) -> tuple[float, float]:
@@ -157,4 +162,5 @@ class _Analysis:
             factor = 2 * _LAMBDA * math.sqrt(bound.depth) * bound.unit
             return max(factor * bound.size, least), 0.0
         hits = sum(write.hits for write in writes(self.proc, self.values))
-        return least, 2 * _LAMBDA * math.sqrt(hits) * bound.unit
+        relative = 2 * _LAMBDA * math.sqrt(hits) * bound.unit
+        return max(relative * self.float_range[1], least), relative

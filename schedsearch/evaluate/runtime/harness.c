@@ -413,6 +413,8 @@ static void verify_case(struct test_case *test, void *function, size_t number)
 
 /* -- timing --------------------------------------------------------------------------- */
 
+/* Buffers are restored before a sample, not before each call: a kernel that updates
+ * in place sees its own results, the same on both sides. */
 static double sample_ns(const struct test_case *test, void *function, long calls)
 {
     restore(test);
@@ -489,11 +491,16 @@ static void set_up_process(void)
     /* Die with the parent. The number of processes is not limited: that limit is
      * per user, so other work of the same user would count. */
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    int core = (int)job_number();
     cpu_set_t cores;
     CPU_ZERO(&cores);
-    CPU_SET(core, &cores);
+    char threads[16];
+    int count = (int)job_number();
+    for (int i = 0; i < count; i++)
+        CPU_SET((int)job_number(), &cores);
     sched_setaffinity(0, sizeof cores, &cores);
+    /* Whatever the parent was given (Ray sets 1); read when OpenMP is loaded. */
+    snprintf(threads, sizeof threads, "%d", count);
+    setenv("OMP_NUM_THREADS", threads, 1);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_AS, job_number());
     limit(RLIMIT_CPU, job_number());

@@ -1,0 +1,198 @@
+# ruff: noqa: F821, E712, RUF016
+"""Exo procedures with every kind of argument, and the C that candidates are made of."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exo import DRAM, config, proc
+from exo.backend.LoopIR_compiler import compile_to_strings
+from exo.libs.externs import relu, select, sin, sqrt
+
+from schedsearch.core.keys import digest
+from schedsearch.core.records import GeneratedC
+
+
+def generate(procedure: Any) -> GeneratedC:
+    header, source = compile_to_strings("kernel", [procedure._loopir_proc])
+    return GeneratedC(procedure.name(), header, source, digest(header + source))
+
+
+def handwritten(reference: GeneratedC, source: str) -> GeneratedC:
+    """A candidate whose definitions are `source`."""
+    return GeneratedC(reference.proc, reference.header, source, digest(source))
+
+
+@config
+class Cfg:
+    scale: f32
+    count: size
+    enabled: bool
+    unused: i8
+
+
+@proc
+def matmul(M: size, N: size, K: size, C: f32[M, N], A: f32[M, K], B: f32[K, N]):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, K):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def matmul_acc(C: f32[24, 24], A: f32[24, 24], B: f32[24, 24]):
+    for i in seq(0, 24):
+        for j in seq(0, 24):
+            acc: f32
+            acc = 0.0
+            for k in seq(0, 24):
+                acc += A[i, k] * B[k, j]
+            C[i, j] = acc
+
+
+@proc
+def triple(y: f32[64], x: f32[64]):
+    for i in seq(0, 64):
+        y[i] = 3.0 * x[i]
+
+
+@proc
+def twice(x: f32[64]):
+    for i in seq(0, 64):
+        x[i] = 2.0 * x[i]
+
+
+@proc
+def every_type(
+    n: size,
+    k: index,
+    b: bool,
+    a: f32,
+    f: f32[n],
+    d: f64[n],
+    h: f16[n],
+    s: i8[n],
+    u: ui8[n],
+    w: ui16[n],
+    i: i32[n],
+    r: R[n],
+):
+    assert k >= 0
+    assert k < n
+    if b:
+        f[k] = a
+    for j in seq(0, n):
+        f[j] += a * 2.0
+        d[j] = d[j] * 2.0
+        h[j] = h[j] * 2.0
+        s[j] = s[j] * s[j]
+        u[j] = u[j] * 3.0
+        w[j] += w[j]
+        i[j] += i[j] * 2.0
+        r[j] = r[j] * 0.5
+
+
+@proc
+def windowed(n: size, m: size, y: [f32][n, m], x: [f32][n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            y[i, j] += x[i, j]
+
+
+@proc
+def unit_stride(n: size, m: size, y: [f32][n, m], x: [f32][n, m]):
+    assert stride(y, 1) == 1
+    assert stride(x, 0) == 64
+    assert stride(x, 1) == 1
+    for i in seq(0, n):
+        for j in seq(0, m):
+            y[i, j] += x[i, j]
+
+
+@proc
+def configured(n: size, x: f32[n]):
+    if Cfg.enabled == True:
+        for i in seq(0, n):
+            x[i] = x[i] * Cfg.scale
+    if Cfg.count < n:
+        Cfg.count = n
+        Cfg.enabled = False
+
+
+@proc
+def add_row(n: size, y: [f32][n], x: [f32][n]):
+    for i in seq(0, n):
+        y[i] += x[i]
+
+
+@proc
+def calls(n: size, y: f32[8, n], x: f32[n, n]):
+    for i in seq(0, 8):
+        add_row(n, y[i, 0:n], x[n - 1, 0:n])
+    row = y[3, 0:n]
+    for j in seq(0, n):
+        row[j] = row[j] * 2.0
+
+
+@proc
+def triangle(n: size, A: f32[n, n], x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            y[i] += A[i, j] * x[j]
+
+
+@proc
+def branches(n: size, k: index, x: f32[n]):
+    assert k >= 0
+    for i in seq(0, n):
+        if i < 10:
+            x[i] = x[i] * 2.0
+        else:
+            x[i] = x[i] + 1.0 * 2.0
+
+
+@proc
+def divided(n: size, x: f32[n], y: f32[n]):
+    assert n % 8 == 0
+    assert n <= 100
+    for i in seq(0, n):
+        y[i] = 1.0 / x[i]
+
+
+@proc
+def rooted(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        y[i] = sqrt(x[i])
+
+
+@proc
+def rectified(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        y[i] = relu(x[i]) + select(x[i], y[i], x[i], y[i])
+
+
+@proc
+def recurrence(n: size, x: f32[n + 1]):
+    for i in seq(0, n):
+        x[i + 1] = x[i + 1] + x[i] * x[i]
+
+
+@proc
+def long_sum(s: f32[1], x: f32[4000000]):
+    for i in seq(0, 4000000):
+        s[0] += x[i] * x[i]
+
+
+@proc
+def waves(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        y[i] = sin(x[i]) * 0.5
+
+
+@proc
+def in_static(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        t: f32[4] @ DRAM
+        for j in seq(0, 4):
+            t[j] = x[i]
+        y[i] = t[2]

@@ -1,0 +1,199 @@
+"""Whole path: Exo procedure -> C -> verified and timed."""
+
+from __future__ import annotations
+
+import pickle
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exo.stdlib.scheduling import divide_loop, rename, reorder_loops
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.oracle import Mode
+from schedsearch.transforms.mirror import mirror
+
+from . import procs
+
+PLAN = TimingPlan("screen", 2, 2, sample_ns=1e5)
+
+
+def make(procedure: Any, builder: Builder, work: Path, **sizes: int) -> Bench:
+    proc = mirror(procedure)
+    return prepare(proc, procs.generate(procedure), bind(proc, sizes), builder, work)
+
+
+def judge(bench: Bench, builder: Builder, code: GeneratedC) -> Measurement | Failure:
+    artifact = builder.build(code, 60)
+    assert isinstance(artifact, Artifact), artifact
+    return bench.evaluate(artifact, PLAN, Anchor(bench.baseline, "baseline")).result
+
+
+def edited(procedure: Any, old: str, new: str) -> GeneratedC:
+    """The procedure's own C with one mistake put in."""
+    code = procs.generate(procedure)
+    assert old in code.source
+    return procs.handwritten(code, code.source.replace(old, new))
+
+
+ALL = [
+    procs.every_type,
+    procs.windowed,
+    procs.unit_stride,
+    procs.configured,
+    procs.calls,
+    procs.triangle,
+    procs.branches,
+    procs.divided,
+    procs.rooted,
+    procs.rectified,
+    procs.waves,
+    procs.in_static,
+    procs.twice,
+    procs.matmul_acc,
+]
+
+
+@pytest.mark.parametrize("procedure", ALL, ids=lambda p: p.name())
+def test_a_procedure_agrees_with_itself(procedure: Any, builder: Builder, tmp_path: Path) -> None:
+    bench = make(procedure, builder, tmp_path)
+    result = bench.time_baseline(PLAN).result
+    assert isinstance(result, Measurement), result
+    assert all(len(r.candidate_ns) == len(r.reference_ns) for r in result.rounds)
+
+
+MISTAKES = [
+    (procs.every_type, "s[j] * s[j]", "s[j] * s[j] + (j == 200)", "s[200] is "),
+    (procs.every_type, "u[j] * ((uint8_t) 3.0)", "u[j] * ((uint8_t) 5.0)", "u["),
+    (procs.every_type, "w[j] += w[j]", "w[j] += 1", "w["),
+    (procs.every_type, "i[j] += ", "i[j] -= ", "i[0] is "),
+    (procs.every_type, "d[j] * 2.0", "d[j] * 2.0000001", "d[0] is "),
+    (procs.every_type, "h[j] * ", "h[j] + ", "h[0] is "),
+    (procs.every_type, "r[j] * 0.5f", "r[j] * 0.5001f", "r[0] is "),
+    (procs.every_type, "f[k] = *a", "f[0] = *a", "f[0] is "),
+    (procs.every_type, "if (b)", "if (true)", "b=0"),
+    (procs.windowed, "i * y.strides[0]", "i * m", "y[1, "),
+    (procs.windowed, "x.strides[1]", "1", "y[0, 1] is "),
+    (procs.configured, "ctxt->Cfg.scale", "1.0f", "x[0] is "),
+    (procs.configured, "ctxt->Cfg.count = n", "ctxt->Cfg.count = n + 1", "Cfg.count is "),
+    (procs.configured, "Cfg.enabled = false", "Cfg.enabled = true", "Cfg.enabled is 1, expected 0"),
+    (procs.triangle, "j < i", "j < i - (i == 36)", "y[36] is "),
+]
+
+
+@pytest.mark.parametrize(("procedure", "old", "new", "part"), MISTAKES)
+def test_a_small_mistake_is_found(
+    procedure: Any, old: str, new: str, part: str, builder: Builder, tmp_path: Path
+) -> None:
+    bench = make(procedure, builder, tmp_path)
+    result = judge(bench, builder, edited(procedure, old, new))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+    assert part in result.message
+
+
+def test_write_between_the_rows_of_a_window(builder: Builder, tmp_path: Path) -> None:
+    bench = make(procs.windowed, builder, tmp_path, n=4, m=5)
+    code = edited(procs.windowed, "j < m", "j < m + (i < n - 1)")
+    result = judge(bench, builder, code)
+    assert isinstance(result, Failure)
+    assert "wrote between the rows of y" in result.message
+
+
+def test_division_of_sizes_that_only_odd_ones_reveal(builder: Builder, tmp_path: Path) -> None:
+    """Correct for the timed size, wrong for sizes that are not multiples of 8."""
+    bench = make(procs.waves, builder, tmp_path, n=64)
+    result = judge(bench, builder, edited(procs.waves, "i < n", "i < n / 8 * 8"))
+    assert isinstance(result, Failure)
+    assert "n=64" not in result.message
+
+
+def test_scheduled_candidate_and_anchor(builder: Builder, tmp_path: Path) -> None:
+    bench = make(procs.matmul, builder, tmp_path, M=96, N=96, K=96)
+    faster = rename(reorder_loops(procs.matmul, "j k"), "matmul")
+    split = rename(divide_loop(faster, "j", 8, ["jo", "ji"], tail="cut"), "matmul")
+    first = builder.build(procs.generate(faster), 60)
+    second = builder.build(procs.generate(split), 60)
+    assert isinstance(first, Artifact)
+    assert isinstance(second, Artifact)
+    incumbent = Anchor(first, "incumbent", speedup=4.0)
+    evaluation = bench.evaluate(second, PLAN, incumbent)
+    result = evaluation.result
+    assert isinstance(result, Measurement)
+    assert (result.reference, result.reference_speedup) == ("incumbent", 4.0)
+    ratios = sorted(r.speedup for r in result.rounds)
+    assert result.speedup.low == pytest.approx(4 * ratios[0])
+    assert Measurement.from_json(result.to_json()) == result
+    assert evaluation.verify_s > 0
+    assert evaluation.time_s > 0
+
+
+def test_bench_can_be_sent_to_another_process(builder: Builder, tmp_path: Path) -> None:
+    bench = make(procs.triple, builder, tmp_path)
+    copy = pickle.loads(pickle.dumps(bench))
+    assert copy == bench
+    assert isinstance(copy.time_baseline(PLAN).result, Measurement)
+
+
+def test_inputs_are_kept_away_from_zero_where_the_reference_needs_it(
+    builder: Builder, tmp_path: Path
+) -> None:
+    bench = make(procs.rooted, builder, tmp_path)
+    assert bench.cases[-1].oracle.mode is Mode.POSITIVE
+    assert make(procs.waves, builder, tmp_path).cases[-1].oracle.mode is Mode.FLOATS
+
+
+def test_kernels_with_threads(builder: Builder, tmp_path: Path) -> None:
+    threaded = replace(builder, flags=(*builder.flags, "-fopenmp"))
+    bench = make(procs.triple, threaded, tmp_path)
+    cores = len(usable_cores())
+    loop = "y[i] = 3.0f * x[i] + (omp_get_num_threads() != CORES);"
+    source = f"""
+        #include <omp.h>
+        void triple(void *ctxt, float *y, const float *x) {{
+            _Pragma("omp parallel for") for (int i = 0; i < 64; i++) {loop}
+        }}"""
+    code = procs.generate(procs.triple)
+    right = procs.handwritten(code, source.replace("CORES", str(cores)))
+    assert isinstance(judge(bench, threaded, right), Measurement)
+    wrong = procs.handwritten(code, source.replace("CORES", str(cores + 1)))
+    assert isinstance(judge(bench, threaded, wrong), Failure)
+
+
+def test_page_policy_is_recorded(builder: Builder, tmp_path: Path) -> None:
+    small = make(procs.triple, builder, tmp_path).time_baseline(PLAN).result
+    large = make(procs.long_sum, builder, tmp_path).time_baseline(PLAN).result
+    assert isinstance(small, Measurement)
+    assert isinstance(large, Measurement)
+    assert dict(small.host)["pages"] == "base"
+    available = "huge_pages" in dict(large.host)
+    assert dict(large.host)["pages"] == ("huge" if available else "base")
+
+
+def test_reference_that_does_not_compile(builder: Builder, tmp_path: Path) -> None:
+    proc = mirror(procs.triple)
+    broken = procs.handwritten(procs.generate(procs.triple), "void triple(int x) { nonsense }")
+    with pytest.raises(UserError, match=r"triple.*does not compile(.|\n)*error"):
+        prepare(proc, broken, bind(proc, {}), builder, tmp_path)
+
+
+def test_reference_that_crashes(builder: Builder, tmp_path: Path) -> None:
+    proc = mirror(procs.triple)
+    source = "void triple(void *ctxt, float *y, const float *x) { __builtin_trap(); }"
+    broken = procs.handwritten(procs.generate(procs.triple), source)
+    with pytest.raises(UserError, match=r"triple itself, unscheduled, fails.*SIGILL"):
+        prepare(proc, broken, bind(proc, {}), builder, tmp_path)
+
+
+def test_truncated_reference_outputs_are_noticed(builder: Builder, tmp_path: Path) -> None:
+    bench = make(procs.triple, builder, tmp_path)
+    bench.cases[0].expected.write_bytes(b"short")
+    result = bench.time_baseline(PLAN).result
+    assert isinstance(result, Failure)
+    assert "truncated" in result.message

@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pickle
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.elf import code_identity
+
+HEADER = "#include <math.h>\nvoid f(void *ctxt, float *x);\n"
+PLAIN = (
+    "static float h(float v) { return v * 3.0f; }\nvoid f(void *ctxt, float *x) { x[0] = h(x[1]); }"
+)
+
+
+def c(source: str, header: str = HEADER) -> GeneratedC:
+    return GeneratedC("f", header, source, digest(header + source))
+
+
+@pytest.fixture
+def fresh(builder: Builder, tmp_path: Path) -> Builder:
+    return replace(builder, cache_dir=tmp_path / "cache")
+
+
+def built(builder: Builder, code: GeneratedC) -> Artifact:
+    artifact = builder.build(code, 60)
+    assert isinstance(artifact, Artifact), artifact
+    return artifact
+
+
+SAME = {
+    "whitespace": PLAIN.replace("{ ", "{\n\n    "),
+    "comments": f"/* why */ {PLAIN} // done",
+    "local names": PLAIN.replace("float v", "float a_longer_name").replace(
+        "return v", "return a_longer_name"
+    ),
+    "static function's name": PLAIN.replace("h(", "another_helper("),
+    "line directive": f'#line 77 "elsewhere.c"\n{PLAIN}',
+}
+
+
+@pytest.mark.parametrize("source", SAME.values(), ids=SAME.keys())
+def test_binary_key_ignores(source: str, builder: Builder) -> None:
+    first, second = built(builder, c(PLAIN)), built(builder, c(source))
+    assert first.binary_key == second.binary_key
+    assert first.code_key != second.code_key
+
+
+CALL = "void f(void *ctxt, float *x) { x[0] = sinf(x[1]); }"
+DIFFERENT = {
+    "constant": (PLAIN, PLAIN.replace("3.0f", "3.5f")),
+    "operation": (PLAIN, PLAIN.replace("v *", "v +")),
+    "library function": (CALL, CALL.replace("sinf", "cosf")),
+    "table": (
+        "static const float t[64] = {1, 2}; void f(void *c, float *x) { x[0] = t[(int)x[1]]; }",
+        "static const float t[64] = {1, 3}; void f(void *c, float *x) { x[0] = t[(int)x[1]]; }",
+    ),
+    "static array's size": (
+        "static float t[64]; void f(void *c, float *x) { t[(int)x[1]] += x[0]; x[0] = t[0]; }",
+        "static float t[65]; void f(void *c, float *x) { t[(int)x[1]] += x[0]; x[0] = t[0]; }",
+    ),
+}
+
+
+@pytest.mark.parametrize(("one", "other"), DIFFERENT.values(), ids=DIFFERENT.keys())
+def test_binary_key_sees(one: str, other: str, builder: Builder) -> None:
+    assert built(builder, c(one)).binary_key != built(builder, c(other)).binary_key
+
+
+def test_only_elf_objects_have_an_identity() -> None:
+    with pytest.raises(ValueError, match="ELF64"):
+        code_identity(b"MZ not an object")
+
+
+def test_cache_hit_does_not_compile(fresh: Builder) -> None:
+    first = built(fresh, c(PLAIN))
+    stamp = Path(first.path).stat().st_mtime_ns
+    assert built(fresh, c(PLAIN)) == first
+    assert Path(first.path).stat().st_mtime_ns == stamp
+
+
+@pytest.mark.parametrize("damage", [b"", b"garbage", None], ids=["empty", "garbage", "truncated"])
+def test_damaged_artifact_is_rebuilt(damage: bytes | None, fresh: Builder) -> None:
+    artifact = built(fresh, c(PLAIN))
+    path = Path(artifact.path)
+    good = path.read_bytes()
+    path.write_bytes(good[:-100] if damage is None else damage)
+    assert built(fresh, c(PLAIN)) == artifact
+    assert path.read_bytes() == good
+
+
+@pytest.mark.parametrize("note", ["", "[]", "{}", '{"sha256": 1}', "nonsense"])
+def test_damaged_note_is_rewritten(note: str, fresh: Builder) -> None:
+    artifact = built(fresh, c(PLAIN))
+    Path(artifact.path).with_suffix(".json").write_text(note)
+    assert built(fresh, c(PLAIN)) == artifact
+    assert artifact.binary_key in Path(artifact.path).with_suffix(".json").read_text()
+
+
+def test_nothing_else_is_left_in_the_cache(fresh: Builder) -> None:
+    artifact = Path(built(fresh, c(PLAIN)).path)
+    fresh.build(c("syntax error"), 60)
+    files = {path for path in fresh.cache_dir.rglob("*") if path.is_file()}
+    assert files == {artifact, artifact.with_suffix(".json")}
+
+
+def test_key_covers_flags_compiler_and_text(builder: Builder) -> None:
+    clang = replace(builder.compiler, kind="clang")
+    newer = replace(builder.compiler, version="99.0.0")
+    variants = [
+        builder,
+        replace(builder, flags=("-O2",)),
+        replace(builder, compiler=clang),
+        replace(builder, compiler=newer),
+    ]
+    assert len({b.key for b in variants}) == len(variants)
+    moved = replace(builder.compiler, path="/elsewhere/gcc")
+    assert replace(builder, compiler=moved, cache_dir=Path("x")).key == builder.key
+    assert built(builder, c(PLAIN)).path != built(builder, c(f"{PLAIN}\n")).path
+
+
+def test_compile_error_names_the_line(fresh: Builder) -> None:
+    failure = fresh.build(c("void f(void *ctxt, float *x) {\n  y[0] = 1;\n}"), 60)
+    assert isinstance(failure, Failure)
+    assert failure.outcome is Outcome.COMPILE_ERROR
+    assert "'y' undeclared" in failure.message
+
+
+def test_link_error_is_a_compile_error(fresh: Builder) -> None:
+    bad = replace(fresh, flags=("-O3", "-Wl,--no-undefined"))
+    code = c("void g(void);\nvoid f(void *ctxt, float *x) { g(); }")
+    failure = bad.build(code, 60)
+    assert isinstance(failure, Failure)
+    assert failure.outcome is Outcome.COMPILE_ERROR
+    assert "undefined reference" in failure.message
+
+
+def test_endless_compilation_is_cut_off(fresh: Builder) -> None:
+    source = "#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(x))))\n"
+    code = c(f"{source}void f(void *ctxt, float *x) {{ B(B(B(x[0] += 1;))) }}")
+    start = time.monotonic()
+    failure = fresh.build(code, 0.3)
+    assert isinstance(failure, Failure)
+    assert failure.outcome is Outcome.TIMEOUT
+    assert time.monotonic() - start < 20
+
+
+def test_exo_helpers_are_inlined(fresh: Builder) -> None:
+    """Exo's externs have external linkage; without our flag they stay calls."""
+    helper = "float _relu_float(float x) { if (x > 0.0) return x; else return 0.0; }\n"
+    loop = "void f(void *ctxt, float *x) { for (int i = 0; i < 64; i++) x[i] = _relu_float(x[i]); }"
+    image = Path(built(fresh, c(helper + loop)).path).read_bytes()
+    assert image.count(b"_relu_float\0") <= 2  # dynamic and static symbol, no call through the PLT
+
+
+def test_builder_is_picklable(builder: Builder) -> None:
+    assert pickle.loads(pickle.dumps(builder)).key == builder.key
+
+
+def test_harness_that_does_not_compile(fresh: Builder) -> None:
+    with pytest.raises(UserError, match="cannot compile the measuring harness"):
+        fresh.executable({"main.c": "int main(void) { return nothing; }"}, 60)

@@ -1,0 +1,167 @@
+"""Candidates that misbehave in every way seen in practice: right outcome, no hang."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.records import Artifact, Failure, Measurement, Outcome
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.transforms.mirror import mirror
+
+from .procs import generate, handwritten, triple
+
+SCREEN = TimingPlan("screen", 2, 2, sample_ns=1e5)
+INCLUDES = """
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+static void right(float *y, const float *x) { for (int i = 0; i < 64; i++) y[i] = 3.0f * x[i]; }
+"""
+SIGNATURE = "void triple(void *ctxt, float *y, const float *x)"
+
+
+@pytest.fixture(scope="module")
+def bench(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    proc = mirror(triple)
+    work = tmp_path_factory.mktemp("work")
+    return prepare(proc, generate(triple), bind(proc, {}), builder, work)
+
+
+def run(bench: Bench, builder: Builder, body: str, before: str = "") -> Measurement | Failure:
+    source = f"{INCLUDES}\n{before}\n{SIGNATURE} {{ {body} }}\n"
+    artifact = builder.build(handwritten(generate(triple), source), 60)
+    assert isinstance(artifact, Artifact), artifact
+    return bench.evaluate(artifact, SCREEN, Anchor(bench.baseline, "baseline")).result
+
+
+def test_a_right_kernel_is_measured(bench: Bench, builder: Builder) -> None:
+    result = run(bench, builder, "right(y, x);")
+    assert isinstance(result, Measurement)
+    assert len(result.rounds) == 2
+
+
+INCORRECT = {
+    "wrong value": ("right(y, x); y[5] += 1;", ["y[5] is ", "1 elements differ", "integers"]),
+    "missed write": ("for (int i = 0; i < 63; i++) y[i] = 3 * x[i];", ["y[63] is nan"]),
+    "just past the end": ("right(y, x); y[64] = 0;", ["0 bytes past the end of y"]),
+    "just before": ("right(y, x); y[-1] = 0;", ["4 bytes before the start of y"]),
+    "far past the end": ("right(y, x); y[64 + 900] = 0;", ["3600 bytes past the end of y"]),
+    "input changed": ("right(y, x); ((float *)x)[7] = 0.25f;", ["changed the input x[7]"]),
+    "past an input": ("right(y, x); ((float *)x)[64] = 0;", ["past the end of x"]),
+}
+
+
+@pytest.mark.parametrize(("body", "parts"), INCORRECT.values(), ids=INCORRECT.keys())
+def test_incorrect(bench: Bench, builder: Builder, body: str, parts: list[str]) -> None:
+    result = run(bench, builder, body)
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+    for part in parts:
+        assert part in result.message
+
+
+def test_wrong_from_the_second_call_on(bench: Bench, builder: Builder) -> None:
+    result = run(bench, builder, "right(y, x); y[0] += calls++;", "static int calls;")
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+    assert "floats" in result.message
+
+
+CRASH = {
+    "segfault": ("*(volatile int *)8 = 1;", "SIGSEGV"),
+    "illegal instruction": ("__builtin_trap();", "SIGILL"),
+    "stack overflow": ("volatile char big[64 << 20]; big[0] = 1; big[32 << 20] = 2;", "SIGSEGV"),
+    "abort": ("abort();", "SIGABRT"),
+    "heap corruption": ("free((void *)x);", "SIG"),
+    "huge allocation": ("volatile float *t = malloc(1ull << 40); t[0] = 1;", "SIGSEGV"),
+    "exit": ("right(y, x); exit(0);", "exited early (code 0)"),
+    "exit with a code": ("_exit(7);", "exited early (code 7)"),
+    "closed descriptors": ("right(y, x); for (int f = 0; f < 99; f++) close(f);", "exited early"),
+    "garbage everywhere": (
+        'right(y, x); for (int f = 0; f < 99; f++) (void)!write(f, "end\\nverified\\n", 13);',
+        "garbage",
+    ),
+    "half a report": (
+        'for (int f = 3; f < 99; f++) (void)!write(f, "x", 1); _exit(0);',
+        "half a report",
+    ),
+    "flood": (
+        "static char junk[1 << 16]; memset(junk, 'x', sizeof junk);"
+        "for (;;) for (int f = 3; f < 99; f++) (void)!write(f, junk, sizeof junk);",
+        "flooded",
+    ),
+    "load failure": ("extern void missing_function(void); missing_function();", "cannot load"),
+}
+
+
+@pytest.mark.parametrize(("body", "part"), CRASH.values(), ids=CRASH.keys())
+def test_crash(bench: Bench, builder: Builder, body: str, part: str) -> None:
+    result = run(bench, builder, body)
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.CRASH
+    assert part in result.message
+
+
+def test_crash_says_what_was_going_on(bench: Bench, builder: Builder) -> None:
+    result = run(bench, builder, "right(y, x); if (calls++ > 3) abort();", "static int calls;")
+    assert isinstance(result, Failure)
+    assert result.message == "SIGABRT, while timing"
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'for (;;) __asm__ volatile("");',
+        "pause();",
+        'signal(SIGALRM, SIG_IGN); signal(SIGTERM, SIG_IGN); for (;;) __asm__ volatile("");',
+    ],
+    ids=["busy", "asleep", "ignores signals"],
+)
+def test_endless(bench: Bench, builder: Builder, body: str) -> None:
+    start = time.monotonic()
+    result = run(bench, builder, body)
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.TIMEOUT
+    assert "verifying with" in result.message
+    assert time.monotonic() - start < 30
+
+
+def test_surviving_children_neither_block_nor_survive(
+    bench: Bench, builder: Builder, tmp_path: Path
+) -> None:
+    note = tmp_path / "pid"
+    body = (
+        "right(y, x); int p = fork(); if (p == 0) for (;;) pause();"
+        f'int f = creat("{note}", 0600); (void)!write(f, &p, sizeof p); close(f);'
+    )
+    result = run(
+        bench, builder, f"if (!done) {{ done = 1; {body} }} right(y, x);", "static int done;"
+    )
+    assert isinstance(result, Measurement)
+    child = int.from_bytes(note.read_bytes(), "little")
+    state = subprocess.run(["ps", "-o", "stat=", "-p", str(child)], capture_output=True, text=True)
+    assert state.stdout.strip()[:1] in ("", "Z")
+
+
+def test_missing_artifact(bench: Bench) -> None:
+    lost = replace(bench.baseline, path=bench.baseline.path + ".lost")
+    result = bench.evaluate(lost, SCREEN, Anchor(bench.baseline, "baseline")).result
+    assert isinstance(result, Failure)
+    assert "cannot load the kernel" in result.message
+
+
+def test_descriptors_do_not_leak(bench: Bench, builder: Builder) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for body in ("abort();", "right(y, x);", "right(y, x); exit(0);"):
+        run(bench, builder, body)
+    assert len(os.listdir("/proc/self/fd")) == before

@@ -1,0 +1,92 @@
+"""Compiler, host and peaks, on the real machine."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Target
+from schedsearch.evaluate import host
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.host import host_state, probe_target, vector_bits
+from schedsearch.evaluate.peak import calibrate
+
+
+def script(tmp_path: Path, name: str, text: str) -> str:
+    path = tmp_path / name
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_compiler_is_found_by_name_and_by_path() -> None:
+    found = find_compiler("gcc")
+    assert found.kind == "gcc"
+    assert found == find_compiler(found.path)
+    assert find_compiler().path
+
+
+def test_a_compiler_is_what_it_says_not_what_it_is_called(tmp_path: Path) -> None:
+    clang = script(tmp_path, "gcc-13", "echo 1 19 1 7 4 2 1")
+    found = find_compiler(clang)
+    assert (found.kind, found.version) == ("clang", "19.1.7")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("exit 1", "does not answer as a C compiler"),
+        ("echo hello", "neither gcc nor clang"),
+        ("cat", "neither gcc nor clang"),
+    ],
+)
+def test_other_programs_are_refused(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=message):
+        find_compiler(script(tmp_path, "cc", text))
+
+
+def test_missing_compiler_says_what_to_install() -> None:
+    with pytest.raises(UserError, match=r"no-such-cc not found.*Install gcc or clang"):
+        find_compiler("no-such-cc")
+
+
+def test_target_is_stable_and_round_trips() -> None:
+    compiler = find_compiler()
+    target = probe_target(compiler, default_flags())
+    assert probe_target(compiler, default_flags()).key == target.key
+    assert Target.from_json(json.loads(json.dumps(target.to_json()))) == target
+    assert list(target.cache_bytes) == sorted(target.cache_bytes)
+    assert target.cores >= 1
+    assert target.exo_version == "1.0.0"
+
+
+def test_machines_that_do_not_tell_get_fallbacks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("_CACHES", "_GOVERNOR", "_HUGE_PAGES", "_CPUINFO"):
+        monkeypatch.setattr(host, name, tmp_path / "missing")
+    target = probe_target(find_compiler(), ())
+    assert target.line_bytes == 64
+    assert len(target.cache_bytes) == 3
+    assert [name for name, _ in host_state()] == ["load"]
+
+
+@pytest.mark.parametrize(
+    ("features", "bits"), [({"avx512f", "avx"}, 512), ({"avx", "sse2"}, 256), ({"neon"}, 128)]
+)
+def test_vector_bits(features: set[str], bits: int) -> None:
+    assert vector_bits(frozenset(features)) == bits
+
+
+def test_peaks_are_measured_once_and_plausible(builder: Builder) -> None:
+    target = probe_target(builder.compiler, builder.flags)
+    peaks = calibrate(builder, target)
+    assert calibrate(builder, target) is peaks
+    assert peaks.f32 > peaks.f64 > 1
+    assert peaks.bandwidth > 0.1
+    assert peaks.gflops("f64") == peaks.f64
+    assert peaks.gflops("i8") == peaks.f32

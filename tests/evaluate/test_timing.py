@@ -1,0 +1,48 @@
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedsearch.core.records import Measurement, Round
+from schedsearch.evaluate.timing import TimingPlan
+
+
+def rounds(*speedups: float) -> list[Round]:
+    return [Round((1.0,), (speedup,)) for speedup in speedups]
+
+
+def test_rounds_below_the_minimum_are_always_made() -> None:
+    plan = TimingPlan("screen", 3, 10, give_up_below=100.0)
+    assert plan.wants_more(rounds(0.1, 0.1), 1.0)
+    assert not plan.wants_more(rounds(0.1, 0.1, 0.1), 1.0)
+
+
+def test_contenders_go_on_and_losers_stop() -> None:
+    plan = TimingPlan("screen", 2, 10, give_up_below=2.0)
+    assert not plan.wants_more(rounds(1.5, 1.9), 1.0)
+    assert plan.wants_more(rounds(1.5, 2.1), 1.0)
+
+
+def test_the_limit_is_a_speedup_over_the_baseline() -> None:
+    plan = TimingPlan("screen", 2, 10, give_up_below=2.0)
+    assert plan.wants_more(rounds(0.9, 0.95), anchor_speedup=3.0)
+
+
+def test_stops_when_the_interval_is_narrow() -> None:
+    plan = TimingPlan("confirm", 2, 30)
+    assert plan.wants_more(rounds(1.0, 1.0, 1.0, 1.0), 1.0)
+    assert not plan.wants_more(rounds(1.0, 1.001, 1.0, 1.002, 1.0), 1.0)
+    assert plan.wants_more(rounds(1.0, 2.0, 1.0, 2.0, 1.5), 1.0)
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=8, max_size=20), st.floats(0.1, 100))
+def test_never_more_than_the_maximum(speedups: list[float], anchor: float) -> None:
+    assert not TimingPlan("confirm", 2, 8).wants_more(rounds(*speedups), anchor)
+
+
+@given(st.lists(st.floats(0.01, 100), min_size=1, max_size=9), st.floats(0.1, 100))
+def test_speedup_scales_with_the_anchor(speedups: list[float], anchor: float) -> None:
+    alone = Measurement("screen", tuple(rounds(*speedups)), 1).speedup
+    anchored = Measurement("screen", tuple(rounds(*speedups)), 1, (), "a", anchor).speedup
+    assert anchored.value == alone.value * anchor
+    assert (anchored.low, anchored.high) == (alone.low * anchor, alone.high * anchor)

@@ -1,0 +1,90 @@
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedsearch.core import ast as q
+from schedsearch.evaluate.binding import Binding, bind
+from schedsearch.evaluate.work import Work, count_work
+from schedsearch.transforms.mirror import mirror
+
+from . import procs
+
+
+def work(procedure: Any, **sizes: int) -> Work:
+    proc = mirror(procedure)
+    return count_work(proc, bind(proc, sizes))
+
+
+def test_matmul() -> None:
+    found = work(procs.matmul, M=3, N=5, K=7)
+    assert found.flops == 2 * 3 * 5 * 7
+    assert found.bytes == 4 * (2 * 15 + 21 + 35)
+
+
+def test_written_arrays_count_once_unless_read() -> None:
+    assert work(procs.triple).bytes == 2 * 64 * 4
+    assert work(procs.twice).bytes == 2 * 64 * 4
+
+
+def test_window_padding_is_not_traffic() -> None:
+    assert work(procs.windowed, n=3, m=5).bytes == 4 * 3 * 15
+
+
+def test_types_are_counted_apart() -> None:
+    found = dict(work(procs.every_type, n=10).ops)
+    assert found["f32"] == 20
+    assert found["i8"] == 10
+
+
+def test_triangle() -> None:
+    assert work(procs.triangle, n=100).flops == 2 * 100 * 99 / 2
+    n = 1_000_000
+    start = time.monotonic()
+    big = work(procs.triangle, n=n).flops
+    assert time.monotonic() - start < 10
+    assert big == pytest.approx(n * (n - 1), rel=1e-3)
+
+
+def test_branches_are_followed() -> None:
+    assert work(procs.branches, n=30).flops == 10 + 2 * 20
+
+
+def test_calls_and_windows_are_followed() -> None:
+    assert work(procs.calls, n=16).flops == 8 * 16 + 16
+
+
+def brute_force(depth: int, n: int, bounds: list[tuple[int, int]]) -> int:
+    """Iterations of a nest whose level runs to `a * outer + b`."""
+
+    def level(at: int, outer: int) -> int:
+        if at == depth:
+            return 1
+        a, b = bounds[at]
+        return sum(level(at + 1, i) for i in range(max(a * outer + b, 0)))
+
+    return level(0, n)
+
+
+@settings(max_examples=50, deadline=None)
+@given(
+    st.integers(1, 9),
+    st.lists(st.tuples(st.integers(-1, 1), st.integers(0, 6)), min_size=1, max_size=3),
+)
+def test_dependent_loops_are_counted_exactly(n: int, bounds: list[tuple[int, int]]) -> None:
+    x = q.Var("x", 0)
+    size = q.Var("n", 1)
+    loops = [q.Var(f"i{level}", 2 + level) for level in range(len(bounds))]
+    outer = [size, *loops]
+    body: list[q.Stmt] = [q.Reduce((), x, (), q.Const(1.0, "f32"), "f32")]
+    for level in reversed(range(len(bounds))):
+        a, b = bounds[level]
+        hi = q.as_affine(outer[level]).scaled(a) + b
+        body = [q.For((), loops[level], q.Affine(0), hi, tuple(body), False)]
+    proc = q.Proc("p", (q.Arg(x, "f32"), q.Arg(size, "size")), (), tuple(body))
+    found = count_work(proc, Binding((("n", n),)))
+    assert found.flops == brute_force(len(bounds), n, bounds)
