@@ -1,19 +1,13 @@
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from store_backends import BACKENDS, Reopen
 
 from schedsearch.store import Store
-
-BACKENDS: dict[str, Callable[[Path], Store]] = {
-    "sqlite": lambda directory: Store.open(directory / "tuning.sqlite"),
-}
-"""How to open, again and again, one store that keeps its data in a directory."""
-
-Reopen = Callable[[], Store]
 
 
 @pytest.fixture(params=sorted(BACKENDS))

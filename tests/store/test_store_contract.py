@@ -1,4 +1,4 @@
-"""The contract of `Store`, checked of every backend in `conftest.BACKENDS`."""
+"""The contract of `Store`, checked of every backend in `store_backends.BACKENDS`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from conftest import BACKENDS, Reopen
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from store_backends import BACKENDS, Reopen
 from store_data import (
     CODE,
     ROOT,
