@@ -1,12 +1,13 @@
 """Best-first search, the default strategy.
 
-One priority queue holds *groups*: either "expand this node", or "measure the
-next child of this node made by this transform". The value of a group, in
-log-speed-up over the baseline, is what its node reached, plus what the transform
-has brought on average so far (shrunk towards a small optimistic prior, so that
-every transform gets its chance), minus a fee for every sibling already tried, so
-that no node is drained while others are as good. With probability `EXPLORE` a
-group is drawn at random instead: local optima are the rule in this space.
+Two priority queues: nodes to expand, and *groups* of children to measure, a
+group being what one transform made of one node. Values are log speed-ups over
+the baseline. A group is worth what its node reached, plus what its transform has
+brought on average so far (shrunk towards a small optimistic prior, so that every
+transform gets its chance), minus a fee for every sibling already tried, so that
+no node is drained while others are as good. A node is expanded when that looks
+better than measuring what is known already. With probability `EXPLORE` the
+choice is random instead: local optima are the rule in this space.
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from __future__ import annotations
 import heapq
 import random
 from collections import deque
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass
 from math import log
+from typing import Generic, TypeVar
 
-from schedsearch.search.strategy import Action, Event, Expand, Expanded, Measure, Measured
+from schedsearch.search.strategy import Event, Expanded, Measured
 
 EXPLORE = 0.15
 OPTIMISM = 0.15
@@ -26,14 +29,19 @@ PRIOR_TRIALS = 3
 SIBLING_FEE = 0.04
 UNMEASURED_FEE = 0.5
 """An unmeasured node counts as its parent less this."""
+RESERVE = 16
+"""Expand regardless while fewer groups than this wait to be measured."""
+
+
+Item = TypeVar("Item")
 
 
 @dataclass
 class _Group:
-    """Actions of one kind on one node. `transform` is None for "expand it"."""
+    """Children of `node` made by `transform` that wait to be measured."""
 
     node: str
-    transform: str | None
+    transform: str
     waiting: deque[str]
     taken: int = 0
 
@@ -50,55 +58,63 @@ class _Gain:
         return self.total / self.trials
 
 
-@dataclass
 class BestFirst:
     """`root` is the key of the unscheduled procedure."""
 
-    root: str
-    seed: int = 0
-    _value: dict[str, float] = field(default_factory=dict)
-    _origin: dict[str, tuple[str, str]] = field(default_factory=dict)
-    _gain: dict[str, _Gain] = field(default_factory=dict)
-    _queue: list[tuple[float, int, _Group]] = field(default_factory=list)
-    _done: set[tuple[type, str]] = field(default_factory=set)
-    _pushed: int = 0
+    def __init__(self, root: str, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._value: dict[str, float] = {}
+        self._origin: dict[str, tuple[str, str]] = {}
+        self._gain: dict[str, _Gain] = {}
+        self._measured: set[str] = set()
+        self._expanded: set[str] = set()
+        self._groups = _Queue(self._group_value, self._random)
+        self._nodes = _Queue(self._node_value, self._random)
+        self._nodes.push(root)
 
-    def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)
-        self._add(_Group(self.root, None, deque([self.root])))
-
-    def ask(self, n: int) -> list[Action]:
-        actions: list[Action] = []
-        while len(actions) < n and (group := self._pop()):
+    def ask_measure(self, n: int) -> list[str]:
+        keys: list[str] = []
+        while len(keys) < n and len(self._groups):
+            group = self._groups.pop()
             key = group.waiting.popleft()
-            kind = Expand if group.transform is None else Measure
-            if (kind, key) not in self._done:
-                self._done.add((kind, key))
+            if key not in self._measured:
+                self._measured.add(key)
                 group.taken += 1
-                actions.append(kind(key))
+                keys.append(key)
             if group.waiting:
-                self._add(group)
-        return actions
+                self._groups.push(group)
+        return keys
+
+    def ask_expand(self, n: int) -> list[str]:
+        keys: list[str] = []
+        while len(keys) < n and len(self._nodes):
+            enough = len(self._groups) >= RESERVE
+            if enough and self._nodes.top() + OPTIMISM < self._groups.top():
+                break
+            key = self._nodes.pop()
+            if key not in self._expanded:
+                self._expanded.add(key)
+                keys.append(key)
+        return keys
 
     def tell(self, event: Event) -> None:
         match event:
             case Expanded():
-                self._done.add((Expand, event.key))
+                self._expanded.add(event.key)
                 self._add_children(event)
             case Measured():
-                self._done.add((Measure, event.key))
+                self._measured.add(event.key)
                 self._learn(event)
 
     def _add_children(self, event: Expanded) -> None:
-        groups: dict[str, deque[str]] = {}
+        groups: dict[str, list[str]] = {}
         for child in event.children:
             self._origin[child.key] = (event.key, child.transform)
-            groups.setdefault(child.transform, deque()).append(child.key)
+            groups.setdefault(child.transform, []).append(child.key)
         for transform, keys in groups.items():
             # Neighbouring proposals are alike; a shuffled order samples them evenly.
-            shuffled = list(keys)
-            self._random.shuffle(shuffled)
-            self._add(_Group(event.key, transform, deque(shuffled)))
+            self._random.shuffle(keys)
+            self._groups.push(_Group(event.key, transform, deque(keys)))
 
     def _learn(self, event: Measured) -> None:
         if event.speedup is None:
@@ -109,8 +125,8 @@ class BestFirst:
             gain = self._gain.setdefault(transform, _Gain())
             gain.total += self._value[event.key] - self._node_value(parent)
             gain.trials += 1
-        if (Expand, event.key) not in self._done:
-            self._add(_Group(event.key, None, deque([event.key])))
+        if event.key not in self._expanded:
+            self._nodes.push(event.key)
 
     def _node_value(self, key: str) -> float:
         fee = 0.0
@@ -121,30 +137,41 @@ class BestFirst:
             fee += UNMEASURED_FEE
         return self._value[key] - fee
 
-    def _priority(self, group: _Group) -> float:
-        value = self._node_value(group.node)
-        if group.transform is None:
-            return value + OPTIMISM
+    def _group_value(self, group: _Group) -> float:
         gain = self._gain.get(group.transform, _Gain())
-        return value + gain.mean - SIBLING_FEE * group.taken
+        return self._node_value(group.node) + gain.mean - SIBLING_FEE * group.taken
 
-    def _add(self, group: _Group) -> None:
+
+class _Queue(Generic[Item]):
+    """Highest value first; values may change while items wait."""
+
+    def __init__(self, value: Callable[[Item], float], rng: random.Random) -> None:
+        self._value_of, self._random = value, rng
+        self._heap: list[tuple[float, int, Item]] = []
+        self._pushed = 0
+
+    def __len__(self) -> int:
+        return len(self._heap)
+
+    def push(self, item: Item) -> None:
         self._pushed += 1
-        heapq.heappush(self._queue, (-self._priority(group), self._pushed, group))
+        heapq.heappush(self._heap, (-self._value_of(item), self._pushed, item))
 
-    def _pop(self) -> _Group | None:
-        if not self._queue:
-            return None
+    def top(self) -> float:
+        """The highest value, as of when its item was pushed."""
+        return -self._heap[0][0]
+
+    def pop(self) -> Item:
         if self._random.random() < EXPLORE:
-            index = self._random.randrange(len(self._queue))
-            _, _, group = self._queue[index]
-            self._queue[index] = self._queue[-1]
-            self._queue.pop()
-            heapq.heapify(self._queue)
-            return group
+            index = self._random.randrange(len(self._heap))
+            item = self._heap[index][2]
+            self._heap[index] = self._heap[-1]
+            self._heap.pop()
+            heapq.heapify(self._heap)
+            return item
         while True:
-            _, _, group = heapq.heappop(self._queue)
-            # Gains move while groups wait: trust a stale priority only if it still leads.
-            if not self._queue or -self._priority(group) <= self._queue[0][0]:
-                return group
-            self._add(group)
+            _, _, item = heapq.heappop(self._heap)
+            # Trust a value from the time of pushing only if it still leads.
+            if not self._heap or -self._value_of(item) <= self._heap[0][0]:
+                return item
+            self.push(item)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -23,7 +23,7 @@ from schedsearch.search.jobs import (
 )
 from schedsearch.search.ledger import Ledger
 from schedsearch.search.progress import Observer, Progress
-from schedsearch.search.strategy import Action, Expand, Strategy
+from schedsearch.search.strategy import Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion
@@ -43,7 +43,7 @@ HOPELESS = 1.0
 """Below this fraction of the best speed-up two rounds are enough."""
 
 PIPELINE = 3
-"""Built candidates waiting for the measuring slot, at most."""
+"""Candidates being built or waiting for the measuring slot, at most."""
 
 MAX_ATTEMPTS = 2
 """A job whose worker died is tried once more."""
@@ -130,22 +130,14 @@ class Search:
             self._collect(0.2)
 
     def _fill(self) -> None:
-        measuring = any(isinstance(p.job, MeasureJob) for p in self.pending.values())
-        if self.to_measure and not measuring:
+        running = Counter(type(pending.job) for pending in self.pending.values())
+        if self.to_measure and not running[MeasureJob]:
             self._submit(self.to_measure.popleft())
-        working = sum(not isinstance(p.job, MeasureJob) for p in self.pending.values())
-        while working <= self.executor.work_slots and len(self.to_measure) < PIPELINE:
-            actions = self.strategy.ask(1)
-            if not actions:
-                return
-            self._submit(_Pending(self._job(actions[0]), actions[0].key))
-            working += 1
-
-    def _job(self, action: Action) -> Job:
-        node = self.ledger.tree.nodes[action.key]
-        if isinstance(action, Expand):
-            return ExpandJob(node.trace)
-        return self._build_job(action.key)
+        ahead = len(self.to_measure) + running[BuildJob]
+        for key in self.strategy.ask_measure(max(PIPELINE - ahead, 0)):
+            self._submit(_Pending(self._build_job(key), key))
+        for key in self.strategy.ask_expand(self.executor.slots - running[ExpandJob]):
+            self._submit(_Pending(ExpandJob(self.ledger.tree.nodes[key].trace), key))
 
     def _build_job(self, key: str) -> BuildJob:
         code = self.ledger.store.code(self.ledger.tree.nodes[key].keys.code or "")
@@ -218,6 +210,8 @@ class Search:
         have their turn.
         """
         self.phase = "draining"
+        for ticket in self.executor.drop_expansions():
+            del self.pending[ticket]
         while self.pending:
             self._collect(1.0)
         self.phase = "confirming"

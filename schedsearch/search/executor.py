@@ -2,12 +2,13 @@
 
 - `attach(bench)` is called once, before the first job, and returns when jobs can
   run; it raises RuntimeError with the cause if they cannot.
-- `submit(job)` returns a ticket at once. Work jobs (expand, build) and measure
-  jobs have separate slots; the caller submits at most `work_slots` and one at a
-  time, more only wait.
+- `submit(job)` returns a ticket at once. There are `slots` workers that expand,
+  as many that build, and one that measures; what finds none free waits.
 - `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless
-  the time passes first. Every ticket is returned exactly once.
-- A worker that dies gives `Lost` for the jobs it held, and is replaced.
+  the time passes first. Every ticket is returned once, or dropped.
+- A worker that dies gives `Lost` for the job it held, and is replaced.
+- `drop_expansions()` gives up unfinished expansions, at once: their tickets never
+  return. Returns the tickets dropped.
 - `close()` stops everything; results not yet waited for are dropped. It may be
   called twice.
 """
@@ -18,19 +19,31 @@ from collections import deque
 from typing import Protocol
 
 from schedsearch.evaluate.bench import Bench
-from schedsearch.search.jobs import BenchWorker, Job, MeasureJob, Result, Worker, WorkSpec
+from schedsearch.search.jobs import (
+    BenchWorker,
+    BuildJob,
+    BuildWorker,
+    ExpandJob,
+    ExpandWorker,
+    Job,
+    MeasureJob,
+    Result,
+    WorkSpec,
+)
 
 
 class Executor(Protocol):
     """See the module's text for the contract."""
 
-    work_slots: int
+    slots: int
 
     def attach(self, bench: Bench) -> None: ...
 
     def submit(self, job: Job) -> int: ...
 
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]: ...
+
+    def drop_expansions(self) -> list[int]: ...
 
     def close(self) -> None: ...
 
@@ -41,16 +54,17 @@ class InlineExecutor:
     Deterministic; for tests, debugging and tiny runs.
     """
 
-    work_slots = 1
+    slots = 1
 
     def __init__(self, spec: WorkSpec) -> None:
-        self._worker = Worker(spec)
-        self._bench: BenchWorker | None = None
+        self._expand = ExpandWorker(spec)
+        self._build = BuildWorker(spec.builder)
+        self._measure: BenchWorker | None = None
         self._jobs: deque[tuple[int, Job]] = deque()
         self._tickets = 0
 
     def attach(self, bench: Bench) -> None:
-        self._bench = BenchWorker(bench)
+        self._measure = BenchWorker(bench)
 
     def submit(self, job: Job) -> int:
         self._tickets += 1
@@ -61,10 +75,22 @@ class InlineExecutor:
         if not self._jobs:
             return []
         ticket, job = self._jobs.popleft()
-        if isinstance(job, MeasureJob):
-            assert self._bench is not None, "attach() comes first"
-            return [(ticket, self._bench.run(job))]
-        return [(ticket, self._worker.run(job))]
+        return [(ticket, self._run(job))]
+
+    def _run(self, job: Job) -> Result:
+        match job:
+            case ExpandJob():
+                return self._expand.run(job)
+            case BuildJob():
+                return self._build.run(job)
+            case MeasureJob():
+                assert self._measure is not None, "attach() comes first"
+                return self._measure.run(job)
+
+    def drop_expansions(self) -> list[int]:
+        dropped = [ticket for ticket, job in self._jobs if isinstance(job, ExpandJob)]
+        self._jobs = deque(item for item in self._jobs if item[0] not in dropped)
+        return dropped
 
     def close(self) -> None:
         self._jobs.clear()

@@ -1,4 +1,4 @@
-"""Units of work an executor runs, and the two kinds of worker that run them."""
+"""Units of work an executor runs, and the workers that run them, one kind each."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ Result = Expansion | ReplayFailed | Built | Evaluation | Lost
 
 @dataclass(frozen=True)
 class WorkSpec:
-    """All a worker needs to know: data only, because procedures cannot be sent."""
+    """All that workers need to know: data only, because procedures cannot be sent."""
 
     source: Path
     source_sha: str
@@ -82,8 +82,8 @@ class WorkSpec:
     builder: Builder
 
 
-class Worker:
-    """Expands and builds. Loads the procedure when first needed."""
+class ExpandWorker:
+    """Expands traces. Loads the procedure when first needed."""
 
     def __init__(self, spec: WorkSpec) -> None:
         self.spec = spec
@@ -96,17 +96,23 @@ class Worker:
         replayer = Replayer(source.procs[self.spec.proc])
         return Expander(replayer, self.spec.target, select(self.spec.transforms))
 
-    def run(self, job: ExpandJob | BuildJob) -> Expansion | ReplayFailed | Built:
-        match job:
-            case ExpandJob():
-                try:
-                    return self.expander.expand(job.trace)
-                except ReplayError as error:
-                    return ReplayFailed(str(error))
-            case BuildJob():
-                start = time.perf_counter()
-                result = self.spec.builder.build(job.code, BUILD_TIMEOUT_S)
-                return Built(result, time.perf_counter() - start)
+    def run(self, job: ExpandJob) -> Expansion | ReplayFailed:
+        try:
+            return self.expander.expand(job.trace)
+        except ReplayError as error:
+            return ReplayFailed(str(error))
+
+
+class BuildWorker:
+    """Compiles."""
+
+    def __init__(self, builder: Builder) -> None:
+        self.builder = builder
+
+    def run(self, job: BuildJob) -> Built:
+        start = time.perf_counter()
+        result = self.builder.build(job.code, BUILD_TIMEOUT_S)
+        return Built(result, time.perf_counter() - start)
 
 
 class BenchWorker:

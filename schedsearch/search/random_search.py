@@ -1,54 +1,53 @@
 """Random search: the baseline every other strategy has to beat.
 
-Each step either expands a random known node or measures a random known child,
-in equal parts while both are possible.
+Measures random children of known nodes, and expands random known nodes, measured
+or not, whenever fewer than `RESERVE` children wait.
 """
 
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, field
 
-from schedsearch.search.strategy import Action, Event, Expand, Expanded, Measure, Measured
+from schedsearch.search.strategy import Event, Expanded, Measured
+
+RESERVE = 100
 
 
-@dataclass
 class RandomSearch:
     """`root` is the key of the unscheduled procedure."""
 
-    root: str
-    seed: int = 0
-    _expandable: list[str] = field(default_factory=list)
-    _measurable: list[str] = field(default_factory=list)
-    _done: set[Action] = field(default_factory=set)
+    def __init__(self, root: str, seed: int) -> None:
+        self._random = random.Random(seed)
+        self._expandable = [root]
+        self._measurable: list[str] = []
+        self._expanded: set[str] = set()
+        self._measured: set[str] = set()
 
-    def __post_init__(self) -> None:
-        self._random = random.Random(self.seed)
-        self._expandable.append(self.root)
+    def ask_measure(self, n: int) -> list[str]:
+        return self._draw(self._measurable, self._measured, n)
 
-    def ask(self, n: int) -> list[Action]:
-        actions: list[Action] = []
-        while len(actions) < n and (self._expandable or self._measurable):
-            # One expansion gives many children, so most steps measure.
-            expand = not self._measurable or (self._expandable and self._random.random() < 0.1)
-            key = self._draw(self._expandable if expand else self._measurable)
-            action: Action = Expand(key) if expand else Measure(key)
-            if action not in self._done:
-                self._done.add(action)
-                actions.append(action)
-        return actions
+    def ask_expand(self, n: int) -> list[str]:
+        if len(self._measurable) >= RESERVE:
+            return []
+        return self._draw(self._expandable, self._expanded, n)
 
     def tell(self, event: Event) -> None:
         match event:
             case Expanded():
-                self._done.add(Expand(event.key))
+                self._expanded.add(event.key)
                 for child in event.children:
                     self._measurable.append(child.key)
                     self._expandable.append(child.key)
             case Measured():
-                self._done.add(Measure(event.key))
+                self._measured.add(event.key)
 
-    def _draw(self, keys: list[str]) -> str:
-        index = self._random.randrange(len(keys))
-        keys[index], keys[-1] = keys[-1], keys[index]
-        return keys.pop()
+    def _draw(self, keys: list[str], done: set[str], n: int) -> list[str]:
+        drawn: list[str] = []
+        while keys and len(drawn) < n:
+            index = self._random.randrange(len(keys))
+            keys[index], keys[-1] = keys[-1], keys[index]
+            key = keys.pop()
+            if key not in done:
+                done.add(key)
+                drawn.append(key)
+        return drawn

@@ -1,4 +1,4 @@
-"""Executor over Ray: worker actors for expansion and builds, one actor that measures.
+"""Executor over Ray: pools of actors that expand, build and measure.
 
 The measuring actor holds the custom resource `bench:<target key>`, of which a
 machine has exactly one: two runs on one cluster cannot time on the same machine
@@ -11,43 +11,94 @@ from __future__ import annotations
 import logging
 import threading
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import ray
 from ray.exceptions import RayActorError, RayError
 
 from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.builder import Builder
 from schedsearch.search.jobs import (
     BenchWorker,
+    BuildJob,
+    BuildWorker,
+    ExpandJob,
+    ExpandWorker,
     Job,
     Lost,
     MeasureJob,
     Result,
-    Worker,
     WorkSpec,
     leave_last_core,
 )
 
 
-class _WorkerActor(Worker):
+class _ExpandActor(ExpandWorker):
     def __init__(self, spec: WorkSpec) -> None:
         leave_last_core()
         super().__init__(spec)
 
 
-class RayExecutor:
-    """`work_slots` worker actors on this machine."""
+class _BuildActor(BuildWorker):
+    def __init__(self, builder: Builder) -> None:
+        leave_last_core()
+        super().__init__(builder)
 
-    def __init__(self, spec: WorkSpec, workers: int) -> None:
-        self.work_slots = workers
+
+class _Pool:
+    """Equal actors; jobs wait while all are busy."""
+
+    def __init__(self, make: Callable[[], Any], size: int) -> None:
+        self._make = make
+        self._idle = deque(make() for _ in range(size))
+        self._queued: deque[tuple[int, Job]] = deque()
+        self.running: dict[Any, tuple[int, Any]] = {}
+
+    def submit(self, ticket: int, job: Job) -> None:
+        if self._idle:
+            actor = self._idle.popleft()
+            self.running[actor.run.remote(job)] = (ticket, actor)
+        else:
+            self._queued.append((ticket, job))
+
+    def finish(self, reference: Any) -> tuple[int, Result]:
+        """Result of a finished job; its actor takes the next one."""
+        ticket, actor = self.running.pop(reference)
+        result: Result
+        try:
+            result = ray.get(reference)
+        except RayActorError as error:
+            result = Lost(f"the worker died: {str(error).splitlines()[0]}")
+            actor = self._make()
+        self._free(actor)
+        return ticket, result
+
+    def drop(self) -> list[int]:
+        """Kill busy actors, forget what they did and what waits; returns the tickets."""
+        tickets = [ticket for ticket, _ in self._queued]
+        self._queued.clear()
+        for ticket, actor in self.running.values():
+            ray.kill(actor)
+            tickets.append(ticket)
+            self._idle.append(self._make())
+        self.running.clear()
+        return tickets
+
+    def _free(self, actor: Any) -> None:
+        self._idle.append(actor)
+        if self._queued:
+            self.submit(*self._queued.popleft())
+
+
+class RayExecutor:
+    """`slots` actors that expand and as many that build, on this machine."""
+
+    def __init__(self, spec: WorkSpec, slots: int) -> None:
+        self.slots = slots
         self._spec = spec
         self._lease = f"bench:{spec.target.key}"
-        self._actors: list[Any] = []
-        self._idle: deque[Any] = deque()
-        self._bench_actor: Any = None
-        self._bench: Bench | None = None
-        self._running: dict[Any, tuple[int, Any]] = {}
-        self._queued: deque[tuple[int, Job]] = deque()
+        self._pools: dict[type, _Pool] = {}
         self._tickets = 0
         self._failure: RayError | OSError | RuntimeError | None = None
         self._ready, self._closing = threading.Event(), threading.Event()
@@ -62,15 +113,17 @@ class RayExecutor:
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             ray.init(
-                num_cpus=self.work_slots,
+                num_cpus=self.slots,
                 resources={self._lease: 1},
                 include_dashboard=False,
                 log_to_driver=False,
-                logging_level=logging.ERROR,
                 configure_logging=False,
             )
-            self._actors = [self._new_worker() for _ in range(self.work_slots)]
-            self._idle.extend(self._actors)
+            expand = ray.remote(num_cpus=1)(_ExpandActor)
+            build = ray.remote(num_cpus=0)(_BuildActor)
+            spec = self._spec
+            self._pools[ExpandJob] = _Pool(lambda: expand.remote(spec), self.slots)
+            self._pools[BuildJob] = _Pool(lambda: build.remote(spec.builder), self.slots)
         except (RayError, OSError, RuntimeError) as error:
             self._failure = error
         self._ready.set()
@@ -82,63 +135,24 @@ class RayExecutor:
         self._ready.wait()
         if self._failure is not None:
             raise RuntimeError(f"Ray did not start: {self._failure}") from self._failure
-        self._bench = bench
-        self._bench_actor = self._new_bench()
-
-    def _new_worker(self) -> Any:
-        return ray.remote(num_cpus=1)(_WorkerActor).remote(self._spec)
-
-    def _new_bench(self) -> Any:
-        return ray.remote(num_cpus=0, resources={self._lease: 1})(BenchWorker).remote(self._bench)
+        measure = ray.remote(num_cpus=0, resources={self._lease: 1})(BenchWorker)
+        self._pools[MeasureJob] = _Pool(lambda: measure.remote(bench), 1)
 
     def submit(self, job: Job) -> int:
         self._tickets += 1
-        if isinstance(job, MeasureJob):
-            self._run(self._bench_actor, self._tickets, job)
-        elif self._idle:
-            self._run(self._idle.popleft(), self._tickets, job)
-        else:
-            self._queued.append((self._tickets, job))
+        self._pools[type(job)].submit(self._tickets, job)
         return self._tickets
 
-    def _run(self, actor: Any, ticket: int, job: Job) -> None:
-        self._running[actor.run.remote(job)] = (ticket, actor)
-
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
-        if not self._running:
+        pool_of = {ref: pool for pool in self._pools.values() for ref in pool.running}
+        if not pool_of:
             return []
-        done, _ = ray.wait(list(self._running), num_returns=1, timeout=timeout_s)
-        finished = []
-        for reference in done:
-            ticket, actor = self._running.pop(reference)
-            result: Result
-            try:
-                result = ray.get(reference)
-            except RayActorError as error:
-                result = Lost(f"the worker died: {str(error).splitlines()[0]}")
-                actor = self._replace(actor)
-            if actor is not self._bench_actor:
-                self._next_job(actor)
-            finished.append((ticket, result))
-        return finished
+        done, _ = ray.wait(list(pool_of), num_returns=1, timeout=timeout_s)
+        return [pool_of[reference].finish(reference) for reference in done]
 
-    def _replace(self, actor: Any) -> Any:
-        if actor is self._bench_actor:
-            self._bench_actor = self._new_bench()
-            return self._bench_actor
-        self._actors.remove(actor)
-        self._actors.append(self._new_worker())
-        return self._actors[-1]
-
-    def _next_job(self, actor: Any) -> None:
-        if self._queued:
-            ticket, job = self._queued.popleft()
-            self._run(actor, ticket, job)
-        else:
-            self._idle.append(actor)
+    def drop_expansions(self) -> list[int]:
+        return self._pools[ExpandJob].drop()
 
     def close(self) -> None:
-        self._running.clear()
-        self._queued.clear()
         self._closing.set()
         self._thread.join()

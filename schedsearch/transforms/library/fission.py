@@ -6,6 +6,9 @@ for i in seq(0, n):        for i in seq(0, n):
     s2(i)                  for i in seq(0, n):
                                s2(i)
 ```
+
+Between two simple statements only where they write different buffers: cutting a
+run of unrolled statements in two is never what one wants.
 """
 
 from collections.abc import Iterator
@@ -22,8 +25,15 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if not isinstance(scope, q.For | q.If) or (isinstance(scope, q.If) and scope.orelse):
             continue
         for position in range(1, len(scope.body)):
-            if not _local(scope.body[:position]) & q.used_vars(scope.body[position:]):
-                yield scope.body[position - 1], {}
+            before, after = scope.body[position - 1 : position + 1]
+            cut_off = _local(scope.body[:position]) & q.used_vars(scope.body[position:])
+            if not cut_off and not _alike(before, after):
+                yield before, {}
+
+
+def _alike(before: q.Stmt, after: q.Stmt) -> bool:
+    simple = q.Assign | q.Reduce
+    return isinstance(before, simple) and isinstance(after, simple) and before.buf == after.buf
 
 
 def _local(body: tuple[q.Stmt, ...]) -> set[q.Var]:

@@ -4,6 +4,8 @@
 x[i] = a
 x[i] += b   ->   x[i] = a + b
 ```
+
+Of a longer run of such writes the first two: the others follow step by step.
 """
 
 from collections.abc import Iterator
@@ -17,13 +19,20 @@ VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    last: q.Stmt | None = None
     for first, second in neighbours(proc):
-        if (
-            isinstance(first, q.Assign | q.Reduce)
-            and isinstance(second, q.Assign | q.Reduce)
-            and (first.buf, first.idx) == (second.buf, second.idx)
-        ):
-            yield first, {}
+        if _same_place(first, second):
+            if first is not last:
+                yield first, {}
+            last = second
+
+
+def _same_place(first: q.Stmt, second: q.Stmt) -> bool:
+    return (
+        isinstance(first, q.Assign | q.Reduce)
+        and isinstance(second, q.Assign | q.Reduce)
+        and (first.buf, first.idx) == (second.buf, second.idx)
+    )
 
 
 def ops(path: q.Path, args: Args) -> tuple[Op, ...]:

@@ -4,6 +4,9 @@
 s1        s2
 s2   ->   s1
 ```
+
+At least one of them is a loop or an `if`: the order of simple statements is the
+C compiler's business.
 """
 
 from collections.abc import Iterator
@@ -18,6 +21,8 @@ VERSION = 1
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for first, second in neighbours(proc):
+        if not q.blocks(first) and not q.blocks(second):
+            continue
         if isinstance(first, q.Alloc | q.WindowStmt) or isinstance(second, q.WindowStmt):
             continue  # moving declarations is the business of lift_alloc
         a, b = (first,), (second,)

@@ -16,7 +16,7 @@ from schedsearch.transforms.walkers import loops, statement_count
 
 VERSION = 1
 
-MAX_STATEMENTS = 128
+MAX_STATEMENTS = 64
 """Largest unrolled body: beyond it the instruction cache loses what loop overhead gave,
 and Exo's later rewrites become slow."""
 

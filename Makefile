@@ -1,0 +1,30 @@
+# Everything sets itself up: a virtual environment in .venv with the locked versions.
+VENV := .venv
+PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3.12),python3)
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: run test lint clean
+
+run: $(READY)
+	$(BIN)/schedsearch run examples/matmul.py --budget 60
+
+test: lint
+	$(BIN)/pytest -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+$(READY): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 12); sys.exit(0 if ok else "schedsearch needs Python 3.11 or 3.12, this is %d.%d; set PYTHON=/path/to/python3.11" % sys.version_info[:2])'
+	@$(PYTHON) -c 'import ensurepip' || { echo "Python has no ensurepip; on Debian: apt install python3.11-venv"; exit 1; }
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps -r requirements.lock
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+clean:
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info

@@ -1,0 +1,33 @@
+"""Files a user keeps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import GeneratedC
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.export import c_files, schedule_python
+from schedsearch.transforms.loader import Source
+
+
+def write_schedule(
+    out: Path, source: Source, name: str, trace: Trace, code: GeneratedC, notes: list[str]
+) -> list[Path]:
+    """Write `NAME.schedule.py`, `NAME.c` and `NAME.h` into `out`; returns their paths.
+
+    Raises UserError if `out` cannot be written.
+    """
+    header, body = c_files(code, name)
+    texts = {
+        f"{name}.schedule.py": schedule_python(source, name, trace, notes),
+        f"{name}.c": body,
+        f"{name}.h": header,
+    }
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        for file, text in texts.items():
+            (out / file).write_text(text)
+    except OSError as error:
+        raise UserError(f"cannot write to --out {out}: {error.strerror or error}") from error
+    return [out / file for file in texts]

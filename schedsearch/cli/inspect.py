@@ -1,0 +1,152 @@
+"""`schedsearch list`, `best`, `show`"""
+
+from __future__ import annotations
+
+import json
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from schedsearch.cli import format as fmt
+from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Outcome
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope, StoredCandidate
+
+
+def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None:
+    """List what has been tuned: procedures, machines, candidates, best speed-ups."""
+    with Store.open(store, create=False) as opened:
+        rows = [_scope_row(opened, scope) for scope in opened.scopes()]
+    if json_:
+        print(json.dumps(rows, indent=2))
+        return
+    table = Table(box=None, header_style="bold")
+    for title in ("procedure", "sizes", "on", "runs", "candidates", "measured", "best", "best id"):
+        table.add_column(title, overflow="fold")
+    for row in rows:
+        table.add_row(*(str(row[key]) for key in row))
+    Console(highlight=False).print(table)
+
+
+def _scope_row(store: Store, scope: Scope) -> dict[str, Any]:
+    workload, target = store.workload(scope), store.target(scope)
+    top = store.best(scope, 1)
+    runs = store.runs(scope)
+    outcomes = store.outcomes(scope)
+    return {
+        "procedure": workload.proc,
+        "sizes": fmt.sizes(workload.sizes),
+        "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}",
+        "runs": ", ".join(f"{run.id} {run.status.value}" for run in runs[-3:]),
+        "candidates": sum(outcomes.values()),
+        "measured": outcomes.get(Outcome.CORRECT, 0),
+        "best": f"{top[0].record.speedup:.2f}x" if top else "",
+        "best_id": top[0].id if top else "",
+    }
+
+
+def best(
+    proc: Annotated[str | None, typer.Argument(help="Procedure; default: all.")] = None,
+    limit: Annotated[int, typer.Option(min=1, help="How many per procedure.")] = 5,
+    store: StoreOption = DEFAULT_STORE,
+    json_: JsonOption = False,
+) -> None:
+    """Show the fastest verified schedules."""
+    with Store.open(store, create=False) as opened:
+        scopes = find_scopes(opened, proc)
+        found = [(opened.workload(scope).proc, opened.best(scope, limit)) for scope in scopes]
+    if json_:
+        print(json.dumps([_json(c) | {"proc": name} for name, cs in found for c in cs], indent=2))
+        return
+    table = Table(box=None, header_style="bold")
+    for title in ("id", "procedure", "speed-up", "time", "measured", "rewrites"):
+        table.add_column(title, overflow="fold")
+    for name, candidates in found:
+        for candidate in candidates:
+            measurement = candidate.record.measurement
+            assert measurement is not None, "best() returns measured candidates"
+            table.add_row(
+                str(candidate.id),
+                name,
+                fmt.speedup(measurement.speedup).replace("[", r"\["),
+                fmt.duration(measurement.candidate_ns * 1e-9),
+                measurement.kind,
+                " ".join(step.transform for step in candidate.record.trace.steps) or "(as written)",
+            )
+    Console(highlight=False).print(table)
+
+
+def find_scopes(store: Store, proc: str | None) -> list[Scope]:
+    """Scopes of the procedure (all if None). Raises UserError if it was never tuned."""
+    scopes = [s for s in store.scopes() if proc in (None, store.workload(s).proc)]
+    if not scopes:
+        known = sorted({store.workload(scope).proc for scope in store.scopes()})
+        wanted = f"procedure {proc!r}" if proc else "procedure"
+        raise UserError(f"no {wanted} in {store.path}; it has: {', '.join(known) or 'nothing yet'}")
+    return scopes
+
+
+def show(
+    candidate_id: Annotated[int, typer.Argument(metavar="ID", help="As `best` prints it.")],
+    c: Annotated[bool, typer.Option("--c", help="Print the generated C as well.")] = False,
+    store: StoreOption = DEFAULT_STORE,
+    json_: JsonOption = False,
+) -> None:
+    """Show everything known of one candidate: rewrites, outcome, timings, children."""
+    with Store.open(store, create=False) as opened:
+        candidate = opened.candidate(candidate_id)
+        children = opened.children(candidate_id)
+        name = opened.workload(candidate.scope).proc
+        code = opened.code(candidate.record.keys.code or "")
+    if json_:
+        print(json.dumps(_json(candidate) | {"proc": name, "children": len(children)}, indent=2))
+        return
+    console = Console(highlight=False)
+    record = candidate.record
+    state = record.outcome.value if record.outcome else "legal, not measured"
+    console.print(f"[bold]candidate {candidate.id}[/] of {name}: {state}")
+    if record.duplicate_level:
+        console.print(f"same {record.duplicate_level} key as trace {record.duplicate_of}")
+    if record.message:
+        console.print(record.message, markup=False, soft_wrap=True)
+    for number, step in enumerate(record.trace.steps, 1):
+        console.print(f"  {number}. {step}", markup=False, soft_wrap=True)
+    for m in candidate.measurements:
+        console.print(
+            f"{m.kind}: {fmt.speedup(m.speedup)}, {fmt.duration(m.candidate_ns * 1e-9)}, "
+            f"{len(m.rounds)} rounds of {m.calls} calls",
+            markup=False,
+        )
+    for level in ("ast", "code", "binary"):
+        console.print(f"{level}_key {getattr(record.keys, level) or '-'}")
+    if record.stage_s:
+        console.print("spent: " + ", ".join(f"{k} {fmt.duration(s)}" for k, s in record.stage_s))
+    if candidate.expanded:
+        console.print(f"{len(children)} children:")
+        for child in children:
+            outcome = child.record.outcome.value if child.record.outcome else "not measured"
+            cause = f" ({child.record.message})" if child.record.message else ""
+            step = child.record.trace.steps[-1]
+            console.print(f"  {child.id} {outcome}: {step}{cause}", markup=False, soft_wrap=True)
+    if c and code is not None:
+        console.print(code.source, markup=False, soft_wrap=True)
+
+
+def _json(candidate: StoredCandidate) -> dict[str, Any]:
+    record = candidate.record
+    return {
+        "id": candidate.id,
+        "trace_key": candidate.trace_key,
+        "parent": candidate.parent_id,
+        "outcome": record.outcome.value if record.outcome else None,
+        "message": record.message,
+        "keys": {"ast": record.keys.ast, "code": record.keys.code, "binary": record.keys.binary},
+        "speedup": record.speedup,
+        "trace": [step.to_json() for step in record.trace.steps],
+        "measurements": [m.to_json() for m in candidate.measurements],
+        "stage_s": dict(record.stage_s),
+    }

@@ -1,0 +1,173 @@
+"""How a running search looks: a calm panel on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Protocol
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from schedsearch.cli import format as fmt
+from schedsearch.search.progress import Progress
+from schedsearch.search.session import Baseline, Known, Subject
+
+PLAIN_EVERY_S = 10.0
+
+
+class View(Protocol):
+    """Shows a run. `stop` leaves the terminal as it was and may be called twice."""
+
+    def phase(self, name: str) -> None: ...
+
+    def started(self, subject: Subject, baseline: Baseline, known: Known) -> None: ...
+
+    def progress(self, progress: Progress) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+def make_view(console: Console) -> View:
+    return LiveView(console) if console.is_terminal else PlainView(console)
+
+
+def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
+    """What is tuned, where, and from where it starts."""
+    bound = fmt.sizes(subject.binding.values)
+    lines = [
+        f"[bold]{subject.name}[/]{f' ({bound})' if bound else ''} from {subject.source.path}",
+        f"on {fmt.target(subject.target)}",
+        f"baseline: {rate(subject, baseline, baseline.measurement.candidate_ns)}",
+    ]
+    if known.candidates > 0:
+        lines.append(
+            f"resuming: {known.candidates} candidates known, {known.measured} measured; "
+            "nothing known is measured again"
+        )
+    return lines
+
+
+def rate(subject: Subject, baseline: Baseline, ns: float) -> str:
+    """`8.2 ms, 32.6 GFLOP/s, 22 % of peak (146)`"""
+    parts = [fmt.duration(ns * 1e-9)]
+    flops, peak = subject.work.flops, _peak(subject, baseline)
+    if flops:
+        gflops = flops / ns
+        unit = "GFLOP/s" if _floating(subject) else "GOP/s"
+        parts.append(f"{gflops:.3g} {unit}")
+        if _floating(subject):
+            parts.append(f"{gflops / peak:.0%} of the {peak:.0f} GFLOP/s peak")
+    return ", ".join(parts)
+
+
+def _main_type(subject: Subject) -> str:
+    """The element type with the most operations."""
+    ops = dict(subject.work.ops)
+    return max(ops, key=lambda kind: ops[kind]) if ops else "f32"
+
+
+def _floating(subject: Subject) -> bool:
+    return _main_type(subject) in ("f16", "f32", "f64", "R")
+
+
+def _peak(subject: Subject, baseline: Baseline) -> float:
+    return baseline.peaks.gflops(_main_type(subject))
+
+
+class PlainView:
+    """One line per improvement, and one every ten seconds: for logs."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._improvements = 0
+        self._last = time.monotonic()
+
+    def phase(self, name: str) -> None:
+        self._console.print(f"{name} ...")
+
+    def started(self, subject: Subject, baseline: Baseline, known: Known) -> None:
+        for line in intro(subject, baseline, known):
+            self._console.print(line, soft_wrap=True)
+
+    def progress(self, progress: Progress) -> None:
+        improved = len(progress.curve) > self._improvements
+        if not improved and time.monotonic() - self._last < PLAIN_EVERY_S:
+            return
+        self._improvements = len(progress.curve)
+        self._last = time.monotonic()
+        best = fmt.speedup(progress.best.measurement.speedup) if progress.best else "none yet"
+        self._console.print(
+            f"{progress.elapsed_s:5.0f} s  best {best}  {progress.measured} measured  "
+            f"{progress.expanded} expanded  {progress.phase}",
+            soft_wrap=True,
+            markup=False,
+        )
+
+    def stop(self) -> None:
+        pass
+
+
+class LiveView:
+    """A panel of a few lines, redrawn four times a second."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._status = console.status("loading")
+        self._status.start()
+        self._live: Live | None = None
+        self._setting: tuple[Subject, Baseline] | None = None
+
+    def phase(self, name: str) -> None:
+        self._status.update(name)
+
+    def started(self, subject: Subject, baseline: Baseline, known: Known) -> None:
+        self._setting = (subject, baseline)
+        for line in intro(subject, baseline, known):
+            self._console.print(line, soft_wrap=True)
+        self._console.print()
+
+    def progress(self, progress: Progress) -> None:
+        panel = self._panel(progress)
+        if self._live is None:
+            self._status.stop()
+            self._live = Live(panel, console=self._console, refresh_per_second=4, transient=True)
+            self._live.start()
+        else:
+            self._live.update(panel)
+
+    def stop(self) -> None:
+        self._status.stop()
+        if self._live is not None:
+            self._live.stop()
+            self._live = None
+
+    def _panel(self, progress: Progress) -> Any:
+        assert self._setting is not None
+        subject, baseline = self._setting
+        table = Table.grid(padding=(0, 2))
+        table.add_column(style="dim", no_wrap=True)
+        table.add_column()
+        left = max(progress.budget_s - progress.elapsed_s, 0.0)
+        if progress.phase == "searching":
+            bar = ProgressBar(
+                total=progress.budget_s,
+                completed=min(progress.elapsed_s, progress.budget_s),
+                width=32,
+            )
+            table.add_row("searching", Group(bar, Text(f"{left:.0f} s left")))
+        else:
+            table.add_row(progress.phase, "the fastest are measured again on fresh rounds")
+        if progress.best is None:
+            table.add_row("best", "nothing faster than the baseline yet")
+        else:
+            measurement = progress.best.measurement
+            table.add_row("best", Text(fmt.speedup(measurement.speedup), style="bold green"))
+            table.add_row("", rate(subject, baseline, measurement.candidate_ns))
+            table.add_row("", fmt.sparkline([value for _, value in progress.curve]))
+            table.add_row("schedule", f"{len(progress.best.trace)} rewrites")
+        table.add_row("candidates", fmt.outcomes(progress.outcomes))
+        table.add_row("this run", f"{progress.measured} measured, {progress.expanded} expanded")
+        return table

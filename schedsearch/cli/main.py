@@ -1,0 +1,47 @@
+"""Entry point of the `schedsearch` command."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+from rich.console import Console
+
+from schedsearch.cli import doctor, inspect, replay, run
+from schedsearch.core.errors import UserError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    help="""Find fast schedules for Exo procedures: proven equivalent step by step,
+verified on data, measured against the unscheduled procedure.
+
+Start with [bold]schedsearch run FILE.py[/]. Everything found is kept in a store
+(schedsearch.sqlite here, or --store), so the same command continues where it stopped.""",
+)
+app.command("run")(run.run)
+app.command("list")(inspect.list_)
+app.command("best")(inspect.best)
+app.command("show")(inspect.show)
+app.command("replay")(replay.replay)
+app.command("export")(replay.export)
+app.command("doctor")(doctor.doctor)
+
+
+def main() -> None:
+    """Run the command line: exit code 2 for whatever the user can mend."""
+    try:
+        app()
+    except UserError as error:
+        Console(stderr=True).print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
+        sys.exit(2)
+
+
+def _plain(text: str) -> str:
+    """Square brackets are ours to print, not markup."""
+    return text.replace("[", r"\[")
+
+
+if __name__ == "__main__":
+    main()

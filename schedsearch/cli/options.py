@@ -1,0 +1,26 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+DEFAULT_STORE = Path("schedsearch.sqlite")
+
+StoreOption = Annotated[
+    Path, typer.Option("--store", metavar="FILE", help="Tuning store (SQLite).", show_default=True)
+]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+OutOption = Annotated[
+    Path, typer.Option("--out", metavar="DIR", help="Where to write the schedule, C and header.")
+]
+CcOption = Annotated[
+    str | None,
+    typer.Option("--cc", metavar="CC", help="C compiler: gcc, clang, or a path."),
+]
+FileOption = Annotated[
+    Path | None,
+    typer.Option("--file", metavar="FILE", help="The procedure's file, if it has moved."),
+]

@@ -1,0 +1,120 @@
+"""`schedsearch replay` and `export`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.syntax import Syntax
+
+from schedsearch.cli import format as fmt
+from schedsearch.cli.files import write_schedule
+from schedsearch.cli.inspect import find_scopes
+from schedsearch.cli.options import DEFAULT_STORE, FileOption, OutOption, StoreOption
+from schedsearch.core.errors import ReplayError, UserError
+from schedsearch.core.records import Workload
+from schedsearch.core.trace import Trace
+from schedsearch.store.database import Store
+from schedsearch.store.views import StoredCandidate
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.identity import proc_key
+from schedsearch.transforms.loader import Source, load_source, pick
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.replay import Replayer
+
+
+def replay(
+    candidate_id: Annotated[int, typer.Argument(metavar="ID", help="As `best` prints it.")],
+    step: Annotated[
+        int | None, typer.Option(min=0, help="Stop after this many rewrites. Default: all.")
+    ] = None,
+    file: FileOption = None,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Apply a candidate's rewrites again, one by one, and show the procedure.
+
+    Exo checks every step anew; at the end the generated C is compared with the
+    recorded one.
+    """
+    with Store.open(store, create=False) as opened:
+        candidate = opened.candidate(candidate_id)
+        workload = opened.workload(candidate.scope)
+    _, procedure = _load(workload, file)
+    trace = candidate.record.trace
+    if step is not None and step > len(trace):
+        raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
+    upto = Trace(trace.steps[: len(trace) if step is None else step])
+    console = Console(highlight=False)
+    for number, rewrite in enumerate(upto.steps, 1):
+        console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
+    state = _replayed(procedure, upto)
+    console.print(Syntax(str(state), "python", background_color="default"))
+    if len(upto) == len(trace) and candidate.record.keys.code:
+        if generate_c(state).key != candidate.record.keys.code:
+            raise UserError(
+                "the replayed C differs from the recorded one: this schedsearch or Exo is not "
+                "the version that recorded it"
+            )
+        console.print(f"C as recorded (code_key {candidate.record.keys.code})")
+
+
+def export(
+    candidate_id: Annotated[
+        int | None,
+        typer.Argument(metavar="[ID]", help="Default: the best of the only procedure."),
+    ] = None,
+    file: FileOption = None,
+    out: OutOption = Path("."),
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Write a schedule as standalone Exo Python (needs exo-lang only), C and header."""
+    with Store.open(store, create=False) as opened:
+        candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
+        workload = opened.workload(candidate.scope)
+        target = opened.target(candidate.scope)
+    source, procedure = _load(workload, file)
+    trace = candidate.record.trace
+    measurement = candidate.record.measurement
+    code = generate_c(_replayed(procedure, trace))
+    speedup = fmt.speedup(measurement.speedup) if measurement else "not measured"
+    notes = [
+        f"{speedup} over the unscheduled procedure",
+        f"on {fmt.target(target)}",
+        f"sizes: {fmt.sizes(workload.sizes) or 'as written'}",
+    ]
+    for path in write_schedule(out, source, workload.proc, trace, code, notes):
+        print(path)
+
+
+def _only_best(store: Store) -> StoredCandidate:
+    scopes = find_scopes(store, None)
+    if len(scopes) > 1:
+        raise UserError(
+            f"{store.path} has several procedures; name a candidate: schedsearch export ID "
+            "(`schedsearch best` prints the IDs)"
+        )
+    found = store.best(scopes[0], 1)
+    if not found:
+        raise UserError(f"{store.path} has no verified schedule yet; continue the run first")
+    return found[0]
+
+
+def _load(workload: Workload, file: Path | None) -> tuple[Source, Any]:
+    """The user's own file: the store's copy of its text is never executed."""
+    source = load_source(file or Path(workload.source))
+    procedure = pick(source, workload.proc)
+    if proc_key(mirror(procedure)) != workload.proc_key:
+        raise UserError(
+            f"{workload.proc} in {source.path} is not what was tuned: it has changed since. "
+            "Tune it again, or give the old file with --file"
+        )
+    return source, procedure
+
+
+def _replayed(procedure: Any, trace: Trace) -> Any:
+    try:
+        return Replayer(procedure).state(trace).procedure
+    except ReplayError as error:
+        raise UserError(f"the recorded schedule does not replay: {error}") from error
