@@ -17,9 +17,8 @@ from schedsearch.evaluate.harness import (
     Case,
     Field,
     context_fields,
+    harness_sources,
     layout,
-    runtime_source,
-    signature_source,
 )
 from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.oracle import Mode, oracle
@@ -162,14 +161,7 @@ def prepare(
             f"the C of {proc.name}, unscheduled, does not compile:\n{baseline.message}\n"
             "Check the compiler's flags, and instructions or externs the procedure uses."
         )
-    executable = builder.executable(
-        {
-            "harness.h": runtime_source("harness.h"),
-            "harness.c": runtime_source("harness.c"),
-            "signature.c": signature_source(proc, reference),
-        },
-        _COMPILE_S,
-    )
+    executable = builder.executable(harness_sources(proc, reference), _COMPILE_S)
     # One core, unless kernels have threads: the last, since interrupts favour the first.
     cores = usable_cores() if "-fopenmp" in builder.flags else usable_cores()[-1:]
     bench = Bench(executable, context_fields(reference.header), (), (), baseline, cores)

@@ -20,8 +20,12 @@ from schedsearch.evaluate.effects import control_values, dense_strides, extents
 from schedsearch.evaluate.oracle import Fill, Mode, Oracle
 
 _RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
+_FILES = (
+    *("harness.c", "channel.c", "case.c", "verify.c", "timing.c"),
+    *("harness.h", "channel.h", "case.h", "stages.h", "elements.h"),
+)
 
-# Positions in the enums of runtime/harness.h and harness.c.
+# Positions in the enums of runtime/harness.h and case.c.
 _TYPES = {"f16": 0, "f32": 1, "R": 1, "f64": 2, "i8": 3, "ui8": 4, "ui16": 5, "i32": 6}
 _FILLS = {Fill.POISON: 0, Fill.INTEGERS: 1, Fill.FLOATS: 2}
 _FIELD_TYPES = {
@@ -61,6 +65,12 @@ def context_fields(header: str) -> tuple[Field, ...]:
 
 def runtime_source(name: str) -> str:
     return (_RUNTIME / name).read_text()
+
+
+def harness_sources(proc: q.Proc, reference: GeneratedC) -> dict[str, str]:
+    """C files of the harness for this workload, by name."""
+    fixed = {name: runtime_source(name) for name in _FILES}
+    return {**fixed, "signature.c": signature_source(proc, reference)}
 
 
 def signature_source(proc: q.Proc, reference: GeneratedC) -> str:
@@ -170,7 +180,7 @@ class Case:
         return sum(item.bytes for item in self.layout if isinstance(item, Buffer))
 
     def job(self, fields: Sequence[Field]) -> str:
-        """The case as `read_case` of runtime/harness.c reads it."""
+        """The case as `read_case` of runtime/case.c reads it."""
         lines = [str(self.expected), str(self.seed)]
         config = dict(self.binding.config)
         lo, hi = self.oracle.config

@@ -21,7 +21,7 @@ class Recording:
 
 
 class Verdict:
-    """Collects the reports of one evaluation (see `report` calls of runtime/harness.c)."""
+    """Collects the reports of one evaluation (the `report` calls in runtime/)."""
 
     def __init__(
         self,

@@ -1,0 +1,144 @@
+#define _GNU_SOURCE
+#include "case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "channel.h"
+#include "elements.h"
+
+enum { HUGE_PAGE = 2 << 20, STAGGER = 256 };
+enum { FILL_POISON, FILL_INTEGERS, FILL_FLOATS };
+
+/* splitmix64 (Steele, Lea, Flood 2014). */
+uint64_t next_random(uint64_t *state)
+{
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+    return z ^ (z >> 31);
+}
+
+static double draw(uint64_t *state, int fill, double lo, double hi)
+{
+    double unit = (next_random(state) >> 11) * 0x1p-53;
+    return fill == FILL_INTEGERS ? floor(lo + unit * (hi - lo + 1)) : lo + unit * (hi - lo);
+}
+
+const char *page_policy = "base";
+
+/* Zeroed memory in which the byte `before` bytes from the start begins a huge page. */
+static unsigned char *map_bytes(size_t bytes, size_t before, struct hs_mapping *mapping)
+{
+    mapping->size = bytes + 2 * HUGE_PAGE;
+    mapping->start = mmap(NULL, mapping->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping->start == MAP_FAILED)
+        fail("out of memory for the arrays");
+    uintptr_t aligned = ((uintptr_t)mapping->start + before + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
+    if (bytes >= HUGE_PAGE && madvise((void *)aligned, bytes, MADV_HUGEPAGE) == 0)
+        page_policy = "huge";
+    return (unsigned char *)aligned - before;
+}
+
+static void make_buffer(struct hs_arg *arg, uint64_t seed, size_t position)
+{
+    arg->elements = 1;
+    for (int d = 0; d < arg->ndim; d++)
+        arg->elements += (arg->extents[d] - 1) * arg->strides[d];
+    /* Staggered, so that equal offsets in different arrays do not alias modulo 4 KiB. */
+    size_t stagger = position % 16 * STAGGER;
+    arg->bytes = CANARY + arg->elements * size_of(arg->type) + CANARY;
+    arg->working = map_bytes(arg->bytes + stagger, CANARY, &arg->mappings[0]) + stagger;
+    arg->pristine = map_bytes(arg->bytes, CANARY, &arg->mappings[1]);
+    arg->data = arg->working + CANARY;
+
+    /* All ones is a NaN in every float type: reading a canary poisons the result.
+     * Not in arrays that are written: adding to a NaN would leave no mark. */
+    size_t width = size_of(arg->type);
+    int poison = is_float(arg->type) ? 0xFF : 0xA5;
+    memset(arg->pristine, is_float(arg->type) && arg->written ? 0x47 : poison, arg->bytes);
+    uint64_t state = seed + 0x632be59bd9b4e019u * (position + 1);
+    int_fast32_t index[HS_MAX_DIMS] = {0};
+    size_t flat = 0;
+    unsigned char *data = arg->pristine + CANARY;
+    do
+        if (arg->fill == FILL_POISON)
+            memset(data + flat * width, poison, width);
+        else
+            store(arg->type, data, flat, draw(&state, arg->fill, arg->lo, arg->hi));
+    while (next_index(arg, index, &flat));
+    memcpy(arg->working, arg->pristine, arg->bytes);
+}
+
+struct test_case read_case(void)
+{
+    struct test_case test;
+    job_line(test.expected_path, sizeof test.expected_path);
+    uint64_t seed = (uint64_t)job_number();
+    test.args = calloc(hs_arg_count + 1, sizeof *test.args);
+    test.context = calloc(1, hs_context_size + 1);
+    test.pristine_context = calloc(1, hs_context_size + 1);
+    for (size_t i = 0; i < hs_field_count; i++) {
+        uint64_t state = seed + i;
+        int fill = (int)job_number();
+        double lo = job_number(), hi = job_number();
+        store(hs_fields[i].type, test.pristine_context + hs_fields[i].offset, 0,
+              draw(&state, fill, lo, hi));
+    }
+    for (size_t i = 0; i < hs_arg_count; i++) {
+        struct hs_arg *arg = &test.args[i];
+        arg->is_buffer = job_number() != 0;
+        if (!arg->is_buffer) {
+            arg->control = (int_fast32_t)job_number();
+            continue;
+        }
+        arg->type = (enum hs_type)job_number();
+        arg->fill = (int)job_number();
+        arg->lo = job_number();
+        arg->hi = job_number();
+        arg->written = job_number() != 0;
+        arg->absolute = job_number();
+        arg->relative = job_number();
+        arg->ndim = (int)job_number();
+        for (int d = 0; d < arg->ndim; d++)
+            arg->extents[d] = (int_fast32_t)job_number();
+        for (int d = 0; d < arg->ndim; d++)
+            arg->strides[d] = (int_fast32_t)job_number();
+        make_buffer(arg, seed, i);
+    }
+    return test;
+}
+
+void restore(const struct test_case *test)
+{
+    memcpy(test->context, test->pristine_context, hs_context_size);
+    for (size_t i = 0; i < hs_arg_count; i++) {
+        const struct hs_arg *arg = &test->args[i];
+        if (arg->written)
+            memcpy(arg->working, arg->pristine, arg->bytes);
+    }
+}
+
+void discard(struct test_case *test)
+{
+    for (size_t i = 0; i < hs_arg_count; i++) {
+        struct hs_arg *arg = &test->args[i];
+        if (arg->is_buffer) {
+            for (int copy = 0; copy < 2; copy++)
+                munmap(arg->mappings[copy].start, arg->mappings[copy].size);
+        }
+    }
+    free(test->args);
+    free(test->context);
+    free(test->pristine_context);
+}
+
+double now_ns(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1e9 + t.tv_nsec;
+}

@@ -1,0 +1,32 @@
+/* A case: one set of sizes and inputs, as the job describes it. */
+#pragma once
+#include "harness.h"
+
+enum { CANARY = 4096 }; /* bytes on both sides of every array */
+
+struct test_case {
+    char expected_path[4096];
+    struct hs_arg *args;
+    unsigned char *context, *pristine_context;
+};
+
+extern const char *page_policy; /* `huge` if some array asked for huge pages, else `base` */
+
+uint64_t next_random(uint64_t *state);
+struct test_case read_case(void);
+void restore(const struct test_case *test); /* everything the kernel may have written */
+void discard(struct test_case *test);
+double now_ns(void);
+
+/* Advances `index` over `extents`, innermost fastest; false after the last element. */
+static inline bool next_index(const struct hs_arg *arg, int_fast32_t *index, size_t *flat)
+{
+    for (int d = arg->ndim - 1; d >= 0; d--) {
+        *flat += arg->strides[d];
+        if (++index[d] < arg->extents[d])
+            return true;
+        *flat -= arg->strides[d] * arg->extents[d];
+        index[d] = 0;
+    }
+    return false;
+}
