@@ -82,9 +82,9 @@ class Bench:
         """
         verdict = Verdict(self.cases, self.fields, plan, anchor.code_key, anchor.speedup)
         verify_s = _VERIFY_S + _PATIENCE * sum(self.call_ns) * 1e-9
-        # Calibration and its doubtful first calls count as two more rounds.
-        per_sample_s = max(plan.sample_ns, _PATIENCE * self.call_ns[-1]) * 1e-9
-        wall_s = verify_s + (plan.max_rounds + 2) * 6 * per_sample_s
+        # The child itself gives each round as long as verification; this is the
+        # backstop. Calibration counts as two more rounds.
+        wall_s = verify_s + (plan.max_rounds + 2) * (verify_s + 12e-9 * plan.sample_ns)
 
         def job(nonce: str) -> str:
             head = [nonce, "evaluate", candidate.path, anchor.artifact.path]
@@ -96,8 +96,8 @@ class Bench:
         start = time.perf_counter()
         failure = run_harness(self.executable, job, self._limits(wall_s, 0), verdict.handle)
         total_s = time.perf_counter() - start
-        checked_s = (verdict.verified_at or time.perf_counter()) - start
-        return Evaluation(verdict.result(failure), checked_s, total_s - checked_s)
+        verified_s = verdict.verified_at - start if verdict.verified_at else total_s
+        return Evaluation(verdict.result(failure), verified_s, total_s - verified_s)
 
     def time_baseline(self, plan: TimingPlan) -> Evaluation:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
@@ -168,14 +168,17 @@ def prepare(
     bindings = (*verification_bindings(proc, binding), binding)
     key = digest_of([builder.key, reference.key, seed])
     cases = tuple(
-        _case(proc, bound, mode, work_dir / f"{key}-{number}-{mode.name.lower()}.bin", seed)
-        for number, bound in enumerate(bindings)
+        _case(proc, bound, mode, work_dir / key, seed)
+        for bound in bindings
         for mode in (Mode.INTEGERS, Mode.FLOATS)
     )
     bench = replace(bench, cases=cases)
     recordings = bench.record(cases, proc.name)
+    # Away from zero and from negative numbers where floats gave infinities or NaNs.
     kept = tuple(
-        _positive(proc, case) if heard.not_finite and case.oracle.mode is Mode.FLOATS else case
+        _case(proc, case.binding, Mode.POSITIVE, work_dir / key, seed)
+        if heard.not_finite and case.oracle.mode is Mode.FLOATS
+        else case
         for case, heard in zip(cases, recordings, strict=True)
     )
     bench = replace(bench, cases=kept)
@@ -185,10 +188,8 @@ def prepare(
     return replace(bench, call_ns=tuple(heard.call_ns for heard in recordings))
 
 
-def _case(proc: q.Proc, binding: Binding, mode: Mode, expected: Path, seed: int) -> Case:
+def _case(proc: q.Proc, binding: Binding, mode: Mode, base: Path, seed: int) -> Case:
+    """A case with its own file: sessions with other sizes may share the directory."""
+    own = digest_of([binding.to_json(), mode])
+    expected = base.with_name(f"{base.name}-{own}.bin")
     return Case(binding, oracle(proc, binding, mode), layout(proc, binding), expected, seed)
-
-
-def _positive(proc: q.Proc, case: Case) -> Case:
-    """The same case away from zero and from negative numbers (square roots, divisions)."""
-    return replace(case, oracle=oracle(proc, case.binding, Mode.POSITIVE))

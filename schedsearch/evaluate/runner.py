@@ -143,7 +143,7 @@ def _death(code: int, stderr: str) -> Failure:
         return Failure(Outcome.CRASH, f"the kernel's process exited early (code {code}){detail}")
     name = signal.Signals(-code).name
     if -code in (signal.SIGALRM, signal.SIGXCPU):
-        return Failure(Outcome.TIMEOUT, f"time limit of verification exceeded ({name})")
+        return Failure(Outcome.TIMEOUT, f"time limit exceeded ({name})")
     return Failure(Outcome.CRASH, f"{name}{detail}")
 
 

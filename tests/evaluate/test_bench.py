@@ -191,6 +191,19 @@ def test_reference_that_crashes(builder: Builder, tmp_path: Path) -> None:
         prepare(proc, broken, bind(proc, {}), builder, tmp_path)
 
 
+def test_sessions_with_other_sizes_or_seeds_may_share_a_directory(
+    builder: Builder, tmp_path: Path
+) -> None:
+    benches = [make(procs.waves, builder, tmp_path, n=n) for n in (40, 50)]
+    proc = mirror(procs.waves)
+    code = procs.generate(procs.waves)
+    benches.append(prepare(proc, code, bind(proc, {"n": 40}), builder, tmp_path, seed=1))
+    for bench in benches:
+        assert isinstance(bench.time_baseline(PLAN).result, Measurement)
+    assert benches[0].cases[-1].expected != benches[2].cases[-1].expected
+    assert not [path for path in tmp_path.iterdir() if path.suffix != ".bin"]
+
+
 def test_truncated_reference_outputs_are_noticed(builder: Builder, tmp_path: Path) -> None:
     bench = make(procs.triple, builder, tmp_path)
     bench.cases[0].expected.write_bytes(b"short")

@@ -136,6 +136,13 @@ def test_endless(bench: Bench, builder: Builder, body: str) -> None:
     assert time.monotonic() - start < 30
 
 
+def test_endless_once_it_is_timed(bench: Bench, builder: Builder) -> None:
+    result = run(bench, builder, "right(y, x); if (calls++ > 3) pause();", "static int calls;")
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.TIMEOUT
+    assert "while timing" in result.message
+
+
 def test_surviving_children_neither_block_nor_survive(
     bench: Bench, builder: Builder, tmp_path: Path
 ) -> None:

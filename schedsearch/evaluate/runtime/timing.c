@@ -1,6 +1,7 @@
 #include "stages.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "channel.h"
 
@@ -31,8 +32,10 @@ static long calibrate(const struct test_case *test, void *function, double targe
 
 enum { SAMPLES = 3, SLOW_NS = 50000000 };
 
-void time_rounds(const struct test_case *test, void *functions[2], double target_ns, uint64_t seed)
+void time_rounds(const struct test_case *test, void *functions[2], double target_ns, uint64_t seed,
+                 unsigned round_s)
 {
+    alarm(round_s);
     long calls[2];
     double call_ns[2];
     for (int side = 0; side < 2; side++)
@@ -40,6 +43,7 @@ void time_rounds(const struct test_case *test, void *functions[2], double target
     int samples = call_ns[0] > SLOW_NS || call_ns[1] > SLOW_NS ? 1 : SAMPLES;
     report("calls %ld %ld %d %s", calls[0], calls[1], samples, page_policy);
     do {
+        alarm(round_s);
         double ns[2][SAMPLES];
         for (int i = 0; i < samples; i++) {
             int first = next_random(&seed) & 1;

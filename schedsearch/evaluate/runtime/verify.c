@@ -16,7 +16,10 @@ void record_case(struct test_case *test, void *function)
     hs_invoke(function, test->context, test->args);
     double elapsed = now_ns() - start;
 
-    FILE *file = fopen(test->expected_path, "wb");
+    /* Renamed into place: another session may be comparing with the same file. */
+    char unfinished[sizeof test->expected_path + 32];
+    snprintf(unfinished, sizeof unfinished, "%s.%d", test->expected_path, (int)getpid());
+    FILE *file = fopen(unfinished, "wb");
     if (!file)
         fail("cannot write the reference outputs");
     size_t not_finite = 0;
@@ -35,7 +38,7 @@ void record_case(struct test_case *test, void *function)
         while (next_index(arg, index, &flat));
     }
     fwrite(test->context, 1, hs_context_size, file);
-    if (fclose(file) != 0)
+    if (fclose(file) != 0 || rename(unfinished, test->expected_path) != 0)
         fail("cannot write the reference outputs");
     report("recorded %.0f %zu", elapsed, not_finite);
 }
