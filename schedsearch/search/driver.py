@@ -205,9 +205,7 @@ class Search:
     def _confirm(self) -> None:
         """Measure the fastest again, against the baseline, with nothing else running.
 
-        What has been confirmed before is not measured again. A confirmation may
-        push its candidate out of the first places, so more than `CONTENDERS` may
-        have their turn.
+        What has been confirmed before is not measured again.
         """
         self.phase = "draining"
         for ticket in self.executor.drop_expansions():
@@ -216,17 +214,14 @@ class Search:
             self._collect(1.0)
         self.phase = "confirming"
         self.to_measure.clear()
-        for _ in range(2 * CONTENDERS):
-            contenders = self._contenders()
-            waiting = [key for key in contenders if key not in self.ledger.confirmed]
-            if not waiting:
-                break
-            self._submit(_Pending(self._build_job(waiting[0]), waiting[0]))
+        for key in self._contenders():
+            if key not in self.ledger.confirmed:
+                self._submit(_Pending(self._build_job(key), key))
             while self.pending or self.to_measure:
                 if self.to_measure:
                     self._submit(self.to_measure.popleft())
                 self._collect(1.0)
-        self.ledger.settle(self._contenders())
+        self.ledger.settle()
 
     def _contenders(self) -> list[str]:
         """The fastest that look faster than the baseline."""

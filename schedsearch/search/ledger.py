@@ -69,6 +69,7 @@ class Ledger:
             if candidate.record.outcome is Outcome.CORRECT:
                 for measurement in candidate.measurements:
                     self._consider(candidate.trace_key, measurement)
+        self.settle()
 
     # -- what is found out -----------------------------------------------------
 
@@ -125,11 +126,10 @@ class Ledger:
         if self.best is not None and self.best.key == key:
             self._find_best()
 
-    def settle(self, contenders: Sequence[str]) -> None:
-        """Name the best among the confirmed `contenders`."""
-        confirmed = [key for key in contenders if key in self.confirmed]
-        if confirmed:
-            key = max(confirmed, key=lambda k: self.confirmed[k].speedup.value)
+    def settle(self) -> None:
+        """Name the best among the confirmed: screenings flatter whoever leads them."""
+        if self.confirmed:
+            key = max(self.confirmed, key=lambda k: self.confirmed[k].speedup.value)
             self.best = Best(key, self.tree.nodes[key].trace, self.confirmed[key])
 
     # -- one place each ----------------------------------------------------------
