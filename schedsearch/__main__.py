@@ -1,0 +1,5 @@
+"""`python -m schedsearch`"""
+
+from schedsearch.cli.main import main
+
+main()
