@@ -196,3 +196,17 @@ def in_static(n: size, y: f32[n], x: f32[n]):
         for j in seq(0, 4):
             t[j] = x[i]
         y[i] = t[2]
+
+
+@proc
+def normalise(x: f32[256], y: f32[256]):
+    mean: f32
+    mean = 0.0
+    for i in seq(0, 256):
+        mean += x[i] * 0.00390625
+    spread: f32
+    spread = 0.0
+    for i in seq(0, 256):
+        spread += (x[i] - mean) * (x[i] - mean) * 0.00390625
+    for i in seq(0, 256):
+        y[i] = (x[i] - mean) / sqrt(spread + 0.00001)

@@ -98,6 +98,29 @@ def test_a_small_mistake_is_found(
     assert part in result.message
 
 
+NORMALISE = """
+#include <math.h>
+void normalise(void *ctxt, const float *x, float *y) {
+    double mean = 0, spread = 0;
+    for (int i = LAST; i >= 0; i--) mean += x[i];
+    mean /= 256;
+    for (int i = 255; i >= 0; i--) spread += (x[i] - mean) * (x[i] - mean);
+    for (int i = 0; i < 256; i++) y[i] = (x[i] - mean) / sqrt(spread / 256 + 0.00001);
+}"""
+
+
+@pytest.mark.parametrize(("last", "accepted"), [("255", True), ("254", False)])
+def test_rounding_differences_are_accepted_and_a_missed_element_is_not(
+    last: str, accepted: bool, builder: Builder, tmp_path: Path
+) -> None:
+    """Double precision in reverse order against single precision, through a division."""
+    bench = make(procs.normalise, builder, tmp_path)
+    code = procs.generate(procs.normalise)
+    candidate = procs.handwritten(code, NORMALISE.replace("LAST", last))
+    result = judge(bench, builder, candidate)
+    assert isinstance(result, Measurement) is accepted, result
+
+
 def test_write_between_the_rows_of_a_window(builder: Builder, tmp_path: Path) -> None:
     bench = make(procs.windowed, builder, tmp_path, n=4, m=5)
     code = edited(procs.windowed, "j < m", "j < m + (i < n - 1)")

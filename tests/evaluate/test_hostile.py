@@ -55,7 +55,7 @@ INCORRECT = {
     "missed write": ("for (int i = 0; i < 63; i++) y[i] = 3 * x[i];", ["y[63] is nan"]),
     "just past the end": ("right(y, x); y[64] = 0;", ["0 bytes past the end of y"]),
     "just before": ("right(y, x); y[-1] = 0;", ["4 bytes before the start of y"]),
-    "far past the end": ("right(y, x); y[64 + 900] = 0;", ["3600 bytes past the end of y"]),
+    "further past the end": ("right(y, x); y[64 + 900] = 0;", ["3600 bytes past the end of y"]),
     "input changed": ("right(y, x); ((float *)x)[7] = 0.25f;", ["changed the input x[7]"]),
     "past an input": ("right(y, x); ((float *)x)[64] = 0;", ["past the end of x"]),
 }
@@ -79,6 +79,8 @@ def test_wrong_from_the_second_call_on(bench: Bench, builder: Builder) -> None:
 
 CRASH = {
     "segfault": ("*(volatile int *)8 = 1;", "SIGSEGV"),
+    "far past the end": ("right(y, x); y[64 + 4096] = 0;", "SIGSEGV"),
+    "far before the start": ("right(y, x); y[-4096] = 0;", "SIGSEGV"),
     "illegal instruction": ("__builtin_trap();", "SIGILL"),
     "stack overflow": ("volatile char big[64 << 20]; big[0] = 1; big[32 << 20] = 2;", "SIGSEGV"),
     "abort": ("abort();", "SIGABRT"),

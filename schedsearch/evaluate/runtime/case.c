@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "channel.h"
 #include "elements.h"
@@ -30,15 +31,21 @@ static double draw(uint64_t *state, int fill, double lo, double hi)
 
 const char *page_policy = "base";
 
-/* Zeroed memory in which the byte `before` bytes from the start begins a huge page. */
+/* Zeroed memory in which the byte `before` bytes from the start begins a huge page;
+ * the pages around it cannot be accessed. */
 static unsigned char *map_bytes(size_t bytes, size_t before, struct hs_mapping *mapping)
 {
-    mapping->size = bytes + 2 * HUGE_PAGE;
-    mapping->start = mmap(NULL, mapping->size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    mapping->size = bytes + 3 * HUGE_PAGE;
+    mapping->start = mmap(NULL, mapping->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping->start == MAP_FAILED)
         fail("out of memory for the arrays");
-    uintptr_t aligned = ((uintptr_t)mapping->start + before + HUGE_PAGE - 1) & ~(uintptr_t)(HUGE_PAGE - 1);
-    if (bytes >= HUGE_PAGE && madvise((void *)aligned, bytes, MADV_HUGEPAGE) == 0)
+    uintptr_t aligned = ((uintptr_t)mapping->start / HUGE_PAGE + 2) * HUGE_PAGE;
+    uintptr_t first = (aligned - before) / page * page;
+    uintptr_t end = (aligned - before + bytes + page - 1) / page * page;
+    if (mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) != 0)
+        fail("out of memory for the arrays");
+    if (bytes >= HUGE_PAGE && madvise((void *)aligned, end - aligned, MADV_HUGEPAGE) == 0)
         page_policy = "huge";
     return (unsigned char *)aligned - before;
 }
