@@ -14,7 +14,8 @@ static double sample_ns(const struct test_case *test, void *function, long calls
     restore(test);
     double start = now_ns();
     for (long i = 0; i < calls; i++) {
-        memcpy(test->context, test->pristine_context, hs_context_size);
+        if (hs_context_size > 0)
+            memcpy(test->context, test->pristine_context, hs_context_size);
         hs_invoke(function, test->context, test->args);
     }
     return (now_ns() - start) / calls;
