@@ -27,17 +27,18 @@ class Beam:
         self._enter([root])
 
     def ask_measure(self, n: int) -> list[str]:
+        self._advance()
         return self._take(self._to_measure, self._speedup, n)
 
     def ask_expand(self, n: int) -> list[str]:
-        while True:
-            keys = self._take(self._to_expand, self._children, n)
-            if keys or n == 0 or not self._next_level():
-                return keys
+        self._advance()
+        return self._take(self._to_expand, self._children, n)
 
     def tell(self, event: Event) -> None:
         match event:
             case Expanded():
+                if event.key in self._children:
+                    return
                 keys = [child.key for child in event.children]
                 self._random.shuffle(keys)
                 self._children[event.key] = keys
@@ -63,14 +64,17 @@ class Beam:
             else:
                 self._to_expand.append(key)
 
-    def _next_level(self) -> bool:
-        """Move on if this level is complete; False if it is not, or was the last."""
-        if any(key not in self._children for key in self._beam):
-            return False
-        children = [child for key in self._beam for child in self._children[key]]
-        if any(child not in self._speedup for child in children):
-            return False
-        ranked = [(self._speedup[child], child) for child in children]
-        good = sorted(((s, c) for s, c in ranked if s is not None), reverse=True)
-        self._enter([child for _, child in good[: self.width]])
-        return bool(good)
+    def _advance(self) -> None:
+        """Go down as long as the level is complete: one that was resumed may be already."""
+        while self._beam and self._complete():
+            children = [child for key in self._beam for child in self._children[key]]
+            ranked = [(self._speedup[child], child) for child in children]
+            good = sorted(((s, c) for s, c in ranked if s is not None), reverse=True)
+            self._enter([child for _, child in good[: self.width]])
+
+    def _complete(self) -> bool:
+        """Everything in the beam is expanded, and every child measured."""
+        return all(
+            key in self._children and all(child in self._speedup for child in self._children[key])
+            for key in self._beam
+        )

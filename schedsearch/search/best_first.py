@@ -67,6 +67,7 @@ class BestFirst:
         self._origin: dict[str, tuple[str, str]] = {}
         self._gain: dict[str, _Gain] = {}
         self._measured: set[str] = set()
+        self._waiting: set[str] = set()
         self._expanded: set[str] = set()
         self._groups = _Queue(self._group_value, self._random)
         self._nodes = _Queue(self._node_value, self._random)
@@ -79,6 +80,7 @@ class BestFirst:
             key = group.waiting.popleft()
             if key not in self._measured:
                 self._measured.add(key)
+                self._waiting.discard(key)
                 group.taken += 1
                 keys.append(key)
             if group.waiting:
@@ -88,7 +90,8 @@ class BestFirst:
     def ask_expand(self, n: int) -> list[str]:
         keys: list[str] = []
         while len(keys) < n and len(self._nodes):
-            enough = len(self._groups) >= RESERVE
+            # Groups that a resumed run has measured are left in the queue: count keys too.
+            enough = self._waiting and len(self._groups) >= RESERVE
             if enough and self._nodes.top() + OPTIMISM < self._groups.top():
                 break
             key = self._nodes.pop()
@@ -104,6 +107,7 @@ class BestFirst:
                 self._add_children(event)
             case Measured():
                 self._measured.add(event.key)
+                self._waiting.discard(event.key)
                 self._learn(event)
 
     def _add_children(self, event: Expanded) -> None:
@@ -111,6 +115,8 @@ class BestFirst:
         for child in event.children:
             self._origin[child.key] = (event.key, child.transform)
             groups.setdefault(child.transform, []).append(child.key)
+            if child.key not in self._measured:
+                self._waiting.add(child.key)
         for transform, keys in groups.items():
             # Neighbouring proposals are alike; a shuffled order samples them evenly.
             self._random.shuffle(keys)

@@ -20,14 +20,17 @@ class RandomSearch:
         self._random = random.Random(seed)
         self._expandable = [root]
         self._measurable: list[str] = []
+        self._waiting: set[str] = set()
         self._expanded: set[str] = set()
         self._measured: set[str] = set()
 
     def ask_measure(self, n: int) -> list[str]:
-        return self._draw(self._measurable, self._measured, n)
+        keys = self._draw(self._measurable, self._measured, n)
+        self._waiting.difference_update(keys)
+        return keys
 
     def ask_expand(self, n: int) -> list[str]:
-        if len(self._measurable) >= RESERVE:
+        if len(self._waiting) >= RESERVE:
             return []
         return self._draw(self._expandable, self._expanded, n)
 
@@ -38,8 +41,11 @@ class RandomSearch:
                 for child in event.children:
                     self._measurable.append(child.key)
                     self._expandable.append(child.key)
+                    if child.key not in self._measured:
+                        self._waiting.add(child.key)
             case Measured():
                 self._measured.add(event.key)
+                self._waiting.discard(event.key)
 
     def _draw(self, keys: list[str], done: set[str], n: int) -> list[str]:
         drawn: list[str] = []

@@ -1,0 +1,107 @@
+"""Synthetic search spaces: trees of keys with known speed-ups, and a driver in miniature."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import product
+
+from hypothesis import strategies as st
+
+from schedsearch.search.strategy import ChildInfo, Event, Expanded, Measured, Strategy
+
+ROOT = "root"
+TRANSFORMS = ("reorder", "split", "unroll")
+
+
+@dataclass(frozen=True)
+class Landscape:
+    """A finite tree: children and speed-up (None: cannot be measured) of every node."""
+
+    children: dict[str, tuple[ChildInfo, ...]]
+    speedup: dict[str, float | None]
+
+    def expanded(self, key: str) -> Expanded:
+        return Expanded(key, self.children[key])
+
+    def measured(self, key: str) -> Measured:
+        return Measured(key, self.speedup[key])
+
+    def nodes(self) -> Iterator[str]:
+        yield from self.children
+
+
+@st.composite
+def landscapes(draw: st.DrawFn, max_nodes: int = 40) -> Landscape:
+    """Random trees; an integer speed-up makes ties likely."""
+    count = draw(st.integers(1, max_nodes))
+    children: dict[str, list[ChildInfo]] = {ROOT: []}
+    speedup: dict[str, float | None] = {ROOT: 1.0}
+    for number in range(1, count):
+        key = f"n{number}"
+        parent = draw(st.sampled_from(sorted(children)))
+        children[parent].append(ChildInfo(key, draw(st.sampled_from(TRANSFORMS))))
+        children[key] = []
+        speedup[key] = draw(st.one_of(st.none(), st.integers(1, 8).map(float)))
+    return Landscape({key: tuple(infos) for key, infos in children.items()}, speedup)
+
+
+def staircase(choices: int, depth: int) -> Landscape:
+    """`depth` decisions of `choices` options each; the right option doubles the speed, any
+    other costs a tenth: the optimum is one path, and every right step shows."""
+    children: dict[str, tuple[ChildInfo, ...]] = {}
+    speedup: dict[str, float | None] = {}
+    for length in range(depth + 1):
+        for path in product(range(choices), repeat=length):
+            key = name(path)
+            right = sum(option == level % choices for level, option in enumerate(path))
+            speedup[key] = 2.0**right * 0.9 ** (length - right)
+            options = range(choices) if length < depth else ()
+            children[key] = tuple(ChildInfo(name((*path, o)), f"option{o}") for o in options)
+    return Landscape(children, speedup)
+
+
+def name(path: tuple[int, ...]) -> str:
+    return "/".join([ROOT, *map(str, path)])
+
+
+@dataclass
+class Walk:
+    """What a strategy asked for, and what it was told, in order."""
+
+    to_expand: list[str] = field(default_factory=list)
+    to_measure: list[str] = field(default_factory=list)
+    events: list[Event] = field(default_factory=list)
+
+
+def walk(
+    strategy: Strategy, landscape: Landscape, rng: random.Random, max_events: int | None = None
+) -> Walk:
+    """Drive `strategy` until its space is exhausted or `max_events` were told.
+
+    What is asked for, how much at once, and in which order results arrive is random.
+    """
+    log = Walk()
+    outstanding: list[Event] = []
+    while max_events is None or len(log.events) < max_events:
+        asked = 0
+        for what in rng.sample(("expand", "measure"), 2):
+            n = rng.randint(1, 4)
+            if what == "expand":
+                keys = strategy.ask_expand(n)
+                log.to_expand += keys
+                outstanding += [landscape.expanded(key) for key in keys]
+            else:
+                keys = strategy.ask_measure(n)
+                log.to_measure += keys
+                outstanding += [landscape.measured(key) for key in keys]
+            assert len(keys) <= n
+            asked += len(keys)
+        if not outstanding:
+            return log
+        for _ in range(rng.randint(0 if asked else 1, len(outstanding))):
+            event = outstanding.pop(rng.randrange(len(outstanding)))
+            strategy.tell(event)
+            log.events.append(event)
+    return log

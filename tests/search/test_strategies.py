@@ -1,0 +1,173 @@
+"""The contract of `search/strategy.py`, for every strategy there is."""
+
+from __future__ import annotations
+
+import random
+import statistics
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedsearch.core.errors import UserError
+from schedsearch.search.beam import WIDTH, Beam
+from schedsearch.search.best_first import BestFirst
+from schedsearch.search.random_search import RandomSearch
+from schedsearch.search.strategies import STRATEGIES, make_strategy
+from schedsearch.search.strategy import ChildInfo, Expanded, Measured
+
+from .landscapes import ROOT, Landscape, Walk, landscapes, staircase, walk
+
+seeds = st.integers(0, 1000)
+every_strategy = pytest.mark.parametrize("name", sorted(STRATEGIES))
+
+
+def reachable(landscape: Landscape, name: str) -> tuple[set[str], set[str]]:
+    """Nodes that the strategy has to expand and to measure before it may end."""
+    if name == "random":
+        return set(landscape.nodes()), set(landscape.nodes()) - {ROOT}
+    expanded: set[str] = set()
+    measured: set[str] = set()
+    level = [ROOT]
+    while level:
+        expanded |= set(level)
+        children = [child.key for key in level for child in landscape.children[key]]
+        measured |= set(children)
+        good = [(s, key) for key in children if (s := landscape.speedup[key]) is not None]
+        width = WIDTH if name == "beam" else len(good)
+        level = [key for _, key in sorted(good, reverse=True)[:width]]
+    return expanded, measured
+
+
+@every_strategy
+@given(landscape=landscapes(), seed=seeds)
+def test_exhausts_its_space_and_asks_for_nothing_twice(
+    name: str, landscape: Landscape, seed: int
+) -> None:
+    log = walk(make_strategy(name, ROOT, seed), landscape, random.Random(seed))
+    assert len(log.to_expand) == len(set(log.to_expand))
+    assert len(log.to_measure) == len(set(log.to_measure))
+    assert (set(log.to_expand), set(log.to_measure)) == reachable(landscape, name)
+
+
+@every_strategy
+@given(landscape=landscapes(), seed=seeds, told=st.integers(0, 40), shuffled=st.booleans())
+def test_resumes_from_the_events_of_another_run(
+    name: str, landscape: Landscape, seed: int, told: int, shuffled: bool
+) -> None:
+    rng = random.Random(seed)
+    before = walk(make_strategy(name, ROOT, seed), landscape, rng, max_events=told).events
+    strategy = make_strategy(name, ROOT, seed + 1)
+    # As a run resumes: expansions before measurements. Or in any order.
+    stored = sorted(before, key=lambda event: isinstance(event, Measured))
+    for event in rng.sample(stored, len(stored)) if shuffled else stored:
+        strategy.tell(event)
+    after = walk(strategy, landscape, rng)
+    expanded = {event.key for event in before if isinstance(event, Expanded)}
+    measured = {event.key for event in before if isinstance(event, Measured)}
+    assert expanded.isdisjoint(after.to_expand)
+    assert measured.isdisjoint(after.to_measure)
+    everything = (expanded | set(after.to_expand), measured | set(after.to_measure))
+    assert everything == reachable(landscape, name)
+
+
+@every_strategy
+@given(landscape=landscapes(), seed=seeds)
+def test_equal_seeds_give_equal_answers(name: str, landscape: Landscape, seed: int) -> None:
+    logs = [walk(make_strategy(name, ROOT, seed), landscape, random.Random(7)) for _ in range(2)]
+    assert logs[0] == logs[1]
+
+
+@every_strategy
+def test_seeds_differ(name: str) -> None:
+    landscape = staircase(4, 2)
+    orders = {
+        tuple(walk(make_strategy(name, ROOT, seed), landscape, random.Random(0)).to_measure)
+        for seed in range(5)
+    }
+    assert len(orders) > 1
+
+
+@every_strategy
+def test_events_of_unknown_keys_and_repeated_events_are_tolerated(name: str) -> None:
+    landscape = staircase(3, 2)
+    strategy = make_strategy(name, ROOT, 0)
+    strategy.tell(Measured("elsewhere", None))
+    strategy.tell(Expanded("elsewhere too", (ChildInfo(f"{ROOT}/0/0", "split"),)))
+    for _ in range(2):
+        strategy.tell(landscape.expanded(ROOT))
+        strategy.tell(Measured(f"{ROOT}/0", 2.0))
+    log = walk(strategy, landscape, random.Random(0))
+    assert ROOT not in log.to_expand
+    assert f"{ROOT}/0" not in log.to_measure
+    assert len(log.to_measure) == len(set(log.to_measure))
+    assert len(log.to_expand) == len(set(log.to_expand))
+
+
+@every_strategy
+@pytest.mark.parametrize("expand_first", [True, False])
+@pytest.mark.parametrize("width", [1, 120])
+def test_a_resumed_run_finds_the_one_thing_left(name: str, expand_first: bool, width: int) -> None:
+    """However much is known, and whichever question comes first."""
+    level1 = tuple(ChildInfo(f"a{n}", f"t{n % 30}") for n in range(width))
+    best, last = f"a{width - 1}", ChildInfo("last", "t0")
+    strategy = make_strategy(name, ROOT, 0)
+    for key, children in [(ROOT, level1), *((c.key, ()) for c in level1[:-1]), (best, (last,))]:
+        strategy.tell(Expanded(key, children))
+    for number, child in enumerate(level1):
+        strategy.tell(Measured(child.key, 1.0 + number))
+    expand = strategy.ask_expand(3) if expand_first else []
+    assert strategy.ask_measure(3) == ["last"]
+    assert expand in ([], ["last"])
+
+
+@every_strategy
+@pytest.mark.parametrize("expand_first", [True, False])
+@pytest.mark.parametrize("speedup", [0.5, 2.0])
+def test_a_resumed_run_with_everything_measured_expands(
+    name: str, expand_first: bool, speedup: float
+) -> None:
+    strategy = make_strategy(name, ROOT, 0)
+    level1 = tuple(ChildInfo(f"a{n}", f"t{n % 30}") for n in range(120))
+    strategy.tell(Expanded(ROOT, level1))
+    for child in level1:
+        strategy.tell(Measured(child.key, speedup))
+    measure = [] if expand_first else strategy.ask_measure(3)
+    assert len(strategy.ask_expand(3)) == 3
+    assert measure == []
+
+
+@every_strategy
+def test_a_failed_node_does_not_end_the_search(name: str) -> None:
+    """A node that cannot be expanded is told as having no children."""
+    strategy = make_strategy(name, ROOT, 0)
+    a, b = ChildInfo("a", "split"), ChildInfo("b", "unroll")
+    landscape = Landscape(
+        {ROOT: (a, b), "a": (), "b": (ChildInfo("c", "split"),), "c": ()},
+        {ROOT: 1.0, "a": 9.0, "b": 2.0, "c": 3.0},
+    )
+    assert "c" in walk(strategy, landscape, random.Random(0)).to_measure
+
+
+def measurements_until_optimum(strategy: BestFirst | RandomSearch, landscape: Landscape) -> int:
+    optimum = max(landscape.speedup, key=lambda key: landscape.speedup[key] or 0.0)
+    log: Walk = walk(strategy, landscape, random.Random(1))
+    return log.to_measure.index(optimum)
+
+
+def test_best_first_finds_the_optimum_sooner_than_random() -> None:
+    landscape = staircase(choices=4, depth=4)
+    best_first = [measurements_until_optimum(BestFirst(ROOT, s), landscape) for s in range(25)]
+    at_random = [measurements_until_optimum(RandomSearch(ROOT, s), landscape) for s in range(25)]
+    assert statistics.median(best_first) < 0.5 * statistics.median(at_random)
+
+
+def test_beam_keeps_the_fastest_of_a_level() -> None:
+    landscape = staircase(choices=3, depth=3)
+    log = walk(Beam(ROOT, seed=0, width=1), landscape, random.Random(0))
+    assert log.to_expand == [ROOT, f"{ROOT}/0", f"{ROOT}/0/1", f"{ROOT}/0/1/2"]
+
+
+def test_an_unknown_strategy_is_named_with_the_known_ones() -> None:
+    with pytest.raises(UserError, match=r"'greedy'.*best-first, beam, random"):
+        make_strategy("greedy", ROOT, 0)
