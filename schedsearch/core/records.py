@@ -207,7 +207,8 @@ class TuningRecord:
 
     `duplicate_of` is the trace key of the first candidate with the same key at
     `duplicate_level` (`ast`, `code` or `binary`). `stage_s` maps stage names to
-    seconds. An `outcome` of None means: legal, not yet measured.
+    seconds. An `outcome` of None means: legal, not yet measured. `predicted` is the
+    log speed-up over its parent that the cost estimate promised.
     """
 
     trace: Trace
@@ -218,6 +219,7 @@ class TuningRecord:
     duplicate_level: str | None = None
     measurement: Measurement | None = None
     stage_s: tuple[tuple[str, float], ...] = ()
+    predicted: float | None = None
 
     @property
     def speedup(self) -> float | None:

@@ -2,10 +2,11 @@
 
 Two priority queues: nodes to expand, and *groups* of children to measure, a
 group being what one transform made of one node. Values are log speed-ups over
-the baseline. A group is worth what its node reached, plus what its transform has
-brought on average so far (shrunk towards a small optimistic prior, so that every
-transform gets its chance), minus a fee for every sibling already tried, so that
-no node is drained while others are as good. A node is expanded when that looks
+the baseline. A group is worth what its node reached, plus `TRUST` times what the
+cost estimate promises for its next child, plus by how much the transform has
+done better than promised on average (shrunk towards a small optimistic prior, so
+that every transform gets its chance), minus a fee for every sibling already
+tried, so that no node is drained while others are as good. A node is expanded when that looks
 better than measuring what is known already. With probability `EXPLORE` the
 choice is random instead: local optima are the rule in this space.
 """
@@ -20,11 +21,13 @@ from dataclasses import dataclass
 from math import log
 from typing import Generic, TypeVar
 
-from schedsearch.search.strategy import Event, Expanded, Measured
+from schedsearch.search.strategy import ChildInfo, Event, Expanded, Measured
 
 EXPLORE = 0.15
+TRUST = 0.7
+"""How much of a predicted log gain is believed."""
 OPTIMISM = 0.15
-"""Assumed log gain of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
+"""Assumed surplus of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
 PRIOR_TRIALS = 3
 SIBLING_FEE = 0.04
 UNMEASURED_FEE = 0.5
@@ -47,8 +50,8 @@ class _Group:
 
 
 @dataclass
-class _Gain:
-    """Running mean of a transform's log gain."""
+class _Surplus:
+    """Running mean of a transform's log gain beyond the prediction."""
 
     total: float = OPTIMISM * PRIOR_TRIALS
     trials: int = PRIOR_TRIALS
@@ -64,8 +67,8 @@ class BestFirst:
     def __init__(self, root: str, seed: int) -> None:
         self._random = random.Random(seed)
         self._value: dict[str, float] = {}
-        self._origin: dict[str, tuple[str, str]] = {}
-        self._gain: dict[str, _Gain] = {}
+        self._origin: dict[str, tuple[str, ChildInfo]] = {}
+        self._surplus: dict[str, _Surplus] = {}
         self._measured: set[str] = set()
         self._waiting: set[str] = set()
         self._expanded: set[str] = set()
@@ -113,13 +116,14 @@ class BestFirst:
     def _add_children(self, event: Expanded) -> None:
         groups: dict[str, list[str]] = {}
         for child in event.children:
-            self._origin[child.key] = (event.key, child.transform)
+            self._origin[child.key] = (event.key, child)
             groups.setdefault(child.transform, []).append(child.key)
             if child.key not in self._measured:
                 self._waiting.add(child.key)
         for transform, keys in groups.items():
-            # Neighbouring proposals are alike; a shuffled order samples them evenly.
+            # Neighbouring proposals are alike: among equal promises, sample evenly.
             self._random.shuffle(keys)
+            keys.sort(key=self._predicted, reverse=True)
             self._groups.push(_Group(event.key, transform, deque(keys)))
 
     def _learn(self, event: Measured) -> None:
@@ -127,10 +131,11 @@ class BestFirst:
             return
         self._value[event.key] = log(event.speedup)
         if event.key in self._origin:
-            parent, transform = self._origin[event.key]
-            gain = self._gain.setdefault(transform, _Gain())
-            gain.total += self._value[event.key] - self._node_value(parent)
-            gain.trials += 1
+            parent, child = self._origin[event.key]
+            surplus = self._surplus.setdefault(child.transform, _Surplus())
+            promised = self._node_value(parent) + TRUST * child.predicted
+            surplus.total += self._value[event.key] - promised
+            surplus.trials += 1
         if event.key not in self._expanded:
             self._nodes.push(event.key)
 
@@ -144,8 +149,12 @@ class BestFirst:
         return self._value[key] - fee
 
     def _group_value(self, group: _Group) -> float:
-        gain = self._gain.get(group.transform, _Gain())
-        return self._node_value(group.node) + gain.mean - SIBLING_FEE * group.taken
+        surplus = self._surplus.get(group.transform, _Surplus()).mean
+        promised = TRUST * self._predicted(group.waiting[0])
+        return self._node_value(group.node) + promised + surplus - SIBLING_FEE * group.taken
+
+    def _predicted(self, key: str) -> float:
+        return self._origin[key][1].predicted
 
 
 class _Queue(Generic[Item]):

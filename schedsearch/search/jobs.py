@@ -79,6 +79,7 @@ class WorkSpec:
     proc: str
     target: Target
     transforms: tuple[str, ...]
+    sizes: tuple[tuple[str, int], ...]
     builder: Builder
 
 
@@ -94,7 +95,8 @@ class ExpandWorker:
         if source.sha != self.spec.source_sha:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
         replayer = Replayer(source.procs[self.spec.proc])
-        return Expander(replayer, self.spec.target, select(self.spec.transforms))
+        transforms = select(self.spec.transforms)
+        return Expander(replayer, self.spec.target, transforms, dict(self.spec.sizes))
 
     def run(self, job: ExpandJob) -> Expansion | ReplayFailed:
         try:

@@ -40,8 +40,9 @@ class Ledger:
         self.tree = Tree()
         self.outcomes: Counter[Outcome | None] = Counter()
         self.best: Best | None = None
-        self.confirmed: dict[str, Measurement] = {}
         self.curve: list[tuple[float, float]] = []
+        # Duplicates of machine code whose owner is not measured yet, by owner.
+        self._followers: dict[str, list[str]] = {}
 
     @property
     def best_speedup(self) -> float:
@@ -64,12 +65,16 @@ class Ledger:
                 infos = tuple(children.get(candidate.id, ()))
                 self.strategy.tell(Expanded(candidate.trace_key, infos))
         for candidate in known:
-            if candidate.trace_key in self.tree.nodes and candidate.record.outcome is not None:
-                self._tell(candidate.trace_key, candidate.record)
-            if candidate.record.outcome is Outcome.CORRECT:
-                for measurement in candidate.measurements:
-                    self._consider(candidate.trace_key, measurement)
-        self.settle()
+            record = candidate.record
+            if candidate.trace_key not in self.tree.nodes or record.outcome is None:
+                continue
+            if record.duplicate_of is not None:
+                self._tell_duplicate(candidate.trace_key, record.duplicate_of)
+            else:
+                self._tell(candidate.trace_key)
+        self.best = self._fastest(confirmed=True) or self._fastest()
+        if self.best is not None:
+            self.curve.append((self.clock(), self.best_speedup))
 
     # -- what is found out -----------------------------------------------------
 
@@ -86,94 +91,95 @@ class Ledger:
         )
         self.strategy.tell(Expanded(key, new))
 
+    def not_expanded(self, key: str, failure: Failure) -> None:
+        """It has no children in this run; what its own kernel was found to be, it stays."""
+        node = self.tree.nodes[key]
+        outcome = failure.outcome if node.outcome is None else None
+        message = f"cannot be expanded: {failure.message}"
+        self._record(key, TuningRecord(node.trace, outcome, node.keys, message), node.measurement)
+        self.strategy.tell(Expanded(key, ()))
+
     def built(self, key: str, artifact: Artifact, stages: Stages) -> bool:
         """Note the machine code of a node; False if another node has the same."""
         node = self.tree.nodes[key]
         keys = replace(node.keys, binary=artifact.binary_key)
+        self.tree.update(key, keys=keys)
         owner = self.tree.claim_binary(key, artifact.binary_key)
         if owner is None:
             found = TuningRecord(node.trace, None, keys, stage_s=stages)
             self.store.record(self.scope, self.run_id, found)
             return True
-        self._record(
-            key,
-            TuningRecord(
-                node.trace,
-                Outcome.DUPLICATE,
-                keys,
-                duplicate_of=owner,
-                duplicate_level="binary",
-                stage_s=stages,
-            ),
+        duplicate = TuningRecord(
+            node.trace,
+            Outcome.DUPLICATE,
+            keys,
+            duplicate_of=owner,
+            duplicate_level="binary",
+            stage_s=stages,
         )
+        self._record(key, duplicate, node.measurement)
+        self._tell_duplicate(key, owner)
         return False
 
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
+        """A confirmation replaces the screening it confirms."""
         node = self.tree.nodes[key]
-        record = TuningRecord(
+        first = node.speedup is None
+        found = TuningRecord(
             node.trace, Outcome.CORRECT, node.keys, measurement=measurement, stage_s=stages
         )
-        self._record(key, record)
-        self._consider(key, measurement)
+        self._record(key, found, measurement)
+        if first:
+            self._tell(key)
+        if self.best is not None and self.best.key == key:
+            self.best = self._fastest()
+        elif node.trace.steps and measurement.speedup.value > self.best_speedup:
+            self.best = Best(key, node.trace, measurement)
+            self.curve.append((self.clock(), self.best_speedup))
 
     def failed(self, key: str, failure: Failure, stages: Stages = ()) -> None:
+        """It cannot be built, is wrong, or died: whatever was measured before, it is not best."""
         node = self.tree.nodes[key]
-        record = TuningRecord(
+        found = TuningRecord(
             node.trace, failure.outcome, node.keys, failure.message, stage_s=stages
         )
-        self._record(key, record)
-        self.confirmed.pop(key, None)
-        if self.best is not None and self.best.key == key:
-            self._find_best()
+        self._record(key, found, None)
+        if node.speedup is None:
+            self._tell(key)
+        elif self.best is not None and self.best.key == key:
+            self.best = self._fastest()
 
     def settle(self) -> None:
         """Name the best among the confirmed: screenings flatter whoever leads them."""
-        if self.confirmed:
-            key = max(self.confirmed, key=lambda k: self.confirmed[k].speedup.value)
-            self.best = Best(key, self.tree.nodes[key].trace, self.confirmed[key])
+        self.best = self._fastest(confirmed=True)
 
     # -- one place each ----------------------------------------------------------
 
-    def _record(self, key: str, record: TuningRecord) -> None:
-        first = self.tree.nodes[key].speedup is None
-        self.store.record(self.scope, self.run_id, record)
-        if first:
-            self.outcomes[None] -= 1
-            self.outcomes[record.outcome] += 1
-            self._tell(key, record)
-        elif record.speedup is not None:
-            self.tree.set_speedup(key, record.speedup)
+    def _record(self, key: str, record: TuningRecord, measurement: Measurement | None) -> None:
+        """Store `record`; the node takes the outcome that the store settles on."""
+        outcome = self.store.record(self.scope, self.run_id, record)
+        self.outcomes[self.tree.nodes[key].outcome] -= 1
+        self.outcomes[outcome] += 1
+        self.tree.update(key, outcome=outcome, measurement=measurement)
 
-    def _tell(self, key: str, record: TuningRecord) -> None:
-        """A binary duplicate is as fast as its owner, but may have other children."""
-        speedup = record.speedup if record.outcome is Outcome.CORRECT else None
-        if record.duplicate_level == "binary" and record.duplicate_of in self.tree.nodes:
-            speedup = self.tree.nodes[record.duplicate_of].speedup
-        elif speedup is not None:
-            self.tree.set_speedup(key, speedup)
+    def _tell(self, key: str) -> None:
+        speedup = self.tree.nodes[key].speedup
+        for follower in self._followers.pop(key, ()):
+            self.strategy.tell(Measured(follower, speedup))
         self.strategy.tell(Measured(key, speedup))
 
-    def _consider(self, key: str, measurement: Measurement) -> None:
-        """Update the best; a confirmation replaces the screening it confirms."""
-        if measurement.kind == "confirm":
-            self.confirmed[key] = measurement
-        elif key in self.confirmed:
-            return
-        trace = self.tree.nodes[key].trace
-        speedup = measurement.speedup.value
-        if trace.steps and speedup > self.best_speedup:
-            self.best = Best(key, trace, measurement)
-            self.curve.append((self.clock(), speedup))
-        elif self.best is not None and self.best.key == key:
-            self.best = Best(key, trace, measurement)
-            self._find_best()
+    def _tell_duplicate(self, key: str, owner: str) -> None:
+        """Equal machine code is equally fast, but another schedule may have other children.
 
-    def _find_best(self) -> None:
-        """The best was not as fast as it looked, or is wrong: who is best now?"""
-        self.best = None
-        for candidate in self.store.best(self.scope, 2):
-            measurement = candidate.record.measurement
-            if candidate.record.trace.steps and measurement is not None:
-                if measurement.speedup.value > 1.0:
-                    self.best = Best(candidate.trace_key, candidate.record.trace, measurement)
-                return
+        The owner may be measured later: then its duplicates are told again.
+        """
+        node = self.tree.nodes[owner]
+        if node.outcome is None:
+            self._followers.setdefault(owner, []).append(key)
+        self.strategy.tell(Measured(key, node.speedup))
+
+    def _fastest(self, confirmed: bool = False) -> Best | None:
+        for key, node in self.tree.faster():
+            if node.measurement is not None and (node.confirmed or not confirmed):
+                return Best(key, node.trace, node.measurement)
+        return None

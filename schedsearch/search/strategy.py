@@ -25,10 +25,12 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class ChildInfo:
-    """A distinct new child: its trace key and the transform that made it."""
+    """A distinct new child: its trace key, the transform that made it, and the log
+    speed-up over its parent that a cost estimate promises."""
 
     key: str
     transform: str
+    predicted: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
-from schedsearch.core.records import Keys, Outcome, TuningRecord
+from schedsearch.core.records import Keys, Measurement, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.expand import Child, Expansion
 
 
 @dataclass(frozen=True)
 class Node:
-    """A distinct, legal schedule; `speedup` is over the unscheduled procedure."""
+    """A distinct, legal schedule. `measurement` is the one that ranks it, None if it has
+    none or failed after it."""
 
     trace: Trace
     keys: Keys
-    speedup: float | None = None
+    outcome: Outcome | None = None
+    measurement: Measurement | None = None
+
+    @property
+    def speedup(self) -> float | None:
+        """Over the unscheduled procedure."""
+        return self.measurement.speedup.value if self.measurement else None
+
+    @property
+    def confirmed(self) -> bool:
+        return self.measurement is not None and self.measurement.kind == "confirm"
 
 
 @dataclass
@@ -27,18 +38,21 @@ class Tree:
     owners: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add(self, key: str, record: TuningRecord) -> None:
-        """Take a stored or newly classified record in. Rejected ones leave nothing."""
-        if record.outcome in (Outcome.ILLEGAL, Outcome.CODEGEN_ERROR):
+        """Take a stored or newly classified record in. Without C there is no schedule."""
+        if record.keys.code is None:
             return
         if record.duplicate_level in (None, "binary"):
-            self.nodes[key] = Node(record.trace, record.keys, record.speedup)
+            correct = record.outcome is Outcome.CORRECT
+            measurement = record.measurement if correct else None
+            self.nodes[key] = Node(record.trace, record.keys, record.outcome, measurement)
         self._claim("ast", record.keys.ast, key)
         self._claim("code", record.keys.code, key)
         if record.duplicate_level is None:
             self._claim("binary", record.keys.binary, key)
 
-    def set_speedup(self, key: str, speedup: float) -> None:
-        self.nodes[key] = replace(self.nodes[key], speedup=speedup)
+    def update(self, key: str, **changes: Any) -> None:
+        """Replace attributes of a node."""
+        self.nodes[key] = replace(self.nodes[key], **changes)
 
     def classify(self, expansion: Expansion) -> list[tuple[str, TuningRecord]]:
         """Records of an expansion's children with their trace keys; takes new ones in."""
@@ -64,7 +78,7 @@ class Tree:
                     duplicate_of=owner,
                     duplicate_level=level,
                 )
-        return TuningRecord(trace, None, child.keys)
+        return TuningRecord(trace, None, child.keys, predicted=child.predicted)
 
     def owner(self, level: str, identity: str | None) -> str | None:
         """Trace key of the first node with this identity."""
@@ -78,7 +92,11 @@ class Tree:
     def _claim(self, level: str, identity: str | None, key: str) -> str | None:
         return self.owners.setdefault((level, identity), key) if identity else None
 
-    def fastest(self) -> Iterable[tuple[str, Node]]:
-        """Measured nodes, the fastest first."""
-        measured = [(key, node) for key, node in self.nodes.items() if node.speedup is not None]
-        return sorted(measured, key=lambda item: -(item[1].speedup or 0.0))
+    def faster(self) -> list[tuple[str, Node]]:
+        """Schedules measured to be faster than the unscheduled procedure, the fastest first."""
+        found = [
+            (speedup, key)
+            for key, node in self.nodes.items()
+            if node.trace.steps and (speedup := node.speedup) is not None and speedup > 1.0
+        ]
+        return [(key, self.nodes[key]) for _, key in sorted(found, reverse=True)]

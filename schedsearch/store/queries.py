@@ -203,6 +203,7 @@ def _candidate(
         duplicate_level=row.duplicate_level,
         measurement=ranking[-1] if ranking else None,
         stage_s=tuple(row.stage_s.items()),
+        predicted=row.predicted,
     )
     return StoredCandidate(
         id=row.id,

@@ -157,6 +157,7 @@ class CandidateRow(Base):
     duplicate_level: Mapped[str | None]
     stage_s: Mapped[dict[str, Any]]
     expanded_at: Mapped[datetime | None]
+    predicted: Mapped[float | None]
 
     __table_args__ = (
         UniqueConstraint("workload_id", "target_id", "trace_key"),

@@ -145,6 +145,7 @@ def _insert(
                 "duplicate_of": item.duplicate_of and known[item.duplicate_of],
                 "duplicate_level": item.duplicate_level,
                 "stage_s": dict(item.stage_s),
+                "predicted": item.predicted,
             }
         )
         if item.measurement is not None:

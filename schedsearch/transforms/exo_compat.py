@@ -24,6 +24,7 @@ from exo.core.memory import MemGenError
 from exo.core.prelude import Sym, null_srcinfo
 from exo.frontend.parse_fragment import ParseFragmentError
 from exo.rewrite.new_eff import SchedulingError
+from z3.z3types import Z3Exception
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError
@@ -37,6 +38,7 @@ EXO_ERRORS: tuple[type[Exception], ...] = (
     InvalidCursorError,
     MemGenError,
     ParseFragmentError,
+    Z3Exception,
     TypeError,
     ValueError,
     AssertionError,

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import Transform, apply, propose
@@ -21,6 +23,7 @@ class Child:
 
     `code` is None when the rewrite failed (`outcome` says how, `message` why)
     and when this process has generated C for the same `ast_key` before.
+    `predicted` is the log speed-up over the parent by the static cost estimate.
     """
 
     rewrite: Rewrite
@@ -28,6 +31,7 @@ class Child:
     code: GeneratedC | None = None
     outcome: Outcome | None = None
     message: str = ""
+    predicted: float | None = None
 
 
 @dataclass(frozen=True)
@@ -42,10 +46,17 @@ class Expansion:
 class Expander:
     """Expands traces of one procedure with a fixed alphabet for one target."""
 
-    def __init__(self, replayer: Replayer, target: Target, transforms: Sequence[Transform]) -> None:
+    def __init__(
+        self,
+        replayer: Replayer,
+        target: Target,
+        transforms: Sequence[Transform],
+        sizes: Mapping[str, int],
+    ) -> None:
         self.replayer = replayer
         self.target = target
         self.transforms = transforms
+        self.sizes = sizes
         self.code_of: dict[str, str] = {}
 
     def expand(self, trace: Trace) -> Expansion:
@@ -65,10 +76,13 @@ class Expander:
             clock.lap("rewrite")
             return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
         clock.lap("rewrite")
-        key = ast_key(self.replayer.remember(trace.then(rewrite), procedure).ast)
+        ast = self.replayer.remember(trace.then(rewrite), procedure).ast
+        key = ast_key(ast)
         clock.lap("ast_key")
         if key in self.code_of:
             return Child(rewrite, Keys(ast=key, code=self.code_of[key]))
+        predicted = self._log_cost(state.ast) - self._log_cost(ast)
+        clock.lap("predict")
         try:
             code = generate_c(procedure)
         except CodegenError as error:
@@ -77,7 +91,10 @@ class Expander:
             return Child(rewrite, Keys(ast=key), None, Outcome.CODEGEN_ERROR, message)
         clock.lap("codegen")
         self.code_of[key] = code.key
-        return Child(rewrite, Keys(ast=key, code=code.key), code)
+        return Child(rewrite, Keys(ast=key, code=code.key), code, predicted=predicted)
+
+    def _log_cost(self, ast: q.Proc) -> float:
+        return log_cost(ast, self.target, self.sizes)
 
 
 class _Stages:

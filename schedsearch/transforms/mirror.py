@@ -97,9 +97,13 @@ class _Mirror:
 
     def __init__(self) -> None:
         self.env: Env = {}
+        self.bound = 0
 
     def bind(self, sym: Any) -> q.Var:
-        var = q.Var(sym.name(), len(self.env))
+        """A new variable, even for a symbol seen before: Exo's fission copies loops
+        with their symbols."""
+        var = q.Var(sym.name(), self.bound)
+        self.bound += 1
         self.env[sym] = var
         return var
 

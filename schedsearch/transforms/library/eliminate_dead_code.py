@@ -17,7 +17,7 @@ VERSION = 1
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for stmt in q.walk(proc.body):
-        never_runs = isinstance(stmt, q.For) and stmt.extent in (None, 0)
+        never_runs = isinstance(stmt, q.For) and stmt.extent == 0
         if isinstance(stmt, q.If) or never_runs:
             yield stmt, {}
 

@@ -1,0 +1,143 @@
+"""A static cost estimate: which of two schedules of one procedure looks faster?
+
+Counts, per iteration of each innermost loop, the arithmetic and the memory
+accesses that the C compiler cannot drop, assuming what optimising compilers do:
+loops are vectorised when every access moves by 0 or 1 element per iteration,
+loop-invariant loads are hoisted, and equal accesses in one loop body are made
+once (which is what rewards unroll-and-jam). A reduction into memory that does
+not move is a chain of dependent additions. Caches are not modelled.
+
+The unit is arbitrary, near a cycle; only ratios mean something. It orders what
+is measured first; nothing is ever accepted or rejected because of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import log
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.walkers import element_bits, lanes
+
+UNKNOWN_EXTENT = 256
+STRIDED = 4.0
+"""Cost of an access that touches a new cache line every iteration."""
+CHAIN = 4.0
+"""Latency of a floating-point addition, in cycles."""
+LOOP = 1.0
+"""Overhead of one iteration of a loop that is not vectorised."""
+
+Access = tuple[q.Var, tuple[q.Affine, ...]]
+
+
+def log_cost(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> float:
+    """Natural logarithm of the estimated cost of one call; `sizes` binds arguments by name."""
+    values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
+    return log(1.0 + _Estimate(proc, target, values).block(proc.body, None))
+
+
+@dataclass
+class _Estimate:
+    proc: q.Proc
+    target: Target
+    values: dict[int, int]
+
+    def block(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> float:
+        """Cost of one execution of `body`, whose innermost surrounding loop is `loop`."""
+        cost = self.simple(body, loop)
+        for stmt in body:
+            match stmt:
+                case q.For():
+                    cost += self.loop(stmt)
+                case q.If():
+                    cost += 1.0 + self.block(stmt.body, loop) + self.block(stmt.orelse, loop)
+                case q.Call():
+                    cost += 1.0 if stmt.proc.instr else self.block(stmt.proc.body, None)
+        return cost
+
+    def loop(self, loop: q.For) -> float:
+        low, high = self.value(loop.lo), self.value(loop.hi)
+        trips = max(high - low, 0)
+        self.values[loop.iter.uid] = (low + high) // 2
+        per_iteration = self.block(loop.body, loop)
+        if vectorisable(loop):
+            width = lanes(self.target, element_bits(self.proc, loop.body))
+            vectors, rest = divmod(trips, width)
+            return (vectors + rest) * (per_iteration + LOOP) + LOOP
+        return trips * (per_iteration + LOOP) + LOOP
+
+    def simple(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> float:
+        """Cost of the assignments and reductions directly in `body`."""
+        loads: set[Access] = set()
+        stores: set[Access] = set()
+        cost = 0.0
+        for stmt in body:
+            if isinstance(stmt, q.Assign | q.Reduce):
+                cost += _operations(stmt)
+                loads |= set(_reads(stmt.rhs))
+                stores.add((stmt.buf, stmt.idx))
+                if isinstance(stmt, q.Reduce):
+                    loads.add((stmt.buf, stmt.idx))
+                    if loop is not None and _stride((stmt.buf, stmt.idx), loop.iter) == 0:
+                        cost += CHAIN
+        for access in [*loads, *stores]:
+            stride = _stride(access, loop.iter) if loop is not None else 1
+            if stride is None or stride > 1:
+                cost += STRIDED
+            elif stride == 1 or access in stores:
+                cost += 1.0
+        return cost
+
+    def value(self, expr: q.Affine) -> int:
+        def known(atom: q.Atom) -> int:
+            uid = atom.uid if isinstance(atom, q.Var) else -1
+            return self.values.get(uid, UNKNOWN_EXTENT)
+
+        return q.evaluate_affine(expr, known)
+
+
+def vectorisable(loop: q.For) -> bool:
+    """Whether a compiler would vectorise `loop`: only simple statements, writes that
+    move by one element per iteration, reads by one or none."""
+    local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
+    for stmt in loop.body:
+        match stmt:
+            case q.Alloc() | q.Pass():
+                pass
+            case q.Assign() | q.Reduce():
+                moves = _stride((stmt.buf, stmt.idx), loop.iter)
+                if moves != 1 and stmt.buf not in local:
+                    return False
+                if any(_stride(access, loop.iter) not in (0, 1) for access in _reads(stmt.rhs)):
+                    return False
+            case _:
+                return False
+    return bool(loop.body)
+
+
+def _stride(access: Access, var: q.Var) -> int | None:
+    """Elements an access moves per step of `var`: 0, 1, 2 (further), None (not affine)."""
+    _, idx = access
+    for position, index in enumerate(idx):
+        step = index.coefficient(var)
+        if step == 0 and var in q.expr_vars(index):
+            return None
+        if step and position < len(idx) - 1:
+            return 2
+        if step:
+            return min(abs(step), 2)
+    return 0
+
+
+def _reads(expr: q.Expr) -> Iterator[Access]:
+    for node in q.walk_expr(expr):
+        if isinstance(node, q.Read):
+            yield (node.buf, node.idx)
+
+
+def _operations(stmt: q.Assign | q.Reduce) -> float:
+    nodes = q.walk_expr(stmt.rhs)
+    count = sum(isinstance(node, q.BinOp | q.USub | q.Extern) for node in nodes)
+    return float(count + isinstance(stmt, q.Reduce))
