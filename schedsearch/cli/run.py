@@ -114,7 +114,7 @@ def _write(result: Result, out: Path) -> list[Path]:
 
 def _claim(result: Result) -> str:
     assert result.best is not None
-    kind = "confirmed on fresh rounds" if result.confirmed else "not confirmed yet"
+    kind = "confirmed on fresh rounds" if result.best.confirmed else "not confirmed yet"
     return f"{fmt.speedup(result.best.measurement.speedup)}, {kind},"
 
 
@@ -138,7 +138,7 @@ def _report(console: Console, result: Result, paths: list[Path]) -> None:
         )
         if not clearly:
             console.print("The interval includes 1: not clearly faster.")
-        checked = "confirmed on" if result.confirmed else "screened only, on"
+        checked = "confirmed on" if result.best.confirmed else "screened only, on"
         console.print(f"verified on data, {checked} {len(measurement.rounds)} interleaved rounds")
         console.print(f"\nschedule ({len(result.best.trace)} rewrites):")
         for line in schedule_lines(subject.procedure, result.best.trace):
@@ -167,7 +167,7 @@ def _as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         found = {
             "trace_key": best.key,
             "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
-            "confirmed": result.confirmed,
+            "confirmed": best.confirmed,
             "candidate_ns": best.measurement.candidate_ns,
             "trace": [step.to_json() for step in best.trace.steps],
             "files": [str(path) for path in paths],

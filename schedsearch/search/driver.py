@@ -161,10 +161,12 @@ class Search:
         match result:
             case Lost() if pending.attempt < MAX_ATTEMPTS:
                 self._submit(replace(pending, attempt=pending.attempt + 1))
+            case Lost() if isinstance(pending.job, ExpandJob):
+                self.ledger.not_expanded(key, Failure(Outcome.CRASH, result.message))
             case Lost():
                 self.ledger.failed(key, Failure(Outcome.CRASH, result.message))
             case ReplayFailed():
-                self.ledger.failed(key, Failure(Outcome.ILLEGAL, result.message))
+                self.ledger.not_expanded(key, Failure(Outcome.ILLEGAL, result.message))
             case Expansion():
                 self.ledger.expanded(key, result)
                 self.expanded += 1
@@ -194,7 +196,7 @@ class Search:
         artifact, speedup = pending.job.artifact, evaluation.result.speedup.value
         if pending.rebase:
             self.anchor = Anchor(artifact, artifact.code_key, speedup)
-        elif self.phase == "searching":
+        elif pending.job.plan.kind == SCREEN.kind:
             self.measured += 1
             if speedup > RE_ANCHOR * self.anchor.speedup:
                 job = MeasureJob(artifact, ANCHOR, self.baseline)
@@ -215,7 +217,7 @@ class Search:
         self.phase = "confirming"
         self.to_measure.clear()
         for key in self._contenders():
-            if key not in self.ledger.confirmed:
+            if not self.ledger.tree.nodes[key].confirmed:
                 self._submit(_Pending(self._build_job(key), key))
             while self.pending or self.to_measure:
                 if self.to_measure:
@@ -225,9 +227,4 @@ class Search:
 
     def _contenders(self) -> list[str]:
         """The fastest that look faster than the baseline."""
-        faster = [
-            key
-            for key, node in self.ledger.tree.fastest()
-            if node.trace.steps and (node.speedup or 0.0) > 1.0
-        ]
-        return faster[:CONTENDERS]
+        return [key for key, _ in self.ledger.tree.faster()[:CONTENDERS]]

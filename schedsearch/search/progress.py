@@ -17,6 +17,11 @@ class Best:
     trace: Trace
     measurement: Measurement
 
+    @property
+    def confirmed(self) -> bool:
+        """Measured on fresh rounds after it was chosen, so that luck does not count."""
+        return self.measurement.kind == "confirm"
+
 
 @dataclass(frozen=True)
 class Progress:

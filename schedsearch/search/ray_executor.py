@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import ray
-from ray.exceptions import RayActorError, RayError
+from ray.exceptions import RayError, RayTaskError
 
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
@@ -68,7 +68,9 @@ class _Pool:
         result: Result
         try:
             result = ray.get(reference)
-        except RayActorError as error:
+        except RayTaskError as error:
+            raise error.cause from error
+        except RayError as error:
             result = Lost(f"the worker died: {str(error).splitlines()[0]}")
             actor = self._make()
         self._free(actor)
@@ -100,7 +102,7 @@ class RayExecutor:
         self._lease = f"bench:{spec.target.key}"
         self._pools: dict[type, _Pool] = {}
         self._tickets = 0
-        self._failure: RayError | OSError | RuntimeError | None = None
+        self._failure: RayError | OSError | RuntimeError | ValueError | None = None
         self._ready, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._host_ray, daemon=True)
         self._thread.start()
@@ -113,6 +115,7 @@ class RayExecutor:
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             ray.init(
+                address="local",
                 num_cpus=self.slots,
                 resources={self._lease: 1},
                 include_dashboard=False,
@@ -124,9 +127,10 @@ class RayExecutor:
             spec = self._spec
             self._pools[ExpandJob] = _Pool(lambda: expand.remote(spec), self.slots)
             self._pools[BuildJob] = _Pool(lambda: build.remote(spec.builder), self.slots)
-        except (RayError, OSError, RuntimeError) as error:
+        except (RayError, OSError, RuntimeError, ValueError) as error:
             self._failure = error
-        self._ready.set()
+        finally:
+            self._ready.set()
         self._closing.wait()
         ray.shutdown()
 

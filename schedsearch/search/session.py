@@ -44,6 +44,8 @@ from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import select
 
+EXECUTORS = ("ray", "inline")
+
 BASELINE = TimingPlan(kind="baseline", min_rounds=2, max_rounds=3)
 
 
@@ -111,14 +113,13 @@ class Setting:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run ended with. `confirmed`: the best was measured again on fresh rounds."""
+    """What a run ended with."""
 
     setting: Setting
     run_id: int
     stop: Stop
     progress: Progress
     best: Best | None
-    confirmed: bool
 
 
 @dataclass(frozen=True)
@@ -166,11 +167,14 @@ def load_subject(file: Path, proc: str | None, sizes: Mapping[str, int], cc: str
 
 def tune(options: Options, listener: Listener) -> Result:
     """Run one search. Raises UserError for whatever the user can mend."""
+    if options.executor not in EXECUTORS:
+        raise UserError(f"unknown executor {options.executor!r}; known: {', '.join(EXECUTORS)}")
     transforms = tuple(transform.name for transform in select(options.transforms))
     strategy = make_strategy(options.strategy, Trace().key, options.seed)
     subject = load_subject(options.file, options.proc, options.sizes, options.cc)
     with Store.open(options.store) as store:
         scope = store.register(subject.workload, subject.target, subject.source.text)
+        _check_transforms(store, scope, transforms)
         executor = _executor(options, subject, transforms)
         try:
             listener.phase("measuring the baseline")
@@ -178,6 +182,8 @@ def tune(options: Options, listener: Listener) -> Result:
                 subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
             )
             baseline = _baseline(bench, subject)
+            listener.phase("starting workers")
+            _attach(executor, bench)
             run_id = store.start_run(
                 scope,
                 seed=options.seed,
@@ -190,8 +196,6 @@ def tune(options: Options, listener: Listener) -> Result:
             resumed = store.load(scope)
             known = Known(len(resumed) - 1, sum(1 for c in resumed if c.measurements) - 1)
             listener.started(subject, baseline, known)
-            listener.phase("starting workers")
-            executor.attach(bench)
             search = Search(
                 store,
                 scope,
@@ -216,7 +220,6 @@ def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
         stop = search.run()
         progress = search.progress()
         best = progress.best
-        confirmed = best is not None and best.key in search.ledger.confirmed
         status = "interrupted" if stop is Stop.INTERRUPTED else "finished"
         summary = {
             "stop": str(stop),
@@ -227,7 +230,7 @@ def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
         }
     finally:
         store.finish_run(run_id, status, summary)
-    return Result(setting, run_id, stop, progress, best, confirmed)
+    return Result(setting, run_id, stop, progress, best)
 
 
 def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -> Executor:
@@ -237,16 +240,37 @@ def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -
         subject.name,
         subject.target,
         transforms,
+        subject.workload.sizes,
         subject.builder,
     )
     if options.executor == "inline":
         return InlineExecutor(spec)
-    if options.executor != "ray":
-        raise UserError(f"unknown executor {options.executor!r}; known: ray, inline")
     # Imported only when used: it takes one to two seconds.
     from schedsearch.search.ray_executor import RayExecutor
 
     return RayExecutor(spec, options.workers or max(1, subject.target.cores - 1))
+
+
+def _attach(executor: Executor, bench: Bench) -> None:
+    try:
+        executor.attach(bench)
+    except RuntimeError as error:
+        raise UserError(
+            f"the workers cannot start: {error}\n"
+            "Without Ray, in one process and slower: --executor inline"
+        ) from error
+
+
+def _check_transforms(store: Store, scope: Scope, transforms: tuple[str, ...]) -> None:
+    """A node is expanded once, with the transforms of that run: others must not follow."""
+    for run in store.runs(scope):
+        earlier = run.settings["transforms"]
+        if sorted(earlier) != sorted(transforms):
+            raise UserError(
+                f"{store.path} holds a search of this procedure with other transforms "
+                f"({', '.join(earlier)}); what was expanded with them is not expanded again.\n"
+                "Continue with the same --transforms, or choose another --store"
+            )
 
 
 def _baseline(bench: Bench, subject: Subject) -> Baseline:

@@ -1,0 +1,371 @@
+"""The driver and its books, in a scripted world, with a real store."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedsearch.core.records import Failure, Outcome
+from schedsearch.core.trace import Trace
+from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.driver import ANCHOR, CONTENDERS
+from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob
+from schedsearch.search.strategies import STRATEGIES
+from schedsearch.store.database import Store
+
+from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run
+
+WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
+CRASH = Failure(Outcome.CRASH, "segmentation fault")
+SLOW = Failure(Outcome.TIMEOUT, "took more than 3 s")
+NO_BUILD = Failure(Outcome.COMPILE_ERROR, "error: expected ';'")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path / "store.sqlite") as opened:
+        yield opened
+
+
+def tree(depth: int, width: int) -> dict[str, list[str]]:
+    """Children by name: `root` -> `n0`, `n1` -> `n00`, ..."""
+    children: dict[str, list[str]] = {}
+    level = [ROOT]
+    for _ in range(depth):
+        for parent in level:
+            stem = "n" if parent == ROOT else parent
+            children[parent] = [f"{stem}{number}" for number in range(width)]
+        level = [name for parent in level for name in children[parent]]
+    return children
+
+
+# -- the tree and its identities ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("level", "twin"),
+    [
+        ("ast", Kernel(ast="a-first")),
+        ("code", Kernel(code="c-first")),
+        ("binary", Kernel(binary="b-first")),
+    ],
+)
+def test_duplicates_are_recorded_with_owner_and_level(
+    store: Store, level: str, twin: Kernel
+) -> None:
+    world = World({ROOT: ["first"], "first": ["twin"]}, {"first": Kernel(2.0), "twin": twin})
+    ended = run(store, world)
+    found = ended.candidates["twin"].record
+    assert found.outcome is Outcome.DUPLICATE
+    assert found.duplicate_level == level
+    assert found.duplicate_of == world.traces()["first"].key
+    assert "twin" not in ended.names_measured("screen")
+
+
+def test_a_schedule_that_leads_back_to_the_start_is_a_duplicate_of_it(store: Store) -> None:
+    ended = run(store, World({ROOT: ["back"]}, {"back": Kernel(ast="a-root")}))
+    assert ended.candidates["back"].record.duplicate_of == Trace().key
+
+
+def test_rejected_rewrites_stay_in_the_tree_with_their_cause(store: Store) -> None:
+    illegal = Failure(Outcome.ILLEGAL, "the loop carries a dependence")
+    no_code = Failure(Outcome.CODEGEN_ERROR, "cannot read AVX-512 memory")
+    world = World(
+        {ROOT: ["illegal", "mem", "good"]},
+        {"illegal": Kernel(rejected=illegal), "mem": Kernel(rejected=no_code)},
+    )
+    ended = run(store, world)
+    for name, cause in (("illegal", illegal), ("mem", no_code)):
+        assert ended.candidates[name].record.outcome is cause.outcome
+        assert ended.candidates[name].record.message == cause.message
+    assert ended.names_measured("screen") == ["good"]
+
+
+def test_equal_machine_code_counts_as_fast_and_is_expanded(store: Store) -> None:
+    """Even if its owner is still being measured when the twin is built."""
+    twins = {"first": Kernel(3.0, binary="b"), "twin": Kernel(binary="b")}
+    children = {ROOT: ["first", "twin"], "first": ["x"], "twin": ["y"]}
+    for name in ("best-first", "beam"):
+        ended = run(store, World(children, twins), strategy=name)
+        assert {"x", "y"} <= ended.candidates.keys()
+
+
+# -- failures ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kernel", "outcome"),
+    [
+        (Kernel(9.0, build=NO_BUILD), Outcome.COMPILE_ERROR),
+        (Kernel(WRONG), Outcome.INCORRECT),
+        (Kernel(CRASH), Outcome.CRASH),
+        (Kernel(SLOW), Outcome.TIMEOUT),
+    ],
+)
+def test_failures_are_recorded_and_never_best(
+    store: Store, kernel: Kernel, outcome: Outcome
+) -> None:
+    ended = run(store, World({ROOT: ["bad", "good"]}, {"bad": kernel, "good": Kernel(1.5)}))
+    found = ended.candidates["bad"].record
+    assert found.outcome is outcome
+    assert found.message
+    assert ended.best == "good"
+
+
+@pytest.mark.parametrize("job", [BuildJob, MeasureJob])
+def test_a_job_is_tried_again_once_when_its_worker_dies(
+    store: Store, job: type[BuildJob] | type[MeasureJob]
+) -> None:
+    world = World({ROOT: ["once", "twice"]}, {"once": Kernel(2.0), "twice": Kernel(9.0)})
+    world.lost.update({(job, "once"): 1, (job, "twice"): 2})
+    ended = run(store, world)
+    assert ended.best == "once"
+    assert ended.candidates["twice"].record.outcome is Outcome.CRASH
+    assert "worker died" in ended.candidates["twice"].record.message
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+@pytest.mark.parametrize("cause", ["lost", "no replay"])
+def test_a_node_that_cannot_be_expanded_does_not_end_the_search(
+    store: Store, strategy: str, cause: str
+) -> None:
+    world = World(
+        {ROOT: ["stuck", "open"], "stuck": ["never"], "open": ["found"]},
+        {"stuck": Kernel(5.0, replays=cause != "no replay"), "found": Kernel(7.0)},
+    )
+    world.lost[ExpandJob, "stuck"] = 99 if cause == "lost" else 0
+    ended = run(store, world, strategy=strategy)
+    assert ended.stop is Stop.EXHAUSTED
+    assert ended.best == "found"
+    assert "never" not in ended.candidates
+    assert not ended.candidates["stuck"].expanded
+
+
+def test_why_a_node_cannot_be_expanded_is_recorded(store: Store) -> None:
+    ended = run(store, World({ROOT: ["stuck"]}, {"stuck": Kernel(5.0, replays=False)}))
+    found = ended.candidates["stuck"].record
+    assert found.outcome is Outcome.CORRECT
+    assert found.message == "cannot be expanded: step 1: no such statement"
+
+
+def test_what_failed_after_it_was_verified_is_not_best(store: Store) -> None:
+    world = World(
+        tree(1, 3),
+        {"n0": Kernel(4.0, WRONG), "n1": Kernel(3.0, CRASH), "n2": Kernel(2.0)},
+    )
+    ended = run(store, world)
+    assert ended.best == "n2"
+    assert ended.candidates["n0"].record.outcome is Outcome.INCORRECT
+    assert "later crash" in ended.candidates["n1"].record.message
+
+
+# -- budget ----------------------------------------------------------------------------
+
+
+def test_stops_when_time_is_up(store: Store) -> None:
+    ended = run(store, World(tree(3, 3)), budget=Budget(seconds=0.0))
+    assert ended.stop is Stop.TIME
+    assert ended.executor.submitted == []
+
+
+def test_stops_after_the_trials(store: Store) -> None:
+    ended = run(store, World(tree(3, 3)), budget=Budget(1e9, trials=5))
+    assert ended.stop is Stop.TRIALS
+    assert ended.search.measured == 5
+    assert len(ended.names_measured("screen")) == 5
+
+
+def test_stops_at_the_target_speedup(store: Store) -> None:
+    ended = run(store, World(tree(3, 3), {"n1": Kernel(2.5)}), budget=Budget(1e9, speedup=2.0))
+    assert ended.stop is Stop.TARGET
+    assert ended.best == "n1"
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_ends_when_the_space_is_exhausted(store: Store, strategy: str) -> None:
+    ended = run(store, World(tree(2, 3)), strategy=strategy)
+    assert ended.stop is Stop.EXHAUSTED
+    assert len(ended.candidates) == 1 + 3 + 9
+    again = run(store, World(tree(2, 3)), strategy=strategy)
+    assert again.stop is Stop.EXHAUSTED
+    assert again.executor.measured() == []
+
+
+# -- anchor and confirmation --------------------------------------------------------------
+
+
+def test_a_much_faster_candidate_becomes_the_anchor(store: Store) -> None:
+    world = World({ROOT: ["fast"], "fast": ["a", "b"]}, {"fast": Kernel(8.0)})
+    jobs = run(store, world).executor.measured()
+    # Screened against the baseline, measured well against it, then what others compare with.
+    assert [(name, plan == ANCHOR, anchor.code_key) for name, plan, anchor in jobs[:2]] == [
+        ("fast", False, "c-root"),
+        ("fast", True, "c-root"),
+    ]
+    screened = [anchor for name, plan, anchor in jobs if name in "ab" and plan.kind == "screen"]
+    assert [(anchor.code_key, anchor.speedup) for anchor in screened] == [("c-fast", 8.0)] * 2
+
+
+def test_screening_gives_up_below_the_best(store: Store) -> None:
+    world = World({ROOT: ["fast"], "fast": ["a"]}, {"fast": Kernel(1.4)})
+    limits = {name: plan.give_up_below for name, plan, _ in run(store, world).executor.measured()}
+    assert limits["a"] == pytest.approx(1.4)
+
+
+def test_the_fastest_are_confirmed_once_against_the_baseline(store: Store) -> None:
+    speeds = {"n0": Kernel(5.0, 1.2), "n1": Kernel(4.0, 2.0), "n2": Kernel(3.0), "n3": Kernel(2.0)}
+    ended = run(store, World(tree(1, 6), speeds))
+    assert ended.names_measured("confirm") == ["n0", "n1", "n2"]
+    assert CONTENDERS == 3
+    anchors = {a.artifact for _, plan, a in ended.executor.measured() if plan.kind == "confirm"}
+    assert anchors == {BASELINE}
+
+
+def test_a_confirmed_number_replaces_the_screened_one(store: Store) -> None:
+    speeds = {"n0": Kernel(5.0, 1.2), "n1": Kernel(4.0, 2.0)}
+    ended = run(store, World(tree(1, 3), speeds))
+    best = ended.search.ledger.best
+    assert best is not None
+    assert ended.best == "n1"
+    assert best.measurement.speedup.value == pytest.approx(2.0)
+    assert best.confirmed
+    stored = [m.kind for m in ended.candidates["n1"].measurements]
+    assert stored[-1] == "confirm"
+
+
+def test_nothing_is_best_if_confirmation_finds_nothing_faster(store: Store) -> None:
+    ended = run(store, World(tree(1, 3), {"n0": Kernel(1.1, 0.98), "n1": Kernel(0.5)}))
+    assert ended.names_measured("confirm") == ["n0"]
+    assert ended.best is None
+
+
+def test_a_slower_space_has_no_best_and_nothing_to_confirm(store: Store) -> None:
+    ended = run(store, World(tree(2, 2), {name: Kernel(0.9) for name in ("n0", "n00")}))
+    assert ended.best is None
+    assert ended.names_measured("confirm") == []
+
+
+# -- interruption and resumption ------------------------------------------------------------
+
+
+def test_ctrl_c_keeps_everything_and_the_next_run_continues(store: Store) -> None:
+    world = World(tree(2, 3), {"n12": Kernel(3.0)})
+    first = run(store, world, interrupt_at=12)
+    assert first.stop is Stop.INTERRUPTED
+    known = first.names_measured("screen")[:-1]
+    assert known
+    for name in known:
+        assert first.candidates[name].record.outcome is Outcome.CORRECT
+    second = run(store, world)
+    assert set(known).isdisjoint(second.names_measured("screen"))
+    assert second.best == "n12"
+    assert len(second.candidates) == 1 + 3 + 9
+
+
+def test_ctrl_c_while_confirming_leaves_the_best_unconfirmed(store: Store) -> None:
+    world = World({ROOT: ["fast"]}, {"fast": Kernel(1.4, 1.3)})
+    complete = run(store, world, interrupt_at=5)
+    assert complete.stop is Stop.INTERRUPTED
+    best = complete.search.ledger.best
+    assert best is not None
+    assert (name_of(best.trace), best.confirmed) == ("fast", False)
+    resumed = run(store, world)
+    assert resumed.names_measured("confirm") == ["fast"]
+    assert resumed.search.ledger.best_speedup == pytest.approx(1.3)
+
+
+def test_progress_counts_this_run_and_what_it_resumed_from(store: Store) -> None:
+    world = World(tree(2, 2), {"n0": Kernel(1.3)})
+    run(store, world, budget=Budget(1e9, trials=3))
+    second = run(store, world)
+    last = second.observed[-1]
+    assert last.measured == 3
+    assert last.outcomes == {Outcome.CORRECT: 7}
+    assert last.best is not None
+    assert [value for _, value in last.curve] == pytest.approx([1.3])
+
+
+@pytest.mark.parametrize("strategy", sorted(STRATEGIES))
+def test_equal_seeds_make_equal_trees(tmp_path: Path, strategy: str) -> None:
+    world = World(tree(3, 3), {"n1": Kernel(2.0), "n12": Kernel(3.0), "n0": Kernel(0.5)})
+    logs = []
+    for attempt in range(2):
+        with Store.open(tmp_path / f"{attempt}.sqlite") as store:
+            ended = run(store, world, strategy=strategy, seed=5, budget=Budget(1e9, trials=12))
+            logs.append(
+                ([c.trace_key for c in ended.candidates.values()], ended.executor.measured())
+            )
+    assert logs[0] == logs[1]
+
+
+# -- whatever happens ---------------------------------------------------------------------------
+
+
+FATES = st.one_of(
+    st.floats(0.25, 8.0).map(Kernel),
+    st.builds(Kernel, st.floats(1.0, 8.0), st.one_of(st.floats(0.5, 8.0), st.just(CRASH))),
+    st.builds(Kernel, st.sampled_from([WRONG, CRASH, SLOW])),
+    st.builds(Kernel, build=st.just(NO_BUILD)),
+    st.builds(Kernel, st.just(2.0), binary=st.sampled_from(["b1", "b2"])),
+    st.builds(Kernel, st.just(2.0), code=st.sampled_from(["c1", "c2"])),
+    st.builds(Kernel, st.just(2.0), replays=st.just(False)),
+)
+
+
+@settings(
+    max_examples=40,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    data=st.data(),
+    strategy=st.sampled_from(sorted(STRATEGIES)),
+    interrupts=st.lists(st.integers(1, 40), max_size=3),
+)
+def test_books_are_true_whatever_happens(
+    tmp_path_factory: pytest.TempPathFactory,
+    data: st.DataObject,
+    strategy: str,
+    interrupts: list[int],
+) -> None:
+    """Over interrupted runs: no schedule is timed twice alike, the best is verified and
+    faster, and books and store agree (checked by `run`)."""
+    children = tree(2, 4)
+    names = [name for siblings in children.values() for name in siblings]
+    kernels = {name: data.draw(FATES, label=name) for name in names}
+    lost = {
+        (job, name): 2
+        for job in (ExpandJob, BuildJob, MeasureJob)
+        for name in data.draw(st.lists(st.sampled_from(names), max_size=2))
+    }
+    world = World(children, kernels, Counter(lost))
+    seen: Counter[tuple[str, str]] = Counter()
+    with Store.open(tmp_path_factory.mktemp("books") / "store.sqlite") as store:
+        for interrupt_at in (*interrupts, None):
+            ended = run(store, world, strategy=strategy, interrupt_at=interrupt_at)
+            check_best(ended)
+            seen.update(completed(ended))
+    assert ended.stop is Stop.EXHAUSTED
+    assert max(seen.values(), default=0) <= 1
+
+
+def check_best(ended: Ended) -> None:
+    best = ended.search.ledger.best
+    if best is not None:
+        assert best.measurement.speedup.value > 1.0
+        assert ended.candidates[name_of(best.trace)].record.outcome is Outcome.CORRECT
+
+
+def completed(ended: Ended) -> Iterator[tuple[str, str]]:
+    """Names and kinds of measurements that this run added to the store; an anchor's
+    is of its own kind."""
+    run_anchors = Counter(n for n, plan, _ in ended.executor.measured() if plan == ANCHOR)
+    submitted = Counter((n, plan.kind) for n, plan, _ in ended.executor.measured())
+    for (name, kind), count in submitted.items():
+        stored = sum(m.kind == kind for m in ended.candidates[name].measurements)
+        yield from [(name, kind)] * min(count, stored - run_anchors[name] * (kind == "screen"))

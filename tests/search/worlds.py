@@ -1,0 +1,254 @@
+"""A scripted world: schedules with given identities, fates and speed-ups, and an executor
+that answers from it, so that the driver is tested without a compiler or a clock."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from schedsearch.core.records import (
+    Artifact,
+    Compiler,
+    Failure,
+    GeneratedC,
+    Keys,
+    Measurement,
+    Outcome,
+    Round,
+    Target,
+    TuningRecord,
+    Workload,
+)
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.driver import Search
+from schedsearch.search.jobs import (
+    BuildJob,
+    Built,
+    ExpandJob,
+    Job,
+    Lost,
+    MeasureJob,
+    ReplayFailed,
+    Result,
+)
+from schedsearch.search.progress import Progress
+from schedsearch.search.strategies import make_strategy
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.transforms.expand import Child, Expansion
+
+ROOT = "root"
+BASELINE = Artifact("root.so", "b-root", "c-root")
+FOREVER = Budget(seconds=1e9)
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What becomes of one schedule. Identities None: its own."""
+
+    speedup: float | Failure = 1.0
+    confirm: float | Failure | None = None
+    ast: str | None = None
+    code: str | None = None
+    binary: str | None = None
+    rejected: Failure | None = None
+    build: Failure | None = None
+    replays: bool = True
+
+
+@dataclass
+class World:
+    """Children by name, what is special about a name, and which jobs lose their worker how
+    often, by `(kind of job, name)`."""
+
+    children: Mapping[str, Sequence[str]]
+    kernels: Mapping[str, Kernel] = field(default_factory=dict)
+    lost: Counter[tuple[type[Job], str]] = field(default_factory=Counter)
+
+    def kernel(self, name: str) -> Kernel:
+        return self.kernels.get(name, Kernel())
+
+    def child(self, name: str) -> Child:
+        kernel = self.kernel(name)
+        rewrite = step(name)
+        if kernel.rejected is not None:
+            return Child(rewrite, outcome=kernel.rejected.outcome, message=kernel.rejected.message)
+        key = kernel.code or f"c-{name}"
+        code = GeneratedC("mm", "", name, key)
+        return Child(rewrite, Keys(kernel.ast or f"a-{name}", key), code)
+
+    def traces(self) -> dict[str, Trace]:
+        """Trace of every name."""
+        found = {ROOT: Trace()}
+        for parent, names in self.children.items():
+            found |= {name: found[parent].then(step(name)) for name in names}
+        return found
+
+
+def step(name: str) -> Rewrite:
+    return Rewrite(f"to_{name[0]}", 1, (0,), "for i in seq(0, 8)", (("name", name),))
+
+
+def name_of(trace: Trace) -> str:
+    return str(trace.steps[-1].arg("name")) if trace.steps else ROOT
+
+
+class ScriptedExecutor:
+    """Answers in the order of submission. `interrupt_at`: the wait that Ctrl-C ends."""
+
+    slots = 2
+
+    def __init__(self, world: World, interrupt_at: int | None = None) -> None:
+        self.world, self.interrupt_at = world, interrupt_at
+        self.submitted: list[Job] = []
+        self._queue: deque[tuple[int, Job]] = deque()
+        self._waits = 0
+
+    def attach(self, bench: Bench) -> None:
+        raise AssertionError("the session attaches, not the driver")
+
+    def submit(self, job: Job) -> int:
+        self.submitted.append(job)
+        self._queue.append((len(self.submitted), job))
+        return len(self.submitted)
+
+    def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
+        self._waits += 1
+        if self._waits == self.interrupt_at:
+            raise KeyboardInterrupt
+        ticket, job = self._queue.popleft()
+        return [(ticket, self._answer(job))]
+
+    def drop_expansions(self) -> list[int]:
+        dropped = [ticket for ticket, job in self._queue if isinstance(job, ExpandJob)]
+        self._queue = deque(item for item in self._queue if item[0] not in dropped)
+        return dropped
+
+    def close(self) -> None:
+        self._queue.clear()
+
+    def measured(self) -> list[tuple[str, TimingPlan, Anchor]]:
+        """Measuring jobs: name, plan, anchor."""
+        return [
+            (job.artifact.path, job.plan, job.anchor)
+            for job in self.submitted
+            if isinstance(job, MeasureJob)
+        ]
+
+    def _answer(self, job: Job) -> Result:
+        name = subject(job)
+        if self.world.lost[type(job), name] > 0:
+            self.world.lost[type(job), name] -= 1
+            return Lost("the worker died")
+        kernel = self.world.kernel(name)
+        match job:
+            case ExpandJob():
+                if not kernel.replays:
+                    return ReplayFailed("step 1: no such statement")
+                children = tuple(map(self.world.child, self.world.children.get(name, ())))
+                return Expansion(job.trace, children, (("rewrite", 0.5),))
+            case BuildJob():
+                artifact = Artifact(name, kernel.binary or f"b-{name}", job.code.key)
+                return Built(kernel.build or artifact, 0.25)
+            case MeasureJob():
+                confirming = job.plan.kind == "confirm" and kernel.confirm is not None
+                fate = kernel.confirm if confirming else kernel.speedup
+                if isinstance(fate, Failure):
+                    return Evaluation(fate, 0.5, 0.0)
+                assert fate is not None
+                return Evaluation(measurement(fate, job.plan, job.anchor), 0.5, 1.0)
+
+
+def subject(job: Job) -> str:
+    match job:
+        case ExpandJob():
+            return name_of(job.trace)
+        case BuildJob():
+            return job.code.source
+        case MeasureJob():
+            return job.artifact.path
+
+
+def measurement(speedup: float, plan: TimingPlan, anchor: Anchor) -> Measurement:
+    """Exactly `speedup` over the baseline, measured against `anchor`."""
+    round_ = Round((1e6 / speedup,), (1e6 / anchor.speedup,))
+    return Measurement(
+        plan.kind,
+        (round_,) * plan.min_rounds,
+        calls=1,
+        reference=anchor.code_key,
+        reference_speedup=anchor.speedup,
+    )
+
+
+TARGET = Target(
+    cpu="zen5",
+    features=("avx2", "fma"),
+    vector_bits=256,
+    line_bytes=64,
+    cache_bytes=(49152,),
+    cores=2,
+    compiler=Compiler("gcc", "12.2.0", "gcc"),
+    flags=("-O3",),
+    exo_version="1.0.0",
+    z3_version="4.13",
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What one scripted run left behind."""
+
+    world: World
+    stop: Stop
+    search: Search
+    executor: ScriptedExecutor
+    observed: list[Progress]
+    candidates: dict[str, StoredCandidate]
+
+    @property
+    def best(self) -> str | None:
+        best = self.search.ledger.best
+        return name_of(best.trace) if best else None
+
+    def names_measured(self, kind: str) -> list[str]:
+        return [name for name, plan, _ in self.executor.measured() if plan.kind == kind]
+
+
+def run(
+    store: Store,
+    world: World,
+    *,
+    strategy: str = "best-first",
+    seed: int = 0,
+    budget: Budget = FOREVER,
+    interrupt_at: int | None = None,
+) -> Ended:
+    """One run in `store`, as a session makes it; books and store are compared at the end."""
+    workload = Workload("mm", "prockey", (), "mm.py", "5ha")
+    scope: Scope = store.register(workload, TARGET, "")
+    run_id = store.start_run(scope, seed=seed, strategy=strategy, settings={}, environment={})
+    anchor = Anchor(BASELINE, BASELINE.code_key)
+    timed = measurement(1.0, TimingPlan("baseline", 2, 2), anchor)
+    keys = Keys("a-root", "c-root", "b-root")
+    store.add_root(scope, run_id, TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=timed))
+    executor = ScriptedExecutor(world, interrupt_at)
+    observed: list[Progress] = []
+    search = Search(
+        store,
+        scope,
+        run_id,
+        executor,
+        make_strategy(strategy, Trace().key, seed),
+        budget,
+        anchor,
+        store.load(scope),
+        observed.append,
+    )
+    stop = search.run()
+    candidates = {name_of(c.record.trace): c for c in store.load(scope)}
+    assert +search.ledger.outcomes == store.outcomes(scope)
+    return Ended(world, stop, search, executor, observed, candidates)
