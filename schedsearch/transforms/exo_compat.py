@@ -11,12 +11,18 @@ that fails once Exo no longer needs it:
 5. A constant division in an index becomes a float,
    `0 % n` stops the compiler                          -> folded by the normal form.
 6. `-(-x)` is printed as C's decrement `--x`           -> folded by `canonical`.
+7. `simplify` drops `% m` of what is below `m` but may
+   be negative                                         -> `simplify_drops_modulo` refuses.
+8. z3 may never answer                                 -> `SOLVER_STEPS`.
+9. Types of windows keep index variables that a rewrite
+   has replaced since                                  -> `canonical` derives them anew.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import z3
 from exo.backend.LoopIR_compiler import compile_to_strings
 from exo.core.internal_cursors import InvalidCursorError
 from exo.core.LoopIR import LoopIR, T
@@ -51,6 +57,12 @@ EXO_ERRORS: tuple[type[Exception], ...] = (
 """What Exo raises when a rewrite is illegal or not supported. Catch only around
 calls of Exo: several are also ordinary programming errors."""
 
+SOLVER_STEPS = 10_000_000
+"""z3's resource limit for one question, a few seconds; Exo then reports that it cannot
+tell. Counted in z3's own steps rather than time, so that every machine agrees."""
+
+z3.set_param("rlimit", SOLVER_STEPS)
+
 LIBRARY = "kernel"
 """Exo's library name: the context struct is `kernel_Context` in every kernel."""
 
@@ -61,12 +73,20 @@ def generate_c(procedure: Any) -> GeneratedC:
 
     Raises CodegenError with Exo's reason.
     """
+    proc = canonical(procedure._loopir_proc)
     try:
-        proc = canonical(procedure._loopir_proc)
         header, source = compile_to_strings(LIBRARY, [proc])
     except EXO_ERRORS as error:
         raise CodegenError(f"{type(error).__name__}: {error}") from error
     return GeneratedC(str(proc.name), header, source, digest(f"{header}\n{source}"))
+
+
+def simplify_drops_modulo(procedure: Any) -> bool:
+    """Whether Exo's `simplify` would take `e % m` for `e` where `e` may be negative:
+    it compares only the upper bound of `e` with `m`."""
+    canonicaliser = _Canonicaliser({})
+    canonicaliser.proc(procedure._loopir_proc)
+    return canonicaliser.drops_modulo
 
 
 def canonical(proc: Any) -> Any:
@@ -80,9 +100,11 @@ class _Canonicaliser:
     def __init__(self, callees: dict[int, Any]) -> None:
         self.env: Env = {}
         self.syms: list[Any] = []
+        self.types: dict[int, Any] = {}
         self.callees = callees
         self.ranges: Ranges = {}
         self.configs: dict[str, Any] = {}
+        self.drops_modulo = False
 
     def bind(self, old: Any, name: str) -> Any:
         self.env[old] = q.Var(old.name(), len(self.syms))
@@ -99,6 +121,8 @@ class _Canonicaliser:
             arg.update(type=self.type(arg.type), name=self.bind(arg.name, arg.name.name()))
             for arg in proc.args
         ]
+        for old, new in zip(proc.args, args, strict=True):
+            self.declare(old.name, new.type)
         bind_args(self.ranges, [(self.env[a.name].uid, a.type is T.size) for a in proc.args])
         preds = [self.expr(pred) for pred in proc.preds]
         return proc.update(args=args, preds=preds, body=self.block(proc.body))
@@ -131,29 +155,27 @@ class _Canonicaliser:
                 return s.update(iter=sym, lo=bounds_c[0], hi=bounds_c[1], body=self.block(s.body))
             case LoopIR.Alloc():
                 typ = self.type(s.type)
-                return s.update(name=self.bind(s.name, f"t{len(self.syms)}"), type=typ)
+                sym = self.bind(s.name, f"t{len(self.syms)}")
+                return s.update(name=sym, type=self.declare(s.name, typ))
             case LoopIR.Call():
                 args = [self.expr(arg) for arg in s.args]
                 return s.update(f=self.callee(s.f), args=args)
             case LoopIR.WindowStmt():
                 rhs = self.expr(s.rhs)
-                return s.update(name=self.bind(s.name, f"w{len(self.syms)}"), rhs=rhs)
+                sym = self.bind(s.name, f"w{len(self.syms)}")
+                self.declare(s.name, rhs.type)
+                return s.update(name=sym, rhs=rhs)
             case _:
                 return s
 
     def type(self, typ: Any) -> Any:
-        match typ:
-            case LoopIR.Tensor():
-                return typ.update(hi=[self.expr(extent) for extent in typ.hi])
-            case LoopIR.WindowType():
-                return typ.update(
-                    src_type=self.type(typ.src_type),
-                    as_tensor=self.type(typ.as_tensor),
-                    src_buf=self.sym(typ.src_buf),
-                    idx=[self.access(access) for access in typ.idx],
-                )
-            case _:
-                return typ
+        if isinstance(typ, LoopIR.Tensor):
+            return typ.update(hi=[self.expr(extent) for extent in typ.hi])
+        return typ
+
+    def declare(self, old: Any, typ: Any) -> Any:
+        self.types[self.env[old].uid] = typ
+        return typ
 
     def access(self, access: Any) -> Any:
         if isinstance(access, LoopIR.Interval):
@@ -166,7 +188,9 @@ class _Canonicaliser:
         match e:
             case LoopIR.Read():
                 idx = [self.expr(i) for i in e.idx]
-                return e.update(name=self.sym(e.name), idx=idx, type=self.type(e.type))
+                whole = e.type.is_tensor_or_window()
+                typ = self.types[self.env[e.name].uid] if whole else e.type
+                return e.update(name=self.sym(e.name), idx=idx, type=typ)
             case LoopIR.USub():
                 return self.negated(e)
             case LoopIR.BinOp():
@@ -174,10 +198,24 @@ class _Canonicaliser:
             case LoopIR.Extern():
                 return e.update(args=[self.expr(arg) for arg in e.args])
             case LoopIR.WindowExpr():
-                idx = [self.access(access) for access in e.idx]
-                return e.update(name=self.sym(e.name), idx=idx, type=self.type(e.type))
+                return self.window(e)
             case _:
                 return e
+
+    def window(self, e: Any) -> Any:
+        idx = [self.access(access) for access in e.idx]
+        shape = [
+            self.index(self.lift(access.hi) - self.lift(access.lo))
+            for access in e.idx
+            if isinstance(access, LoopIR.Interval)
+        ]
+        typ = e.type.update(
+            src_type=self.types[self.env[e.name].uid],
+            as_tensor=e.type.as_tensor.update(hi=shape),
+            src_buf=self.sym(e.name),
+            idx=idx,
+        )
+        return e.update(name=self.sym(e.name), idx=idx, type=typ)
 
     def negated(self, e: Any) -> Any:
         arg = self.expr(e.arg)
@@ -190,19 +228,27 @@ class _Canonicaliser:
     # -- affine normal form and back ----------------------------------------
 
     def lift(self, e: Any) -> q.Affine:
-        self.note_configs(e)
+        self.note(e)
         return to_affine(e, self.env)
 
-    def note_configs(self, e: Any) -> None:
-        """Remember config objects: the normal form keeps only their names."""
+    def note(self, e: Any) -> None:
+        """Remember what the normal form does not keep: config objects, and numerators
+        of `%` as written."""
         match e:
             case LoopIR.ReadConfig():
                 self.configs[e.config.name()] = e.config
             case LoopIR.BinOp():
-                self.note_configs(e.lhs)
-                self.note_configs(e.rhs)
+                self.note(e.lhs)
+                self.note(e.rhs)
+                if e.op == "%":
+                    self.note_modulo(to_affine(e.lhs, self.env), e.rhs.val)
             case LoopIR.USub():
-                self.note_configs(e.arg)
+                self.note(e.arg)
+
+    def note_modulo(self, num: q.Affine, den: int) -> None:
+        terms = tuple((atom, c) for atom, c in num.terms if c % den)
+        low, high = bounds(q.Affine(num.const if num.const % den else 0, terms), self.ranges)
+        self.drops_modulo |= low < 0 and high < den
 
     def index(self, value: q.Affine) -> Any:
         """Positive terms, then negative ones, then the constant."""

@@ -15,7 +15,7 @@ from exo.stdlib import scheduling
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
-from schedsearch.transforms.exo_compat import EXO_ERRORS
+from schedsearch.transforms.exo_compat import EXO_ERRORS, simplify_drops_modulo
 
 Args = Mapping[str, Any]
 """Arguments of a rewrite: integers, texts and truth values by name."""
@@ -78,7 +78,9 @@ def cursor_at(proc: Any, path: q.Path) -> Any:
 
 
 def run_op(proc: Any, op: Op) -> Any:
-    """Apply one operator; raises RewriteError with Exo's reason if it is illegal."""
+    """Apply one operator; raises RewriteError with the reason if it is illegal."""
+    if op.name == "simplify" and simplify_drops_modulo(proc):
+        raise RewriteError("simplify: Exo would drop the `%` of a negative value")
     args = [_resolve(proc, arg) for arg in op.args]
     kwargs = {name: _resolve(proc, arg) for name, arg in op.kwargs}
     try:

@@ -1,0 +1,157 @@
+"""Identity and JSON of records."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from schedsearch.core.keys import canonical_json, digest_of
+from schedsearch.core.records import Compiler, Measurement, Round, Target, TuningRecord, Workload
+from schedsearch.core.stats import Estimate, median_with_interval
+from schedsearch.core.trace import Trace
+
+TARGET = Target(
+    cpu="zen4",
+    features=("avx2", "avx512f"),
+    vector_bits=512,
+    line_bytes=64,
+    cache_bytes=(32768, 1048576),
+    cores=2,
+    compiler=Compiler("gcc", "12.2.0", "/usr/bin/gcc"),
+    flags=("-O3", "-march=native"),
+    exo_version="1.0.0",
+    z3_version="4.13",
+)
+WORKLOAD = Workload("gemm", "abc", (("M", 8), ("N", 9)), "a/gemm.py", "sha")
+MEASUREMENT = Measurement(
+    "screen",
+    (Round((10.0, 12.0), (30.0, 31.0)), Round((11.0, 10.0), (20.0, 22.0)), Round((9.0,), (36.0,))),
+    100,
+    (("load", "0.1"),),
+    "reference",
+    2.0,
+)
+
+
+def test_target_round_trips_through_json() -> None:
+    again = Target.from_json(json.loads(json.dumps(TARGET.to_json())))
+    assert again == TARGET
+    assert again.compiler.path == TARGET.compiler.path
+    assert again.key == TARGET.key
+
+
+def test_target_from_its_identity_has_the_same_key() -> None:
+    identity = json.loads(json.dumps(TARGET.to_json(identity=True)))
+    assert "/usr/bin/gcc" not in json.dumps(identity)
+    assert Target.from_json(identity).key == TARGET.key
+
+
+def test_target_key_leaves_out_the_compilers_path_and_nothing_else() -> None:
+    moved = replace(TARGET, compiler=replace(TARGET.compiler, path="/opt/gcc"))
+    assert moved.key == TARGET.key
+    assert moved == TARGET
+    changes = [
+        {"cpu": "zen5"},
+        {"features": ("avx2",)},
+        {"vector_bits": 256},
+        {"line_bytes": 128},
+        {"cache_bytes": (32768,)},
+        {"cores": 4},
+        {"compiler": replace(TARGET.compiler, version="13.1.0")},
+        {"compiler": replace(TARGET.compiler, kind="clang")},
+        {"flags": ("-O2", "-march=native")},
+        {"exo_version": "1.0.1"},
+        {"z3_version": "4.14"},
+        {"threads": 2},
+    ]
+    keys = {replace(TARGET, **change).key for change in changes}
+    assert len(keys) == len(changes)
+    assert TARGET.key not in keys
+
+
+def test_workload_key_depends_on_what_is_tuned_not_on_where_it_was_read() -> None:
+    assert replace(WORKLOAD, source="elsewhere.py", source_sha="other").key == WORKLOAD.key
+    changes = [{"proc": "gemv"}, {"proc_key": "def"}, {"sizes": (("M", 8), ("N", 10))}]
+    keys = {replace(WORKLOAD, **change).key for change in changes}
+    assert len(keys) == len(changes)
+    assert WORKLOAD.key not in keys
+
+
+def test_keys_are_the_same_in_other_processes() -> None:
+    program = (
+        "from core.test_records import TARGET, WORKLOAD;"
+        "from schedsearch.core.trace import Rewrite, Trace;"
+        "print(TARGET.key, WORKLOAD.key, Trace((Rewrite('s', 1, (0, 'e'), 'x'),)).key)"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env={**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join(sys.path)},
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout
+        for seed in ("0", "1")
+    }
+    assert len(found) == 1
+    assert found.pop().split()[:2] == [TARGET.key, WORKLOAD.key]
+
+
+def test_canonical_json_is_one_text_per_value() -> None:
+    assert canonical_json({"b": [1, "ä"], "a": None}) == '{"a":null,"b":[1,"ä"]}'
+    assert digest_of({"a": 1, "b": 2}) == digest_of({"b": 2, "a": 1})
+    assert digest_of([1, 2]) != digest_of([2, 1])
+
+
+def test_measurement_round_trips_through_json() -> None:
+    again = Measurement.from_json(json.loads(json.dumps(MEASUREMENT.to_json())))
+    assert again == MEASUREMENT
+
+
+def test_measurement_derives_ratios_of_minima_per_round() -> None:
+    assert [r.speedup for r in MEASUREMENT.rounds] == [3.0, 2.0, 4.0]
+    assert MEASUREMENT.speedup.value == 6.0  # median 3, the reference itself being 2 times faster
+    assert MEASUREMENT.candidate_ns == 10.0
+    assert MEASUREMENT.reference_ns == 30.0
+
+
+def test_a_record_has_a_speedup_only_if_it_was_measured() -> None:
+    assert TuningRecord(Trace(), None).speedup is None
+    assert TuningRecord(Trace(), None, measurement=MEASUREMENT).speedup == 6.0
+
+
+@pytest.mark.parametrize("values", [[2.0], [2.0, 4.0]])
+def test_interval_of_few_values_is_their_range(values: list[float]) -> None:
+    found = median_with_interval(values)
+    assert found == Estimate(sum(values) / len(values), min(values), max(values))
+
+
+def test_interval_of_many_values() -> None:
+    values = [1.0 + i / 100 for i in range(101)]
+    found = median_with_interval(values)
+    assert found.value == 1.5
+    assert 1.35 < found.low < 1.5 < found.high < 1.65
+    assert found == median_with_interval(values)
+    wider = median_with_interval(values, level=0.99)
+    assert wider.low < found.low
+    assert wider.high > found.high
+
+
+def test_one_outlier_does_not_move_the_median() -> None:
+    found = median_with_interval([1.0] * 20 + [1000.0])
+    assert (found.value, found.low, found.high) == (1.0, 1.0, 1.0)
+
+
+def test_no_values_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no values"):
+        median_with_interval([])
+
+
+def test_estimates_scale_and_print() -> None:
+    assert Estimate(2.0, 1.0, 3.0).scaled(2.0) == Estimate(4.0, 2.0, 6.0)
+    assert str(Estimate(2.0, 1.5, 3.25)) == "2.00 [1.50, 3.25]"

@@ -1,0 +1,91 @@
+"""A target, seeded walks over the transforms, and arguments for the test kernels."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Compiler, Target
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.interpret import DTYPES
+
+PROCS = Path(__file__).parent / "procs"
+
+TARGET = Target(
+    cpu="test",
+    features=(),
+    vector_bits=128,
+    line_bytes=64,
+    cache_bytes=(1024, 8192),
+    cores=1,
+    compiler=Compiler("gcc", "12", ""),
+    flags=(),
+    exo_version="1.0.0",
+    z3_version="4",
+)
+
+CONTROLS: dict[str, list[dict[str, int]]] = {
+    "matmul": [{}],
+    "blur": [{}],
+    "layernorm": [{}],
+    "conv": [{}],
+    "gemm": [{"M": 1, "N": 8, "K": 1}, {"M": 5, "N": 16, "K": 3}, {"M": 9, "N": 8, "K": 13}],
+    "triangle": [{"n": 1}, {"n": 6}, {"n": 11}],
+    "matmul_i8": [{}],
+    "windows": [{"n": 5}, {"n": 7}],
+    "branches": [{"n": n, "up": up} for n in (1, 2, 3, 9) for up in (0, 1)],
+    "configured": [{}],
+    "divisions": [{}],
+    "ranges": [{"n": n} for n in (6, 9, 13)],
+    "chains": [{}],
+    "temporaries": [{"n": 1}, {"n": 2}, {"n": 7}],
+}
+"""Values of the control arguments each kernel is called with."""
+
+
+def kernels() -> dict[str, Any]:
+    source = load_source(PROCS / "kernels.py")
+    return {name: source.procs[name] for name in CONTROLS}
+
+
+def arguments(proc: q.Proc, controls: Mapping[str, int], seed: int) -> list[Any]:
+    """Small whole numbers, so that sums are exact in any order."""
+    rng = np.random.default_rng(seed)
+    values: dict[int, int] = {}
+    args: list[Any] = []
+    for arg in proc.args:
+        if arg.type in q.CONTROL_TYPES:
+            values[arg.var.uid] = controls[arg.var.name]
+            args.append(controls[arg.var.name])
+        else:
+            shape = [q.evaluate_affine(n, lambda var: values[var.uid]) for n in arg.shape or ()]
+            args.append(np.asarray(rng.integers(-3, 4, shape), DTYPES[arg.type]))
+    return args
+
+
+def walk(procedure: Any, seed: int, depth: int) -> Iterator[tuple[Trace, State]]:
+    """States of a random legal trace, one per step; every transform is equally likely."""
+    rng = random.Random(seed)
+    trace, state = Trace(), State(procedure, mirror(procedure))
+    for _ in range(depth):
+        choices = {t.name: list(t.rewrites(state.ast, TARGET)) for t in select(None)}
+        for _ in range(12):
+            name = rng.choice(sorted(name for name, found in choices.items() if found))
+            rewrite = rng.choice(choices[name])
+            try:
+                procedure = apply(state.procedure, state.ast, rewrite)
+            except RewriteError:
+                continue
+            trace, state = trace.then(rewrite), State(procedure, mirror(procedure))
+            yield trace, state
+            break
