@@ -5,13 +5,13 @@ from __future__ import annotations
 import importlib.metadata
 import tempfile
 from pathlib import Path
-from typing import Any
 
 from rich.console import Console
 
 from schedsearch.cli import format as fmt
 from schedsearch.cli.options import CcOption
 from schedsearch.core.errors import UserError
+from schedsearch.core.records import Failure, Measurement
 from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import calibrate
@@ -61,8 +61,8 @@ def doctor(cc: CcOption = None) -> None:
     _ray(console)
 
 
-def _noise(console: Console, result: Any) -> None:
-    if not hasattr(result, "speedup"):
+def _noise(console: Console, result: Measurement | Failure) -> None:
+    if isinstance(result, Failure):
         raise UserError(f"the probe kernel cannot be measured here: {result.message}")
     estimate = result.speedup
     width = estimate.high - estimate.low

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
@@ -9,6 +10,23 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.export import c_files, schedule_python
 from schedsearch.transforms.loader import Source
+
+
+def make_writable(out: Path) -> None:
+    """Create `out` if needed and try to write there: before a search, not after it.
+
+    Raises UserError if that fails.
+    """
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=out).close()
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: Path, error: OSError) -> UserError:
+    cause = error.strerror or error
+    return UserError(f"cannot write to --out {out}: {cause}; choose another directory")
 
 
 def write_schedule(
@@ -29,5 +47,5 @@ def write_schedule(
         for file, text in texts.items():
             (out / file).write_text(text)
     except OSError as error:
-        raise UserError(f"cannot write to --out {out}: {error.strerror or error}") from error
+        raise _unwritable(out, error) from error
     return [out / file for file in texts]

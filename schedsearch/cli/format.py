@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from schedsearch.core.records import Outcome, Target
+from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord
 from schedsearch.core.stats import Estimate
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -25,6 +25,17 @@ def speedup(estimate: Estimate) -> str:
     return f"{estimate.value:.{digits}f}x [{low}, {high}]"
 
 
+def claim(measurement: Measurement) -> str:
+    """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
+    state = "confirmed" if measurement.kind == "confirm" else "not confirmed yet"
+    return f"{speedup(measurement.speedup)} the speed of the unscheduled procedure, {state}"
+
+
+def count(number: int, noun: str) -> str:
+    """`1 rewrite`, `2 rewrites`"""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def sparkline(values: Sequence[float], width: int = 32) -> str:
     """The last `width` values as bars, the largest full height."""
     shown = list(values)[-width:]
@@ -40,6 +51,11 @@ def outcomes(counts: Mapping[Outcome | None, int]) -> str:
     if counts.get(None):
         parts.append(f"{counts[None]} not measured")
     return " · ".join(parts) or "none yet"
+
+
+def state(record: TuningRecord) -> str:
+    """`compile error`; what no outcome says yet is `legal, not measured`"""
+    return record.outcome.value.replace("_", " ") if record.outcome else "legal, not measured"
 
 
 def target(machine: Target) -> str:

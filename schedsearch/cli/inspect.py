@@ -20,7 +20,7 @@ from schedsearch.store.views import Scope, StoredCandidate
 def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None:
     """List what has been tuned: procedures, machines, candidates, best speed-ups."""
     with Store.open(store, create=False) as opened:
-        rows = [_scope_row(opened, scope) for scope in opened.scopes()]
+        rows = [_scope_row(opened, scope) for scope in find_scopes(opened, None)]
     if json_:
         print(json.dumps(rows, indent=2))
         return
@@ -85,8 +85,9 @@ def find_scopes(store: Store, proc: str | None) -> list[Scope]:
     scopes = [s for s in store.scopes() if proc in (None, store.workload(s).proc)]
     if not scopes:
         known = sorted({store.workload(scope).proc for scope in store.scopes()})
-        wanted = f"procedure {proc!r}" if proc else "procedure"
-        raise UserError(f"no {wanted} in {store.path}; it has: {', '.join(known) or 'nothing yet'}")
+        if not known:
+            raise UserError(f"{store.path} is empty; `schedsearch run FILE` fills it")
+        raise UserError(f"no procedure {proc!r} in {store.path}; it has: {', '.join(known)}")
     return scopes
 
 
@@ -107,8 +108,7 @@ def show(
         return
     console = Console(highlight=False)
     record = candidate.record
-    state = record.outcome.value if record.outcome else "legal, not measured"
-    console.print(f"[bold]candidate {candidate.id}[/] of {name}: {state}")
+    console.print(f"[bold]candidate {candidate.id}[/] of {name}: {fmt.state(record)}")
     if record.duplicate_level:
         console.print(f"same {record.duplicate_level} key as trace {record.duplicate_of}")
     if record.message:
@@ -126,12 +126,12 @@ def show(
     if record.stage_s:
         console.print("spent: " + ", ".join(f"{k} {fmt.duration(s)}" for k, s in record.stage_s))
     if candidate.expanded:
-        console.print(f"{len(children)} children:")
+        console.print(f"{len(children)} children{':' if children else ''}")
         for child in children:
-            outcome = child.record.outcome.value if child.record.outcome else "not measured"
             cause = f" ({child.record.message})" if child.record.message else ""
             step = child.record.trace.steps[-1]
-            console.print(f"  {child.id} {outcome}: {step}{cause}", markup=False, soft_wrap=True)
+            line = f"  {child.id} {fmt.state(child.record)}: {step}{cause}"
+            console.print(line, markup=False, soft_wrap=True)
     if c and code is not None:
         console.print(code.source, markup=False, soft_wrap=True)
 

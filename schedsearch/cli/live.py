@@ -17,6 +17,11 @@ from schedsearch.search.session import Baseline, Known, Subject
 
 PLAIN_EVERY_S = 10.0
 
+PHASES = {
+    "finishing": "waiting for what is being measured",
+    "confirming": "the fastest are measured again on fresh rounds",
+}
+
 
 class View(Protocol):
     """Shows a run. `stop` leaves the terminal as it was and may be called twice."""
@@ -100,8 +105,8 @@ class PlainView:
         self._last = time.monotonic()
         best = fmt.speedup(progress.best.measurement.speedup) if progress.best else "none yet"
         self._console.print(
-            f"{progress.elapsed_s:5.0f} s  best {best}  {progress.measured} measured  "
-            f"{progress.expanded} expanded  {progress.phase}",
+            f"{progress.elapsed_s:5.0f} s  {progress.phase}: best {best}, "
+            f"{progress.measured} measured, {progress.expanded} expanded",
             soft_wrap=True,
             markup=False,
         )
@@ -159,7 +164,7 @@ class LiveView:
             )
             table.add_row("searching", Group(bar, Text(f"{left:.0f} s left")))
         else:
-            table.add_row(progress.phase, "the fastest are measured again on fresh rounds")
+            table.add_row(progress.phase, PHASES[progress.phase])
         if progress.best is None:
             table.add_row("best", "nothing faster than the baseline yet")
         else:
@@ -167,7 +172,7 @@ class LiveView:
             table.add_row("best", Text(fmt.speedup(measurement.speedup), style="bold green"))
             table.add_row("", rate(subject, baseline, measurement.candidate_ns))
             table.add_row("", fmt.sparkline([value for _, value in progress.curve]))
-            table.add_row("schedule", f"{len(progress.best.trace)} rewrites")
+            table.add_row("schedule", fmt.count(len(progress.best.trace), "rewrite"))
         table.add_row("candidates", fmt.outcomes(progress.outcomes))
         table.add_row("this run", f"{progress.measured} measured, {progress.expanded} expanded")
         return table

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 DEFAULT_STORE = Path("schedsearch.sqlite")
+DEFAULT_OUT = Path(".")
 
 StoreOption = Annotated[
     Path, typer.Option("--store", metavar="FILE", help="Tuning store (SQLite).", show_default=True)

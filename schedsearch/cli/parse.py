@@ -24,12 +24,17 @@ def parse_sizes(texts: list[str]) -> dict[str, int]:
         name, equals, value = text.partition("=")
         if not equals or not name.strip() or not re.fullmatch(r"\s*-?\d+\s*", value):
             raise UserError(f"--size {text!r} is not NAME=VALUE; write for example --size M=512")
+        if name.strip() in sizes:
+            raise UserError(f"--size {name.strip()} is given twice; give it once")
         sizes[name.strip()] = int(value)
     return sizes
 
 
 def parse_names(text: str | None) -> tuple[str, ...] | None:
-    """`reorder,unroll` -> `("reorder", "unroll")`; None stays None."""
+    """`reorder,unroll` -> `("reorder", "unroll")`; None stays None. Raises UserError if empty."""
     if text is None:
         return None
-    return tuple(name.strip() for name in text.split(",") if name.strip())
+    names = tuple(name.strip() for name in text.split(",") if name.strip())
+    if not names:
+        raise UserError("--transforms is empty; name some, or leave it out to use all")
+    return names

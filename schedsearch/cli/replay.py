@@ -12,9 +12,9 @@ from rich.syntax import Syntax
 from schedsearch.cli import format as fmt
 from schedsearch.cli.files import write_schedule
 from schedsearch.cli.inspect import find_scopes
-from schedsearch.cli.options import DEFAULT_STORE, FileOption, OutOption, StoreOption
+from schedsearch.cli.options import DEFAULT_OUT, DEFAULT_STORE, FileOption, OutOption, StoreOption
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Workload
+from schedsearch.core.records import Outcome, Workload
 from schedsearch.core.trace import Trace
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
@@ -66,7 +66,7 @@ def export(
         typer.Argument(metavar="[ID]", help="Default: the best of the only procedure."),
     ] = None,
     file: FileOption = None,
-    out: OutOption = Path("."),
+    out: OutOption = DEFAULT_OUT,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write a schedule as standalone Exo Python (needs exo-lang only), C and header."""
@@ -77,10 +77,15 @@ def export(
     source, procedure = _load(workload, file)
     trace = candidate.record.trace
     measurement = candidate.record.measurement
+    if candidate.record.outcome is not Outcome.CORRECT or measurement is None:
+        state = fmt.state(candidate.record)
+        raise UserError(
+            f"candidate {candidate.id} is not a verified schedule: {state}. "
+            f"`schedsearch best` lists those that are; `schedsearch show {candidate.id}` tells more"
+        )
     code = generate_c(_replayed(procedure, trace))
-    speedup = fmt.speedup(measurement.speedup) if measurement else "not measured"
     notes = [
-        f"{speedup} over the unscheduled procedure",
+        fmt.claim(measurement) if trace.steps else "as written, without rewrites",
         f"on {fmt.target(target)}",
         f"sizes: {fmt.sizes(workload.sizes) or 'as written'}",
     ]
@@ -97,13 +102,19 @@ def _only_best(store: Store) -> StoredCandidate:
         )
     found = store.best(scopes[0], 1)
     if not found:
-        raise UserError(f"{store.path} has no verified schedule yet; continue the run first")
+        raise UserError(f"{store.path} has no verified schedule yet; run the search again")
     return found[0]
 
 
 def _load(workload: Workload, file: Path | None) -> tuple[Source, Any]:
     """The user's own file: the store's copy of its text is never executed."""
-    source = load_source(file or Path(workload.source))
+    path = file or Path(workload.source)
+    if not path.exists():
+        raise UserError(
+            f"{workload.proc} was tuned from {path}, which is not there (any more); "
+            "give the file with --file"
+        )
+    source = load_source(path)
     procedure = pick(source, workload.proc)
     if proc_key(mirror(procedure)) != workload.proc_key:
         raise UserError(

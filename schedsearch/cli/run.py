@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,10 +13,18 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli import format as fmt
-from schedsearch.cli.files import write_schedule
+from schedsearch.cli.files import make_writable, write_schedule
 from schedsearch.cli.live import make_view, rate
-from schedsearch.cli.options import DEFAULT_STORE, CcOption, JsonOption, OutOption, StoreOption
+from schedsearch.cli.options import (
+    DEFAULT_OUT,
+    DEFAULT_STORE,
+    CcOption,
+    JsonOption,
+    OutOption,
+    StoreOption,
+)
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
+from schedsearch.core.errors import UserError
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.progress import Best
 from schedsearch.search.session import Listener, Options, Result, tune
@@ -42,7 +51,8 @@ def run(
         int | None, typer.Option(min=1, help="Stop after this many measured candidates.")
     ] = None,
     target_speedup: Annotated[
-        float | None, typer.Option(min=1.0, help="Stop once this much faster than unscheduled.")
+        float | None,
+        typer.Option(metavar="X", help="Stop once this many times faster than unscheduled."),
     ] = None,
     cc: CcOption = None,
     strategy: Annotated[str, typer.Option(help="best-first, beam or random.")] = "best-first",
@@ -52,7 +62,7 @@ def run(
     ] = None,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Processes that rewrite and compile. Default: all cores but one."),
+        typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - 1."),
     ] = None,
     executor: Annotated[
         str, typer.Option(help="ray, or inline (one process, deterministic).")
@@ -60,7 +70,7 @@ def run(
     store: StoreOption = DEFAULT_STORE,
     seed: Annotated[int, typer.Option(help="Seed of the search strategy.")] = 0,
     json_: JsonOption = False,
-    out: OutOption = Path("."),
+    out: OutOption = DEFAULT_OUT,
 ) -> None:
     """Search for a fast schedule of a procedure, and write it out.
 
@@ -69,8 +79,13 @@ def run(
     interleaved with it. The fastest few are measured again at the end. Ctrl-C
     stops early and keeps everything; the same command continues.
 
-    Example: [bold]schedsearch run examples/matmul.py --budget 2m[/]
+    Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
+    if target_speedup is not None and target_speedup <= 1:
+        raise UserError(
+            f"--target-speedup {target_speedup:g} is what the procedure has as written; "
+            "give a number above 1, for example 4"
+        )
     options = Options(
         file=file,
         proc=proc,
@@ -84,17 +99,25 @@ def run(
         seed=seed,
         transforms=parse_names(transforms),
     )
-    console = Console(stderr=json_, highlight=False)
-    view = make_view(console)
+    make_writable(out)
+    view = make_view(Console(stderr=True, highlight=False))
     try:
-        result = tune(options, Listener(view.phase, view.started, view.progress))
+        # The user's file may print; standard output is for the result alone.
+        with redirect_stdout(sys.stderr):
+            result = tune(options, Listener(view.phase, view.started, view.progress))
+    except KeyboardInterrupt:
+        view.stop()
+        print("interrupted before the search began; nothing is lost", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
     finally:
         view.stop()
     paths = _write(result, out) if result.best else []
     if json_:
         print(json.dumps(_as_json(result, paths), indent=2))
     else:
-        _report(console, result, paths)
+        _report(Console(highlight=False), result, paths)
+        if target_speedup and result.stop is Stop.TARGET and _speedup(result) < target_speedup:
+            print("The target was reached while searching, but not confirmed: run again.")
     if result.stop is Stop.INTERRUPTED:
         raise typer.Exit(INTERRUPTED)
 
@@ -104,7 +127,7 @@ def _write(result: Result, out: Path) -> list[Path]:
     subject = result.setting.subject
     state = Replayer(subject.procedure).state(result.best.trace)
     notes = [
-        f"{_claim(result)} over the unscheduled procedure",
+        fmt.claim(result.best.measurement),
         f"on {fmt.target(subject.target)}",
         f"sizes: {fmt.sizes(subject.binding.values) or 'as written'}",
     ]
@@ -112,10 +135,8 @@ def _write(result: Result, out: Path) -> list[Path]:
     return write_schedule(out, subject.source, subject.name, result.best.trace, code, notes)
 
 
-def _claim(result: Result) -> str:
-    assert result.best is not None
-    kind = "confirmed on fresh rounds" if result.best.confirmed else "not confirmed yet"
-    return f"{fmt.speedup(result.best.measurement.speedup)}, {kind},"
+def _speedup(result: Result) -> float:
+    return result.best.measurement.speedup.value if result.best else 1.0
 
 
 def _times(best: Best) -> str:
@@ -138,9 +159,12 @@ def _report(console: Console, result: Result, paths: list[Path]) -> None:
         )
         if not clearly:
             console.print("The interval includes 1: not clearly faster.")
-        checked = "confirmed on" if result.best.confirmed else "screened only, on"
-        console.print(f"verified on data, {checked} {len(measurement.rounds)} interleaved rounds")
-        console.print(f"\nschedule ({len(result.best.trace)} rewrites):")
+        rounds = f"{len(measurement.rounds)} interleaved rounds"
+        if result.best.confirmed:
+            console.print(f"Verified on data, confirmed on {rounds} after the search.")
+        else:
+            console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
+        console.print(f"\nschedule ({fmt.count(len(result.best.trace), 'rewrite')}):")
         for line in schedule_lines(subject.procedure, result.best.trace):
             console.print(f"  {line}", markup=False, soft_wrap=True)
         console.print("\nwritten:")
@@ -151,7 +175,8 @@ def _report(console: Console, result: Result, paths: list[Path]) -> None:
         f"in {progress.elapsed_s:.0f} s"
     )
     console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
-    console.print(f"continue: {_command()}", markup=False, soft_wrap=True)
+    if result.stop is not Stop.EXHAUSTED:
+        console.print(f"continue: {_command()}", markup=False, soft_wrap=True)
 
 
 def _command() -> str:

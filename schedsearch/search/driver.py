@@ -209,7 +209,7 @@ class Search:
 
         What has been confirmed before is not measured again.
         """
-        self.phase = "draining"
+        self.phase = "finishing"
         for ticket in self.executor.drop_expansions():
             del self.pending[ticket]
         while self.pending:

@@ -1,0 +1,57 @@
+"""Running the command: in this process where only its answer matters, else as users do."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+KERNELS = Path(__file__).parent / "kernels"
+MATMUL = KERNELS / "matmul32.py"
+COMMAND = (sys.executable, "-m", "schedsearch.cli.main")
+SMALL = (
+    "--executor",
+    "inline",
+    "--budget",
+    "20",
+    "--trials",
+    "4",
+    "--transforms",
+    "reorder,fission",
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    code: int
+    out: str
+    err: str
+
+
+def environment(home: Path) -> dict[str, str]:
+    """Of a user who has nothing but this home, and a terminal 80 columns wide."""
+    return {
+        **os.environ,
+        "HOME": str(home),
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "COLUMNS": "80",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+
+
+def invoke(home: Path, args: Sequence[str | Path]) -> Answer:
+    """Run `schedsearch ARGS` in the directory `home`."""
+    finished = subprocess.run(
+        [*COMMAND, *args],
+        cwd=home,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=240,
+    )
+    return Answer(finished.returncode, finished.stdout, finished.stderr)

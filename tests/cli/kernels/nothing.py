@@ -1,0 +1,5 @@
+"""A file without a procedure."""
+
+from __future__ import annotations
+
+LIMIT = 3

@@ -1,0 +1,260 @@
+"""The command as users run it: other processes, real compiler, real measurements."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.records import Outcome
+from schedsearch.store.database import Store
+from schedsearch.store.schema import RunStatus
+from schedsearch.store.views import StoredCandidate
+
+from .invoke import COMMAND, KERNELS, MATMUL, SMALL, Answer, environment, invoke
+
+Run = Callable[..., Answer]
+
+ESCAPE = "\x1b"
+FILES = ("matmul32.c", "matmul32.h", "matmul32.schedule.py")
+
+
+def candidates(home: Path) -> list[StoredCandidate]:
+    with Store.open(home / "schedsearch.sqlite", create=False) as store:
+        (scope,) = store.scopes()
+        return store.load(scope)
+
+
+def test_a_run_reports_what_it_found_and_writes_it(first: tuple[Path, Answer]) -> None:
+    home, said = first
+    assert said.code == 0, said.err
+    assert re.search(r"^\d.*x \[.*\] the speed of matmul32 as written: ", said.out, re.MULTILINE)
+    assert "Verified on data, confirmed on" in said.out
+    assert "reorder_loops(p, " in said.out
+    assert "trial budget used up: 4 measured" in said.out
+    assert "continue: schedsearch run mm.py --executor inline" in said.out
+    for name in FILES:
+        assert name in said.out
+        assert (home / name).stat().st_size > 0
+
+
+def test_progress_is_plain_lines_on_standard_error(first: tuple[Path, Answer]) -> None:
+    _, said = first
+    assert ESCAPE not in said.err + said.out
+    lines = said.err.splitlines()
+    assert lines[0] == "measuring the baseline ..."
+    assert any(line.startswith("matmul32 from mm.py") for line in lines)
+    assert any(line.startswith("baseline: ") and "GFLOP/s peak" in line for line in lines)
+    assert any("searching: best" in line for line in lines)
+
+
+def test_the_schedule_runs_on_its_own(tuned: Path, tmp_path: Path) -> None:
+    text = (tuned / "matmul32.schedule.py").read_text()
+    assert "import schedsearch" not in text
+    (elsewhere := tmp_path / "elsewhere").mkdir()
+    script = shutil.copy(tuned / "matmul32.schedule.py", elsewhere)
+    bare = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run([sys.executable, script], cwd=elsewhere, env=bare, check=True)
+
+
+def test_the_c_compiles(tuned: Path, tmp_path: Path) -> None:
+    command = ["gcc", "-Wall", "-Werror", "-c", tuned / "matmul32.c", "-o", tmp_path / "out.o"]
+    subprocess.run(command, check=True)
+
+
+def test_the_same_command_resumes(tuned: Path) -> None:
+    before = {c.id: c.measurements for c in candidates(tuned) if c.measurements}
+    again = invoke(tuned, ["run", "mm.py", *SMALL])
+    assert again.code == 0
+    assert re.search(r"resuming: \d+ candidates known, \d+ measured", again.err)
+    after = {c.id: c.measurements for c in candidates(tuned)}
+    for candidate_id, measurements in before.items():
+        assert [m.kind for m in after[candidate_id]].count("confirm") <= 1
+        assert after[candidate_id][: len(measurements)] == measurements
+
+
+def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
+    options = ["--executor", "inline", "--budget", "30", "--transforms", "reorder", "--json"]
+    answer = invoke(tmp_path, ["run", KERNELS / "talkative.py", *options])
+    assert answer.code == 0, answer.err
+    found = json.loads(answer.out)
+    assert found["proc"] == "fill_one"
+    assert found["stop"] == "search space exhausted"
+    assert found["outcomes"]["correct"] == found["measured"] + 1 == 2
+    if found["best"] is None:
+        assert "fill_one.c" not in os.listdir(tmp_path)
+    else:
+        assert found["best"]["speedup"]["value"] > 1.0
+    assert "importing the kernel library" in answer.err
+
+
+def test_a_procedure_that_cannot_be_improved_is_said_to_be_so(tmp_path: Path) -> None:
+    options = ["--executor", "inline", "--budget", "30", "--transforms", "fuse"]
+    answer = invoke(tmp_path, ["run", KERNELS / "two.py", "fill", *options])
+    assert answer.code == 0
+    assert "No schedule faster than fill as written was found." in answer.out
+    assert "search space exhausted: 0 measured, 1 expanded" in answer.out
+    assert "written:" not in answer.out
+    assert "continue:" not in answer.out
+    assert sorted(os.listdir(tmp_path)) == ["cache", "schedsearch.sqlite"]
+
+
+# -- looking at what is known ---------------------------------------------------------
+
+
+def test_list_best_and_show(tuned: Path, run: Run) -> None:
+    listed = run("list")
+    assert listed.code == 0
+    assert "matmul32" in listed.out
+    assert "1 finished" in " ".join(listed.out.split())
+    best = run("best", "--json")
+    top = json.loads(best.out)[0]
+    assert top["outcome"] == "correct"
+    shown = run("show", str(top["id"), "--c"])
+    assert shown.out.startswith(f"candidate {top['id']} of matmul32: correct\n")
+    assert "1. reorder" in shown.out
+    assert "confirm: " in shown.out
+    assert "void matmul32(" in shown.out
+    assert json.loads(run("list", "--json").out)[0]["best_id"] == top["id"]
+
+
+@pytest.mark.parametrize("args", [["list"], ["best"], ["show", "1"], ["replay", "2"]], ids=" ".join)
+def test_output_into_a_pipe_is_plain(tuned: Path, run: Run, args: list[str]) -> None:
+    answer = run(*args)
+    assert (answer.code, answer.err) == (0, "")
+    assert ESCAPE not in answer.out
+
+
+def test_show_tells_the_fate_of_every_child(tuned: Path, run: Run) -> None:
+    answer = run("show", "1")
+    children = [c for c in candidates(tuned) if c.parent_id == 1]
+    assert f"{len(children)} children:" in answer.out
+    for child in children:
+        assert re.search(
+            rf"^  {child.id} [a-z ,]+: {child.record.trace.steps[-1].transform}",
+            answer.out,
+            re.MULTILINE,
+        )
+
+
+def test_replay_ends_at_the_recorded_c(tuned: Path, run: Run) -> None:
+    deepest = max(candidates(tuned), key=lambda c: (len(c.record.trace), c.record.keys.code or ""))
+    answer = run("replay", str(deepest.id))
+    assert answer.code == 0
+    assert f"C as recorded (code_key {deepest.record.keys.code})" in answer.out
+    assert f"{len(deepest.record.trace)}. reorder" in answer.out
+    start = run("replay", str(deepest.id), "--step", "0")
+    assert start.out.splitlines()[0].startswith("def matmul32(")
+    assert "C as recorded" not in start.out
+
+
+def test_export_writes_the_best(tuned: Path, run: Run) -> None:
+    answer = run("export", "--out", tuned / "new" / "kernels")
+    assert answer.code == 0
+    assert sorted(Path(line).name for line in answer.out.splitlines()) == sorted(FILES)
+    for name in ("matmul32.c", "matmul32.h"):
+        assert (tuned / "new" / "kernels" / name).read_text() == (tuned / name).read_text()
+    exported = (tuned / "new" / "kernels" / "matmul32.schedule.py").read_text()
+    assert "the speed of the unscheduled procedure, confirmed" in exported
+
+
+# -- processes that end early ------------------------------------------------------------
+
+
+def start(home: Path, *options: str) -> subprocess.Popen[str]:
+    """A long search of the matrix product, once it has found something faster."""
+    command = [*COMMAND, "run", MATMUL, "--budget", "200", "--transforms", "reorder,split"]
+    process = subprocess.Popen(
+        [*command, *options],
+        cwd=home,
+        env=environment(home),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    said = ""
+    for line in process.stderr:
+        said += line
+        if re.search(r"searching: best \d", line):
+            return process
+    raise AssertionError(said)
+
+
+@pytest.mark.parametrize("executor", ["inline", "ray"])
+def test_ctrl_c_keeps_everything(tmp_path: Path, executor: str) -> None:
+    process = start(tmp_path, "--executor", executor)
+    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert "Traceback" not in err
+    assert "interrupted: " in out
+    assert "not confirmed yet" in out
+    assert "continue: schedsearch run" in out
+    for name in FILES:
+        assert (tmp_path / name).exists()
+    with Store.open(tmp_path / "schedsearch.sqlite", create=False) as store:
+        (scope,) = store.scopes()
+        assert store.runs(scope)[0].status is RunStatus.INTERRUPTED
+        assert store.outcomes(scope)[Outcome.CORRECT] > 1
+
+
+def test_a_killed_run_continues(tmp_path: Path) -> None:
+    process = start(tmp_path, "--executor", "inline")
+    process.kill()
+    process.communicate()
+    known = [c for c in candidates(tmp_path) if c.measurements]
+    options = ["--executor", "inline", "--budget", "5", "--transforms", "reorder,split"]
+    answer = invoke(tmp_path, ["run", MATMUL, *options])
+    assert answer.code == 0, answer.err
+    assert f"{len(known) - 1} measured; nothing known is measured again" in answer.err
+    assert "confirmed on" in answer.out
+    with Store.open(tmp_path / "schedsearch.sqlite", create=False) as store:
+        statuses = [run.status for run in store.runs()]
+    assert statuses == [RunStatus.INTERRUPTED, RunStatus.FINISHED]
+
+
+# -- Ray -----------------------------------------------------------------------------------
+
+
+def test_a_run_on_ray(tmp_path: Path) -> None:
+    options = ["--budget", "60", "--trials", "4", "--transforms", "reorder,fission"]
+    answer = invoke(tmp_path, ["run", MATMUL, *options])
+    assert answer.code == 0, answer.err
+    assert "the speed of matmul32 as written" in answer.out
+    assert ESCAPE not in answer.out + answer.err
+    assert "ray" not in answer.err.lower()
+
+
+def test_ray_that_cannot_start_is_explained(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Ray's sockets would have longer names than Unix allows.
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setenv("RAY_TMPDIR", str(long))
+    answer = invoke(tmp_path, ["run", MATMUL, "--budget", "60"])
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "Traceback" not in answer.err
+    assert "the workers cannot start: Ray did not start" in answer.err
+    assert "--executor inline" in answer.err
+
+
+def test_doctor(tmp_path: Path) -> None:
+    answer = invoke(tmp_path, ["doctor"])
+    assert answer.code == 0, answer.err
+    found = {line.split()[0]: line for line in answer.out.splitlines()}
+    assert "gcc" in found["compiler"]
+    assert "A/A ratio" in found["noise"]
+    assert "answers" in found["ray"]
+    assert {"flags", "cpu", "vectors", "exo", "peak", "copy", "host"} <= found.keys()
