@@ -11,8 +11,8 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.loader import Source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, cursor_at, run_op
-from schedsearch.transforms.registry import rewrite_ops
+from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, cursor_at
+from schedsearch.transforms.registry import carry_out
 
 
 def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
@@ -23,9 +23,9 @@ def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
     """
     lines = []
     for rewrite in trace.steps:
-        for op in rewrite_ops(mirror(procedure), rewrite):
+        for op, after in carry_out(procedure, mirror(procedure), rewrite):
             lines.append(f"p = {_call(procedure, op)}")
-            procedure = run_op(procedure, op)
+            procedure = after
     return lines
 
 

@@ -6,7 +6,7 @@ and export prints them, so that both always mean the same.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,6 +55,10 @@ class Op:
     name: str
     args: tuple[OpArg, ...] = ()
     kwargs: tuple[tuple[str, OpArg], ...] = ()
+
+
+Steps = Generator[Op, Any, None]
+"""Operators in turn; the generator is sent the procedure after each."""
 
 
 def cursor_at(proc: Any, path: q.Path) -> Any:

@@ -5,7 +5,9 @@ A transform module defines
 - `VERSION`: raised whenever the same arguments would give another result;
 - `propose(proc, target)`: yields `(statement or None for the whole procedure,
   arguments)` for every place where the rewrite looks applicable;
-- `ops(path, args)`: the Exo operators that carry it out.
+- `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
+  what the ones before made of the procedure, `steps(ast, path, args)`: a
+  generator that yields operators and is sent the procedure after each.
 
 Adding a transform is adding one such file.
 """
@@ -25,7 +27,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import header
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms import library
-from schedsearch.transforms.ops import Args, Op, Proposal, run_op
+from schedsearch.transforms.ops import Args, Op, Proposal, Steps, run_op
 
 
 @dataclass(frozen=True)
@@ -36,7 +38,7 @@ class Transform:
     version: int
     doc: str
     propose: Callable[[q.Proc, Target], Iterator[Proposal]]
-    ops: Callable[[q.Path, Args], tuple[Op, ...]]
+    steps: Callable[[q.Proc, q.Path, Args], Steps]
 
     def rewrites(self, proc: q.Proc, target: Target) -> Iterator[Rewrite]:
         """Every proposal of this transform as a Rewrite."""
@@ -56,10 +58,19 @@ def registry() -> dict[str, Transform]:
     found = {}
     for info in pkgutil.iter_modules(library.__path__):
         module = importlib.import_module(f"{library.__name__}.{info.name}")
+        steps = getattr(module, "steps", None) or _in_turn(module.ops)
         found[info.name] = Transform(
-            info.name, module.VERSION, module.__doc__ or "", module.propose, module.ops
+            info.name, module.VERSION, module.__doc__ or "", module.propose, steps
         )
     return found
+
+
+def _in_turn(ops: Callable[[q.Path, Args], tuple[Op, ...]]) -> Callable[..., Steps]:
+    def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+        for op in ops(path, args):
+            yield op
+
+    return steps
 
 
 def select(names: Sequence[str] | None) -> tuple[Transform, ...]:
@@ -83,13 +94,31 @@ def apply(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Any:
     Raises RewriteError if the transform is unknown, the label does not match
     what is at the path, or Exo finds the rewrite illegal.
     """
-    for op in rewrite_ops(ast, rewrite):
-        procedure = run_op(procedure, op)
+    for _, after in carry_out(procedure, ast, rewrite):
+        procedure = after
     return procedure
 
 
-def rewrite_ops(ast: q.Proc, rewrite: Rewrite) -> tuple[Op, ...]:
-    """The Exo operators of a rewrite, after checking that it fits `ast`."""
+def carry_out(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Iterator[tuple[Op, Any]]:
+    """The Exo operators of a rewrite, each with the procedure after it.
+
+    Raises RewriteError as `apply` does.
+    """
+    steps = _transform_of(rewrite, ast).steps(ast, rewrite.path, dict(rewrite.args))
+    try:
+        op = next(steps)
+        while True:
+            procedure = run_op(procedure, op)
+            yield op, procedure
+            op = steps.send(procedure)
+    except StopIteration:
+        return
+    except KeyError as error:
+        raise RewriteError(f"argument {error} is missing") from error
+
+
+def _transform_of(rewrite: Rewrite, ast: q.Proc) -> Transform:
+    """The rewrite's transform, after checking that the rewrite fits `ast`."""
     transform = registry().get(rewrite.transform)
     if transform is None:
         raise RewriteError(f"unknown transform {rewrite.transform!r}")
@@ -98,12 +127,9 @@ def rewrite_ops(ast: q.Proc, rewrite: Rewrite) -> tuple[Op, ...]:
             f"{rewrite.transform} is at version {transform.version} here, "
             f"the trace needs version {rewrite.version}"
         )
-    found = label(ast.by_path.get(rewrite.path)) if rewrite.path else label(None)
     if rewrite.path and rewrite.path not in ast.by_path:
         raise RewriteError("there is no such statement")
+    found = label(ast.by_path[rewrite.path] if rewrite.path else None)
     if found != rewrite.label:
         raise RewriteError(f"expected `{rewrite.label}` there, found `{found}`")
-    try:
-        return transform.ops(rewrite.path, dict(rewrite.args))
-    except KeyError as error:
-        raise RewriteError(f"argument {error} is missing") from error
+    return transform
