@@ -1,0 +1,88 @@
+"""Replay: stops at the exact step, and its cache is invisible."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from schedsearch.core.errors import ReplayError
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.replay import Replayer
+from transforms.helpers import kernels, walk
+
+
+def rewrite(transform: str, path: tuple[int, ...], label: str, **args: int | str) -> Rewrite:
+    return Rewrite(transform, 1, path, label, tuple(sorted(args.items())))
+
+
+SPLIT = rewrite(
+    "split", (0,), "for i in seq(0, 6)", factor=2, tail="perfect", outer="io", inner="ii"
+)
+UNROLL = rewrite("unroll", (0, 0), "for ii in seq(0, 2)")
+REORDER = rewrite("reorder", (0, 0), "for j in seq(0, 8)")
+
+
+@pytest.mark.parametrize(
+    ("broken", "cause"),
+    [
+        (replace(UNROLL, label="for ii in seq(0, 4)"), "expected `for ii in seq\\(0, 4\\)`"),
+        (replace(UNROLL, transform="teleport"), "unknown transform 'teleport'"),
+        (replace(UNROLL, version=7), "unroll is at version 1 here, the trace needs version 7"),
+        (replace(UNROLL, path=(0, 5)), "there is no such statement"),
+        (replace(UNROLL, path=(0, "e", 0)), "there is no such statement"),
+        (replace(UNROLL, path=()), "expected `for ii in seq\\(0, 2\\)` there, found `procedure`"),
+        (replace(SPLIT, path=(0, 0), label=UNROLL.label, args=()), "argument 'tail' is missing"),
+        (
+            replace(
+                SPLIT, path=(0, 0), label=UNROLL.label, args=(("factor", "x"), *SPLIT.args[1:])
+            ),
+            "divide_loop",
+        ),
+        (
+            replace(SPLIT, path=(0, 0), label=UNROLL.label, args=(("factor", 0), *SPLIT.args[1:])),
+            "divide_loop",
+        ),
+    ],
+)
+def test_stops_at_the_exact_step(broken: Rewrite, cause: str) -> None:
+    replayer = Replayer(kernels()["matmul"])
+    with pytest.raises(ReplayError, match=cause) as caught:
+        replayer.state(Trace((SPLIT, broken, REORDER)))
+    assert caught.value.step == 1
+    assert str(caught.value).startswith(f"step 2 ({broken}): ")
+    assert replayer.state(Trace((SPLIT, UNROLL))).ast.body[0].extent == 3
+
+
+def test_the_empty_trace_is_the_procedure() -> None:
+    procedure = kernels()["matmul"]
+    assert Replayer(procedure).state(Trace()).procedure is procedure
+
+
+def test_the_cache_is_bounded_and_invisible() -> None:
+    procedure = kernels()["conv"]
+    traces = [trace for seed in range(4) for trace, _ in walk(procedure, seed, 4)]
+    small, large = Replayer(procedure, limit=1), Replayer(procedure)
+
+    def keys(replayer: Replayer, order: list[Trace]) -> dict[str, tuple[str, str]]:
+        found = {}
+        for trace in order:
+            state = replayer.state(trace)
+            found[trace.key] = ast_key(state.ast), generate_c(state.procedure).key
+        return found
+
+    first = keys(large, traces)
+    assert keys(small, traces[::-1]) == first
+    assert keys(large, traces[::-1]) == first
+    assert len(small._cache) == 1
+    assert len(large._cache) <= large.limit
+    assert len(Replayer(procedure, limit=3)._cache) == 0
+
+
+def test_children_start_at_a_remembered_parent() -> None:
+    replayer = Replayer(kernels()["matmul"])
+    parent = replayer.state(Trace((SPLIT,)))
+    replayer.state(Trace((SPLIT, UNROLL)))
+    assert replayer.state(Trace((SPLIT,))) is parent
