@@ -11,7 +11,7 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.loader import Source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, cursor_at
+from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, Vector, cursor_at
 from schedsearch.transforms.registry import carry_out
 
 
@@ -96,6 +96,8 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             return f"{_cursor(procedure, arg.path)}.after()"
         case Pair():
             return f"{_cursor(procedure, arg.path)}.expand(0, 1)"
+        case Vector():
+            return arg.name
         case tuple():
             return f"[{', '.join(repr(item) for item in arg)}]"
         case _:

@@ -16,6 +16,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
 from schedsearch.transforms.exo_compat import EXO_ERRORS, simplify_drops_modulo
+from schedsearch.transforms.vectors import vector_set
 
 Args = Mapping[str, Any]
 """Arguments of a rewrite: integers, texts and truth values by name."""
@@ -45,7 +46,16 @@ class Pair:
     path: q.Path
 
 
-OpArg = At | After | Pair | int | str | bool | tuple[str, ...]
+@dataclass(frozen=True)
+class Vector:
+    """A memory or an instruction of a generated vector set (`vectors.py`)."""
+
+    kind: str
+    lanes: int
+    name: str
+
+
+OpArg = At | After | Pair | Vector | int | str | bool | tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return cursor_at(proc, arg.path).after()
         case Pair():
             return cursor_at(proc, arg.path).expand(0, 1)
+        case Vector():
+            return vector_set(arg.kind, arg.lanes)[arg.name]
         case tuple():
             return list(arg)
         case _:

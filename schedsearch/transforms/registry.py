@@ -67,7 +67,8 @@ def registry() -> dict[str, Transform]:
 
 def _in_turn(ops: Callable[[q.Path, Args], tuple[Op, ...]]) -> Callable[..., Steps]:
     def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-        for op in ops(path, args):
+        # Not `yield from`: a tuple's iterator takes no `send`.
+        for op in ops(path, args):  # noqa: UP028
             yield op
 
     return steps

@@ -90,3 +90,22 @@ def next_path(path: q.Path) -> q.Path:
     last = path[-1]
     assert isinstance(last, int)
     return (*path[:-1], last + 1)
+
+
+def nests(proc: q.Proc) -> Iterator[tuple[q.For, ...]]:
+    """Every maximal chain of perfectly nested loops with one simple statement inside."""
+    inner = {pair[1].path for pair in perfect_pairs(proc)}
+    for loop in loops(proc):
+        if loop.path in inner:
+            continue
+        chain = [loop]
+        while len(chain[-1].body) == 1 and isinstance(chain[-1].body[0], q.For):
+            chain.append(chain[-1].body[0])
+        if len(chain[-1].body) == 1 and not q.blocks(chain[-1].body[0]):
+            yield tuple(chain)
+
+
+def vector_registers(target: Target) -> int:
+    """Architectural vector registers: 32 with AVX-512 and NEON, 16 with AVX2."""
+    many = target.vector_bits >= 512 or {"asimd", "neon"} & set(target.features)
+    return 32 if many else 16
