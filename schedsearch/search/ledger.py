@@ -57,8 +57,7 @@ class Ledger:
             self.tree.add(candidate.trace_key, candidate.record)
             self.outcomes[candidate.record.outcome] += 1
             if candidate.parent_id is not None and candidate.trace_key in self.tree.nodes:
-                transform = candidate.record.trace.steps[-1].transform
-                info = ChildInfo(candidate.trace_key, transform)
+                info = _child_info(candidate.trace_key, candidate.record)
                 children.setdefault(candidate.parent_id, []).append(info)
         for candidate in known:
             if candidate.expanded:
@@ -85,7 +84,7 @@ class Ledger:
         self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
         self.outcomes.update(record.outcome for record in records)
         new = tuple(
-            ChildInfo(child_key, record.trace.steps[-1].transform)
+            _child_info(child_key, record)
             for child_key, record in children
             if record.outcome is None
         )
@@ -183,3 +182,7 @@ class Ledger:
             if node.measurement is not None and (node.confirmed or not confirmed):
                 return Best(key, node.trace, node.measurement)
         return None
+
+
+def _child_info(key: str, record: TuningRecord) -> ChildInfo:
+    return ChildInfo(key, record.trace.steps[-1].transform, record.predicted or 0.0)

@@ -267,6 +267,14 @@ def test_ctrl_c_keeps_everything_and_the_next_run_continues(store: Store) -> Non
     assert len(second.candidates) == 1 + 3 + 9
 
 
+@pytest.mark.parametrize("resumed", [False, True])
+def test_what_is_promised_most_is_measured_first(store: Store, resumed: bool) -> None:
+    world = World(tree(1, 20), {"n7": Kernel(predicted=2.0)})
+    if resumed:
+        run(store, world, interrupt_at=2)
+    assert run(store, world).names_measured("screen")[0] == "n7"
+
+
 def test_ctrl_c_while_confirming_leaves_the_best_unconfirmed(store: Store) -> None:
     world = World({ROOT: ["fast"]}, {"fast": Kernel(1.4, 1.3)})
     complete = run(store, world, interrupt_at=5)

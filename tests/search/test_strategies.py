@@ -149,6 +149,14 @@ def test_a_failed_node_does_not_end_the_search(name: str) -> None:
     assert "c" in walk(strategy, landscape, random.Random(0)).to_measure
 
 
+def test_best_first_tries_what_is_promised_most_first() -> None:
+    strategy = BestFirst(ROOT, 0)
+    promises = (0.1, 0.9, -0.5, 0.4)
+    children = (ChildInfo(f"p{promise}", "split", promise) for promise in promises)
+    strategy.tell(Expanded(ROOT, tuple(children)))
+    assert strategy.ask_measure(4) == ["p0.9", "p0.4", "p0.1", "p-0.5"]
+
+
 def measurements_until_optimum(strategy: BestFirst | RandomSearch, landscape: Landscape) -> int:
     optimum = max(landscape.speedup, key=lambda key: landscape.speedup[key] or 0.0)
     log: Walk = walk(strategy, landscape, random.Random(1))

@@ -57,6 +57,7 @@ class Kernel:
     rejected: Failure | None = None
     build: Failure | None = None
     replays: bool = True
+    predicted: float = 0.0
 
 
 @dataclass
@@ -78,7 +79,8 @@ class World:
             return Child(rewrite, outcome=kernel.rejected.outcome, message=kernel.rejected.message)
         key = kernel.code or f"c-{name}"
         code = GeneratedC("mm", "", name, key)
-        return Child(rewrite, Keys(kernel.ast or f"a-{name}", key), code)
+        keys = Keys(kernel.ast or f"a-{name}", key)
+        return Child(rewrite, keys, code, predicted=kernel.predicted)
 
     def traces(self) -> dict[str, Trace]:
         """Trace of every name."""

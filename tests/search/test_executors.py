@@ -1,0 +1,208 @@
+"""The contract of `search/executor.py`, for every executor there is, with real jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan, prepare
+from schedsearch.evaluate.builder import Builder
+from schedsearch.search.executor import Executor, InlineExecutor
+from schedsearch.search.jobs import (
+    BuildJob,
+    Built,
+    ExpandJob,
+    Job,
+    Lost,
+    MeasureJob,
+    ReplayFailed,
+    Result,
+    WorkSpec,
+)
+from schedsearch.search.ray_executor import RayExecutor
+from schedsearch.search.session import EXECUTORS, Subject, load_subject
+from schedsearch.transforms.expand import Expansion
+
+KERNEL = Path(__file__).parent / "kernels" / "product.py"
+QUICK = TimingPlan("screen", 2, 2, sample_ns=1e5)
+SLOTS = 2
+
+
+@dataclass(frozen=True)
+class Work:
+    """A kernel ready to be worked on. While `lethal` exists, the compiler kills its caller."""
+
+    subject: Subject
+    bench: Bench
+    lethal: Path
+
+    @property
+    def spec(self) -> WorkSpec:
+        subject = self.subject
+        return WorkSpec(
+            KERNEL,
+            subject.source.sha,
+            subject.name,
+            subject.target,
+            ("reorder",),
+            subject.workload.sizes,
+            subject.builder,
+        )
+
+    @property
+    def measure(self) -> MeasureJob:
+        baseline = self.bench.baseline
+        return MeasureJob(baseline, QUICK, Anchor(baseline, baseline.code_key))
+
+    @property
+    def build(self) -> BuildJob:
+        return BuildJob(self.subject.code)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
+    cache = tmp_path_factory.mktemp("cache")
+    subject = load_subject(KERNEL, None, {}, None)
+    real, lethal, script = subject.builder.compiler, cache / "lethal", cache / "cc"
+    script.write_text(
+        f'#!/bin/sh\nrm {lethal} 2> /dev/null && kill -9 $PPID\nexec {real.path} "$@"\n'
+    )
+    script.chmod(0o755)
+    compiler = replace(real, path=str(script))
+    builder = Builder(compiler, subject.builder.flags, cache / "artifacts")
+    subject = replace(subject, builder=builder)
+    bench = prepare(subject.ast, subject.code, subject.binding, builder, cache / "bench")
+    return Work(subject, bench, lethal)
+
+
+def make(name: str, spec: WorkSpec) -> Executor:
+    return InlineExecutor(spec) if name == "inline" else RayExecutor(spec, SLOTS)
+
+
+@pytest.fixture(scope="module", params=EXECUTORS)
+def executor(request: pytest.FixtureRequest, work: Work) -> Iterator[Executor]:
+    """Shared by the tests of this module: each leaves it idle."""
+    made = make(request.param, work.spec)
+    made.attach(work.bench)
+    yield made
+    made.close()
+    made.close()
+
+
+def collect(executor: Executor, count: int) -> dict[int, Result]:
+    """The next `count` results by ticket."""
+    found: dict[int, Result] = {}
+    while len(found) < count:
+        pairs = executor.wait(60.0)
+        assert pairs, "nothing came back"
+        for ticket, result in pairs:
+            assert ticket not in found
+            found[ticket] = result
+    return found
+
+
+def one(executor: Executor, job: Job) -> Result:
+    ticket = executor.submit(job)
+    return collect(executor, 1)[ticket]
+
+
+def test_expanding_lists_the_children(executor: Executor) -> None:
+    result = one(executor, ExpandJob(Trace()))
+    assert isinstance(result, Expansion)
+    assert {child.rewrite.transform for child in result.children} == {"reorder"}
+    assert all(child.code is not None for child in result.children)
+
+
+def test_building_gives_an_artifact(executor: Executor, work: Work) -> None:
+    result = one(executor, work.build)
+    assert isinstance(result, Built)
+    assert isinstance(result.result, Artifact)
+    assert result.result.code_key == work.subject.code.key
+    assert Path(result.result.path).exists()
+
+
+def test_measuring_gives_a_measurement(executor: Executor, work: Work) -> None:
+    result = one(executor, work.measure)
+    assert isinstance(result, Evaluation)
+    assert isinstance(result.result, Measurement)
+    assert len(result.result.rounds) == 2
+
+
+def test_a_build_failure_is_a_result(executor: Executor) -> None:
+    result = one(executor, BuildJob(GeneratedC("product", "", "this is not C", "broken")))
+    assert isinstance(result, Built)
+    assert isinstance(result.result, Failure)
+    assert result.result.outcome is Outcome.COMPILE_ERROR
+
+
+def test_a_trace_that_does_not_replay_is_a_result(executor: Executor) -> None:
+    absent = Rewrite("reorder", 1, (7,), "for z in seq(0, 3)")
+    result = one(executor, ExpandJob(Trace((absent,))))
+    assert isinstance(result, ReplayFailed)
+    assert "step 1" in result.message
+
+
+def test_more_jobs_than_slots_wait_and_all_come_back_once(executor: Executor, work: Work) -> None:
+    jobs = [ExpandJob(Trace()), work.build, work.measure] * 4
+    tickets = [executor.submit(job) for job in jobs]
+    assert len(set(tickets)) == len(jobs)
+    results = collect(executor, len(jobs))
+    assert results.keys() == set(tickets)
+    kinds = {ExpandJob: Expansion, BuildJob: Built, MeasureJob: Evaluation}
+    for ticket, job in zip(tickets, jobs, strict=True):
+        assert isinstance(results[ticket], kinds[type(job)])
+    assert executor.wait(0.0) == []
+
+
+def test_dropped_expansions_never_return(executor: Executor, work: Work) -> None:
+    expansions = {executor.submit(ExpandJob(Trace())) for _ in range(5)}
+    build = executor.submit(work.build)
+    dropped = set(executor.drop_expansions())
+    assert dropped <= expansions
+    back = collect(executor, 1 + len(expansions - dropped))
+    assert back.keys() == {build} | (expansions - dropped)
+    assert executor.wait(0.1) == []
+    assert isinstance(one(executor, ExpandJob(Trace())), Expansion)
+
+
+def test_waiting_ends_when_the_time_passes(executor: Executor, work: Work) -> None:
+    ticket = executor.submit(work.measure)
+    found = executor.wait(0.0) or executor.wait(60.0)
+    assert [number for number, _ in found] == [ticket]
+
+
+@pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
+def test_a_worker_that_dies_loses_its_job_and_is_replaced(executor: Executor, work: Work) -> None:
+    work.lethal.touch()
+    result = one(executor, build_anew("deadly"))
+    assert isinstance(result, Lost)
+    assert "the worker died" in result.message
+    results = collect(executor, len([executor.submit(build_anew(f"k{n}")) for n in range(6)]))
+    assert all(isinstance(r, Built) and isinstance(r.result, Artifact) for r in results.values())
+
+
+def build_anew(name: str) -> BuildJob:
+    """A job whose artifact is not in the cache."""
+    return BuildJob(GeneratedC(name, "", f"int {name}(void) {{ return 1; }}", name))
+
+
+def test_a_source_that_changed_is_said_to_have(work: Work) -> None:
+    executor = InlineExecutor(replace(work.spec, source_sha="another"))
+    executor.submit(ExpandJob(Trace()))
+    with pytest.raises(UserError, match="changed while it was being tuned"):
+        executor.wait(0.0)
+
+
+def test_close_may_be_called_twice(work: Work) -> None:
+    executor = InlineExecutor(work.spec)
+    executor.attach(work.bench)
+    executor.submit(work.build)
+    executor.close()
+    executor.close()
+    assert executor.wait(0.0) == []
