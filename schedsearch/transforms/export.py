@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from schedsearch.core import ast as q
@@ -13,6 +13,7 @@ from schedsearch.transforms.loader import Source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, Vector, cursor_at
 from schedsearch.transforms.registry import carry_out
+from schedsearch.transforms.vectors import IMPORTS, vector_source
 
 
 def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
@@ -21,44 +22,48 @@ def schedule_lines(procedure: Any, trace: Trace) -> list[str]:
     Statements are named by loop name or pattern where that is what Exo finds,
     else by position. Raises RewriteError where the trace does not apply.
     """
-    lines = []
+    return [line for _, line in _carried_out(procedure, trace)]
+
+
+def _carried_out(procedure: Any, trace: Trace) -> Iterator[tuple[Op, str]]:
     for rewrite in trace.steps:
         for op, after in carry_out(procedure, mirror(procedure), rewrite):
-            lines.append(f"p = {_call(procedure, op)}")
+            yield op, f"p = {_call(procedure, op)}"
             procedure = after
-    return lines
 
 
 def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str] = ()) -> str:
     """A standalone module: the source file's text, then the schedule as a function.
 
-    `notes` are comment lines for the top (speed-up, target, how it was found).
+    Vector sets the schedule uses are defined in between. `notes` are comment
+    lines for the top (speed-up, target, how it was found).
     """
-    procedure = source.procs[name]
-    lines = schedule_lines(procedure, trace)
-    operators = sorted({line.removeprefix("p = ").split("(")[0] for line in lines})
-    body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", "", *lines]
+    steps = list(_carried_out(source.procs[name], trace))
+    operators = sorted({op.name for op, _ in steps})
+    vectors = {
+        (arg.kind, arg.lanes) for op, _ in steps for arg in op.args if isinstance(arg, Vector)
+    }
+    body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if steps else []
+    body += [*(line for _, line in steps), "return p"]
     variable = source.variables[name]
-    return "\n".join(
-        [
-            f"# Schedule of `{name}`, found by schedsearch. Needs exo-lang only.",
-            *(f"# {note}" for note in notes),
-            "",
-            source.text.rstrip(),
-            "",
-            "",
-            f"def schedule_{name}(p):",
-            f'    """{len(trace)} rewrites, each checked by Exo when this runs."""',
-            textwrap.indent("\n".join([*(body if lines else []), "return p"]), "    "),
-            "",
-            "",
-            f"{variable}_scheduled = schedule_{name}({variable})",
-            "",
-            'if __name__ == "__main__":',
-            f"    print({variable}_scheduled.c_code_str())",
-            "",
-        ]
-    )
+    sections = [
+        "\n".join(
+            [
+                f"# Schedule of `{name}`, found by schedsearch. Needs exo-lang only.",
+                *(f"# {note}" for note in notes),
+                "",
+                source.text.rstrip(),
+            ]
+        ),
+        *([IMPORTS.strip()] if vectors else []),
+        *(vector_source(kind, lanes).strip() for kind, lanes in sorted(vectors)),
+        f"def schedule_{name}(p):\n"
+        f'    """{len(trace)} rewrites, each checked by Exo when this runs."""\n'
+        + textwrap.indent("\n".join(body), "    "),
+        f"{variable}_scheduled = schedule_{name}({variable})",
+        f'if __name__ == "__main__":\n    print({variable}_scheduled.c_code_str())',
+    ]
+    return "\n\n\n".join(sections) + "\n"
 
 
 def c_files(code: GeneratedC, stem: str) -> tuple[str, str]:

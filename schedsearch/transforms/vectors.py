@@ -102,8 +102,7 @@ def {vec}_add_vector(acc: [{type}][{lanes}] @ {mem}, a: [{type}][{lanes}] @ DRAM
         acc[l] += a[l]
 '''
 
-IMPORTS = """from __future__ import annotations
-
+IMPORTS = """
 from exo import DRAM, instr
 from exo.core.memory import MemGenError
 """
@@ -120,7 +119,7 @@ def memory_name(kind: str, lanes: int) -> str:
 
 
 def vector_source(kind: str, lanes: int) -> str:
-    """Python text that defines one set; needs `IMPORTS` before it."""
+    """Python text that defines one set; needs postponed annotations and `IMPORTS` before it."""
     return _TEMPLATE.format(
         type=kind,
         lanes=lanes,
@@ -135,7 +134,7 @@ def vector_source(kind: str, lanes: int) -> str:
 @cache
 def vector_set(kind: str, lanes: int) -> dict[str, Any]:
     """The memory and the instructions of one set, by name."""
-    text = IMPORTS + vector_source(kind, lanes)
+    text = "from __future__ import annotations\n" + IMPORTS + vector_source(kind, lanes)
     file = f"<schedsearch {set_name(kind, lanes)}>"
     # Exo reads the source of what it parses through linecache.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
