@@ -13,7 +13,8 @@ _BARS = "▁▂▃▄▅▆▇█"
 def duration(seconds: float) -> str:
     """`0.0000123` -> `12.3 us`"""
     for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
-        if seconds < limit:
+        # 999.6 ns is shown as 1 us: three digits are kept.
+        if seconds < 0.9995 * limit:
             return f"{seconds * factor:.3g} {unit}"
     return f"{seconds:.3g} s" if seconds < 100 else f"{seconds / 60:.1f} min"
 

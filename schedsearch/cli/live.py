@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Protocol
+from typing import Protocol
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -131,7 +131,7 @@ class LiveView:
     def started(self, subject: Subject, baseline: Baseline, known: Known) -> None:
         self._setting = (subject, baseline)
         for line in intro(subject, baseline, known):
-            self._console.print(line, soft_wrap=True)
+            self._console.print(line)
         self._console.print()
 
     def progress(self, progress: Progress) -> None:
@@ -149,7 +149,7 @@ class LiveView:
             self._live.stop()
             self._live = None
 
-    def _panel(self, progress: Progress) -> Any:
+    def _panel(self, progress: Progress) -> Table:
         assert self._setting is not None
         subject, baseline = self._setting
         table = Table.grid(padding=(0, 2))

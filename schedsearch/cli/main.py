@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from schedsearch import __version__
 from schedsearch.cli import doctor, inspect, replay, run
 from schedsearch.core.errors import UserError
 
@@ -20,6 +22,24 @@ verified on data, measured against the unscheduled procedure.
 Start with [bold]schedsearch run FILE.py[/]. Everything found is kept in a store
 (schedsearch.sqlite here, or --store), so the same command continues where it stopped.""",
 )
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"schedsearch {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
 app.command("run")(run.run)
 app.command("list")(inspect.list_)
 app.command("best")(inspect.best)

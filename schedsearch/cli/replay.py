@@ -63,7 +63,7 @@ def replay(
 def export(
     candidate_id: Annotated[
         int | None,
-        typer.Argument(metavar="[ID]", help="Default: the best of the only procedure."),
+        typer.Argument(metavar="ID", help="Default: the best of the only procedure."),
     ] = None,
     file: FileOption = None,
     out: OutOption = DEFAULT_OUT,

@@ -208,6 +208,24 @@ def test_ctrl_c_keeps_everything(tmp_path: Path, executor: str) -> None:
         assert store.outcomes(scope)[Outcome.CORRECT] > 1
 
 
+def test_ctrl_c_before_the_search_has_begun(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "run", MATMUL, "--executor", "inline"],
+        cwd=tmp_path,
+        env=environment(tmp_path),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    assert process.stderr is not None
+    assert process.stderr.readline() == "measuring the baseline ...\n"
+    os.killpg(process.pid, signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (130, "")
+    assert err == "interrupted before the search began; nothing is lost\n"
+
+
 def test_a_killed_run_continues(tmp_path: Path) -> None:
     process = start(tmp_path, "--executor", "inline")
     process.kill()

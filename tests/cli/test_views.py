@@ -1,0 +1,126 @@
+"""How a run looks on a terminal and in a log."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from schedsearch.cli.live import LiveView, PlainView, View, make_view
+from schedsearch.core.records import Measurement, Outcome, Round
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.peak import Peaks
+from schedsearch.search.progress import Best, Progress
+from schedsearch.search.session import Baseline, Known, Subject, load_subject
+
+from .invoke import MATMUL
+
+WIDTH = 80
+
+
+def timed(speedup: float) -> Measurement:
+    """Of a kernel that takes 8 us as written."""
+    return Measurement("screen", (Round((8e3 / speedup,), (8e3,)),) * 3, calls=100)
+
+
+BASELINE = Baseline(timed(1.0), Peaks(f32=140.0, f64=70.0, bandwidth=20.0))
+REWRITE = Rewrite("reorder", 1, (0,), "for i in seq(0, 32)")
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return load_subject(MATMUL, None, {}, None)
+
+
+def progress(
+    phase: str = "searching", speedup: float | None = None, elapsed: float = 1.0
+) -> Progress:
+    best = Best("key", Trace((REWRITE,)), timed(speedup)) if speedup else None
+    outcomes = {outcome: 1234 + n for n, outcome in enumerate(Outcome)} | {None: 56789}
+    curve = tuple((float(n), 1.0 + n) for n in range(100)) if speedup else ()
+    return Progress(phase, elapsed, 120.0, outcomes, 321, 45, best, curve)
+
+
+def console(terminal: bool) -> Console:
+    return Console(file=io.StringIO(), force_terminal=terminal, width=WIDTH, highlight=False)
+
+
+def drawn(screen: Console) -> list[str]:
+    """Every line as it was once drawn, without colours; redrawing erases line by line."""
+    assert isinstance(screen.file, io.StringIO)
+    lines = re.split(r"\r|\n|\x1b\[2K", screen.file.getvalue())
+    return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip() for line in lines]
+
+
+def play(view: View, subject: Subject) -> None:
+    """Everything that can happen in a run."""
+    view.phase("measuring the baseline")
+    view.phase("starting workers")
+    view.started(subject, BASELINE, Known(candidates=99999, measured=8888))
+    view.progress(progress())
+    view.progress(progress(speedup=12.5, elapsed=60.0))
+    view.progress(progress("finishing", 12.5, 121.0))
+    view.progress(progress("confirming", 12.5, 125.0))
+    view.stop()
+    view.stop()
+
+
+def test_the_live_view_fits_the_terminal_and_shows_what_matters(subject: Subject) -> None:
+    screen = console(terminal=True)
+    view = make_view(screen)
+    assert isinstance(view, LiveView)
+    play(view, subject)
+    shown = drawn(screen)
+    assert max(map(len, shown)) <= WIDTH
+    for text in ("matmul32", "8 us", "resuming: 99999 candidates", "8888 measured"):
+        assert text in " ".join(" ".join(shown).split())
+
+
+@pytest.mark.parametrize(
+    ("state", "texts"),
+    [
+        (progress(), ["119 s left", "nothing faster than the baseline yet", "56789 not measured"]),
+        (progress(speedup=12.5), ["12.5x [12.5, 12.5]", "640 ns", "█", "1 rewrite"]),
+        (progress("finishing", 2.0, 121.0), ["finishing", "waiting for what is being measured"]),
+        (progress("confirming", 2.0, 125.0), ["confirming", "again on fresh rounds", "2.00x"]),
+    ],
+)
+def test_the_panel_of_every_phase(subject: Subject, state: Progress, texts: list[str]) -> None:
+    screen = console(terminal=True)
+    view = LiveView(screen)
+    view.started(subject, BASELINE, Known(0, 0))
+    view.progress(state)
+    view.stop()
+    shown = drawn(screen)
+    assert max(map(len, shown)) <= WIDTH
+    for text in texts:
+        assert text in " ".join(" ".join(shown).split())
+
+
+def test_an_interrupted_live_view_leaves_the_terminal_usable(subject: Subject) -> None:
+    screen = console(terminal=True)
+    view = LiveView(screen)
+    view.phase("measuring the baseline")
+    view.stop()
+    assert isinstance(screen.file, io.StringIO)
+    written = screen.file.getvalue()
+    assert written.count("\x1b[?25l") == written.count("\x1b[?25h")  # cursor hidden, shown
+
+
+def test_a_log_has_one_line_per_improvement(subject: Subject) -> None:
+    screen = console(terminal=False)
+    view = make_view(screen)
+    assert isinstance(view, PlainView)
+    view.started(subject, BASELINE, Known(0, 0))
+    for _ in range(5):
+        view.progress(progress())
+    for _ in range(5):
+        view.progress(progress(speedup=12.5, elapsed=60.0))
+    lines = drawn(screen)
+    assert lines[0] == f"matmul32 from {Path(MATMUL)}"
+    assert [line for line in lines if "searching" in line] == [
+        "   60 s  searching: best 12.5x [12.5, 12.5], 321 measured, 45 expanded"
+    ]

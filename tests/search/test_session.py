@@ -1,0 +1,141 @@
+"""A whole run, in this process, with real expansions, builds and store; what is random in
+the world, the measuring, is scripted where equal runs are compared."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.core.records import Artifact, Measurement, Outcome
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.search import session
+from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.progress import Progress
+from schedsearch.search.session import Listener, Options, Result, tune
+from schedsearch.store.database import Store
+from schedsearch.store.schema import RunStatus
+
+from .worlds import measurement
+
+KERNEL = Path(__file__).parent / "kernels" / "product.py"
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+def options(store: Path, **changes: object) -> Options:
+    chosen: dict[str, object] = {
+        "file": KERNEL,
+        "proc": None,
+        "sizes": {},
+        "budget": Budget(1e9, trials=5),
+        "store": store,
+        "executor": "inline",
+        "seed": 3,
+        "transforms": ("reorder", "split", "fission"),
+    }
+    return Options(**(chosen | changes))  # type: ignore[arg-type]
+
+
+def listen(heard: list[str]) -> Listener:
+    def progress(state: Progress) -> None:
+        if state.phase not in heard:
+            heard.append(state.phase)
+
+    return Listener(heard.append, lambda *_: heard.append("started"), progress)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Artifact, TimingPlan]]:
+    """What was measured, every answer being a speed-up made up from the code's key."""
+    log: list[tuple[Artifact, TimingPlan]] = []
+
+    def evaluate(bench: Bench, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
+        log.append((candidate, plan))
+        speedup = 0.5 + int(digest(candidate.code_key)[:4], 16) / 0x8000
+        return Evaluation(measurement(speedup, plan, anchor), 0.0, 0.0)
+
+    monkeypatch.setattr(Bench, "evaluate", evaluate)
+    return log
+
+
+def trace_keys(store: Path) -> list[tuple[str, Outcome | None]]:
+    with Store.open(store, create=False) as opened:
+        (scope,) = opened.scopes()
+        return [(c.trace_key, c.record.outcome) for c in opened.load(scope)]
+
+
+def test_equal_seeds_make_equal_trees(
+    tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
+) -> None:
+    stores = [tmp_path / "a.sqlite", tmp_path / "b.sqlite"]
+    results = [tune(options(store), listen([])) for store in stores]
+    assert trace_keys(stores[0]) == trace_keys(stores[1])
+    assert results[0].best is not None
+    assert results[1].best is not None
+    assert results[0].best.key == results[1].best.key
+
+
+def test_nothing_is_measured_twice_over_runs(
+    tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
+) -> None:
+    store = tmp_path / "store.sqlite"
+    results = [tune(options(store, seed=seed), listen([])) for seed in range(3)]
+    jobs = Counter(
+        (artifact.binary_key, plan.kind)
+        for artifact, plan in asked
+        if plan.kind == "confirm" or plan.give_up_below is not None
+    )
+    assert max(jobs.values()) == 1
+    known = [result.setting.known.measured for result in results]
+    assert known == [0, 5, 10]
+    best = [result.best.measurement.speedup.value for result in results if result.best]
+    assert len(best) == 3
+    assert best == sorted(best)
+
+
+def test_a_run_with_real_measurements(tmp_path: Path) -> None:
+    heard: list[str] = []
+    store = tmp_path / "store.sqlite"
+    result: Result = tune(options(store), listen(heard))
+    assert result.stop is Stop.TRIALS
+    assert heard[:4] == ["measuring the baseline", "starting workers", "started", "searching"]
+    baseline = result.setting.baseline.measurement
+    assert isinstance(baseline, Measurement)
+    assert baseline.kind == "baseline"
+    with Store.open(store, create=False) as opened:
+        (run,) = opened.runs()
+        assert run.status is RunStatus.FINISHED
+        assert run.summary is not None
+        assert run.summary["measured"] == result.progress.measured == 5
+        assert run.settings["transforms"] == ["fission", "reorder", "split"]
+        assert opened.outcomes(result.setting.scope) == result.progress.outcomes
+
+
+def test_a_search_with_other_transforms_needs_another_store(
+    tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
+) -> None:
+    tune(options(tmp_path / "store.sqlite"), listen([]))
+    with pytest.raises(UserError, match="with other transforms"):
+        tune(options(tmp_path / "store.sqlite", transforms=("reorder",)), listen([]))
+    tune(options(tmp_path / "store.sqlite", transforms=("split", "reorder", "fission")), listen([]))
+
+
+def test_a_failing_search_is_recorded_as_failed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(search: object) -> None:
+        raise UserError("the disk is full")
+
+    monkeypatch.setattr(session.Search, "run", fail)
+    with pytest.raises(UserError, match="disk is full"):
+        tune(options(tmp_path / "store.sqlite"), listen([]))
+    with Store.open(tmp_path / "store.sqlite", create=False) as opened:
+        assert [run.status for run in opened.runs()] == [RunStatus.FAILED]
