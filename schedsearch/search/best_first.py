@@ -6,9 +6,12 @@ the baseline. A group is worth what its node reached, plus `TRUST` times what th
 cost estimate promises for its next child, plus by how much the transform has
 done better than promised on average (shrunk towards a small optimistic prior, so
 that every transform gets its chance), minus a fee for every sibling already
-tried, so that no node is drained while others are as good. A node is expanded when that looks
-better than measuring what is known already. With probability `EXPLORE` the
-choice is random instead: local optima are the rule in this space.
+tried, so that no node is drained while others are as good.
+
+Nodes are expanded as fast as the workers can: measured ones first, but also
+unmeasured ones, which lead to what only a second step makes fast (fission before
+a register block). With probability `EXPLORE` a choice is random instead: local
+optima are the rule in this space.
 """
 
 from __future__ import annotations
@@ -30,10 +33,8 @@ OPTIMISM = 0.15
 """Assumed surplus of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
 PRIOR_TRIALS = 3
 SIBLING_FEE = 0.04
-UNMEASURED_FEE = 0.5
-"""An unmeasured node counts as its parent less this."""
-RESERVE = 16
-"""Expand regardless while fewer groups than this wait to be measured."""
+UNMEASURED_FEE = 0.1
+"""What an unmeasured node promises counts less by this."""
 
 
 Item = TypeVar("Item")
@@ -70,10 +71,10 @@ class BestFirst:
         self._origin: dict[str, tuple[str, ChildInfo]] = {}
         self._surplus: dict[str, _Surplus] = {}
         self._measured: set[str] = set()
-        self._waiting: set[str] = set()
         self._expanded: set[str] = set()
         self._groups = _Queue(self._group_value, self._random)
         self._nodes = _Queue(self._node_value, self._random)
+        self._ahead = _Queue(self._ahead_value, self._random)
         self._nodes.push(root)
 
     def ask_measure(self, n: int) -> list[str]:
@@ -83,7 +84,6 @@ class BestFirst:
             key = group.waiting.popleft()
             if key not in self._measured:
                 self._measured.add(key)
-                self._waiting.discard(key)
                 group.taken += 1
                 keys.append(key)
             if group.waiting:
@@ -92,16 +92,25 @@ class BestFirst:
 
     def ask_expand(self, n: int) -> list[str]:
         keys: list[str] = []
-        while len(keys) < n and len(self._nodes):
-            # Groups that a resumed run has measured are left in the queue: count keys too.
-            enough = self._waiting and len(self._groups) >= RESERVE
-            if enough and self._nodes.top() + OPTIMISM < self._groups.top():
-                break
-            key = self._nodes.pop()
+        while len(keys) < n and (key := self._next_node()) is not None:
             if key not in self._expanded:
                 self._expanded.add(key)
                 keys.append(key)
         return keys
+
+    def _next_node(self) -> str | None:
+        """A measured node, or an unmeasured one that promises more."""
+        measured, ahead = len(self._nodes), len(self._ahead)
+        if measured and (not ahead or self._nodes.top() + OPTIMISM >= self._ahead.top()):
+            return self._nodes.pop()
+        if not ahead:
+            return None
+        group = self._ahead.pop()
+        key = group.waiting.popleft()
+        group.taken += 1
+        if group.waiting:
+            self._ahead.push(group)
+        return key
 
     def tell(self, event: Event) -> None:
         match event:
@@ -110,7 +119,6 @@ class BestFirst:
                 self._add_children(event)
             case Measured():
                 self._measured.add(event.key)
-                self._waiting.discard(event.key)
                 self._learn(event)
 
     def _add_children(self, event: Expanded) -> None:
@@ -118,13 +126,12 @@ class BestFirst:
         for child in event.children:
             self._origin[child.key] = (event.key, child)
             groups.setdefault(child.transform, []).append(child.key)
-            if child.key not in self._measured:
-                self._waiting.add(child.key)
         for transform, keys in groups.items():
             # Neighbouring proposals are alike: among equal promises, sample evenly.
             self._random.shuffle(keys)
             keys.sort(key=self._predicted, reverse=True)
             self._groups.push(_Group(event.key, transform, deque(keys)))
+            self._ahead.push(_Group(event.key, transform, deque(keys)))
 
     def _learn(self, event: Measured) -> None:
         if event.speedup is None:
@@ -140,18 +147,20 @@ class BestFirst:
             self._nodes.push(event.key)
 
     def _node_value(self, key: str) -> float:
-        fee = 0.0
-        while key not in self._value:
-            if key not in self._origin:
-                return -fee
-            key = self._origin[key][0]
-            fee += UNMEASURED_FEE
-        return self._value[key] - fee
+        """What a node reached; while it is not measured, what it promises less a fee."""
+        value = 0.0
+        while key not in self._value and key in self._origin:
+            key, child = self._origin[key]
+            value += TRUST * child.predicted - UNMEASURED_FEE
+        return self._value.get(key, 0.0) + value
 
     def _group_value(self, group: _Group) -> float:
         surplus = self._surplus.get(group.transform, _Surplus()).mean
         promised = TRUST * self._predicted(group.waiting[0])
         return self._node_value(group.node) + promised + surplus - SIBLING_FEE * group.taken
+
+    def _ahead_value(self, group: _Group) -> float:
+        return self._group_value(group) - UNMEASURED_FEE
 
     def _predicted(self, key: str) -> float:
         return self._origin[key][1].predicted

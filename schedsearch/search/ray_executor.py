@@ -9,6 +9,7 @@ measured meanwhile. Ray's own token authentication stays on, its dashboard off.
 from __future__ import annotations
 
 import logging
+import os
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -37,6 +38,7 @@ from schedsearch.search.jobs import (
 class _ExpandActor(ExpandWorker):
     def __init__(self, spec: WorkSpec) -> None:
         leave_last_core()
+        os.nice(5)  # builds feed the measuring slot: they go first
         super().__init__(spec)
 
 

@@ -14,9 +14,9 @@ For any perfect nest around one `x[...] += a * b` (or `+= b`) with loops that `x
 does not depend on, and one loop along which `x` and the operands are contiguous
 (an operand may also not depend on it). `rows` is the name of a second loop to
 tile, empty for none; `tile_rows` times `tile_vectors` registers hold the result;
-`inner` is the number of innermost reduction loops inside the tile; the loops
-outside are in source order, or, with `order` `panel`, first the contiguous one,
-then the reductions, so that a panel of the second operand stays in cache.
+`inner` is the number of innermost reduction loops inside the tile. Other
+reductions go outside, with the contiguous loop before them, so that a panel of
+the contiguous operand stays in cache while the rows pass by.
 
 Tile sizes fill the register file of the target as BLIS does: `rows * vectors`
 accumulators, `vectors` operands and one broadcast (Low et al., TOMS 2016).
@@ -72,20 +72,18 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         width = lanes(target, ELEMENT_BITS[nest.stmt.type])
         for rows in [None, *nest.row_loops()]:
             for tile_rows, tile_vectors in _tiles(nest, rows, width, vector_registers(target)):
-                for inner in range(1, len(nest.reductions) + 1):
-                    for order in ("source", "panel"):
-                        yield (
-                            loops[0],
-                            {
-                                "along": nest.along.iter.name,
-                                "rows": rows.iter.name if rows else "",
-                                "tile_rows": tile_rows,
-                                "tile_vectors": tile_vectors,
-                                "lanes": width,
-                                "inner": inner,
-                                "order": order,
-                            },
-                        )
+                for inner in sorted({1, len(nest.reductions)}):
+                    yield (
+                        loops[0],
+                        {
+                            "along": nest.along.iter.name,
+                            "rows": rows.iter.name if rows else "",
+                            "tile_rows": tile_rows,
+                            "tile_vectors": tile_vectors,
+                            "lanes": width,
+                            "inner": inner,
+                        },
+                    )
 
 
 def _match(proc: q.Proc, loops: tuple[q.For, ...]) -> _Nest | None:
@@ -169,18 +167,16 @@ def _tiles(
     nest: _Nest, rows: q.For | None, width: int, registers: int
 ) -> Iterator[tuple[int, int]]:
     """`(rows, vectors)` that divide the loops and leave registers for the operands."""
-    vectors_there = (nest.along.extent or 0) // width
-    if (nest.along.extent or 0) % width:
+    extent = nest.along.extent or 0
+    if extent % width:
         return
-    for vectors in (1, 2, 3, 4, 6):
+    fitting = [n for n in (1, 2, 3, 4, 6) if (extent // width) % n == 0]
+    if rows is None:
+        yield 1, max(fitting)
+        return
+    for vectors in fitting:
         room = (registers - vectors - 1) // vectors
-        if vectors_there % vectors or room < 1:
-            continue
-        if rows is None:
-            yield 1, vectors
-            continue
-        extent = rows.extent or 1
-        best = max(d for d in range(1, room + 1) if extent % d == 0)
+        best = max((d for d in range(1, room + 1) if (rows.extent or 1) % d == 0), default=1)
         if best > 1:
             yield best, vectors
 
@@ -216,7 +212,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     reductions = [loop.iter.name for loop in nest.reductions]
     inner = reductions[len(reductions) - args["inner"] :]
     outside = [name for name in order if name not in (*inner, *tile)]
-    if args["order"] == "panel":
+    if args["inner"] < len(reductions):
         first = [along, *(name for name in outside if name in reductions)]
         outside = first + [name for name in outside if name not in first]
     for position, name in enumerate([*outside, *inner, *tile]):
