@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from math import log
 
 from schedsearch.core import ast as q
@@ -44,6 +45,12 @@ class _Estimate:
     target: Target
     values: dict[int, int]
 
+    @cached_property
+    def scalars(self) -> frozenset[q.Var]:
+        """Local variables that are no arrays: they live in registers."""
+        allocations = (s for s in q.walk(self.proc.body) if isinstance(s, q.Alloc))
+        return frozenset(s.buf for s in allocations if not s.shape)
+
     def block(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> float:
         """Cost of one execution of `body`, whose innermost surrounding loop is `loop`."""
         cost = self.simple(body, loop)
@@ -62,7 +69,7 @@ class _Estimate:
         trips = max(high - low, 0)
         self.values[loop.iter.uid] = (low + high) // 2
         per_iteration = self.block(loop.body, loop)
-        if vectorisable(loop):
+        if vectorisable(loop, self.scalars):
             width = lanes(self.target, element_bits(self.proc, loop.body))
             vectors, rest = divmod(trips, width)
             return (vectors + rest) * (per_iteration + LOOP) + LOOP
@@ -83,6 +90,8 @@ class _Estimate:
                     if loop is not None and _stride((stmt.buf, stmt.idx), loop.iter) == 0:
                         cost += CHAIN
         for access in [*loads, *stores]:
+            if access[0] in self.scalars:
+                continue
             stride = _stride(access, loop.iter) if loop is not None else 1
             if stride is None or stride > 1:
                 cost += STRIDED
@@ -98,9 +107,9 @@ class _Estimate:
         return q.evaluate_affine(expr, known)
 
 
-def vectorisable(loop: q.For) -> bool:
+def vectorisable(loop: q.For, scalars: frozenset[q.Var]) -> bool:
     """Whether a compiler would vectorise `loop`: only simple statements, writes that
-    move by one element per iteration, reads by one or none."""
+    move by one element per iteration or reduce into a scalar, reads by one or none."""
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
     for stmt in loop.body:
         match stmt:
@@ -108,7 +117,8 @@ def vectorisable(loop: q.For) -> bool:
                 pass
             case q.Assign() | q.Reduce():
                 moves = _stride((stmt.buf, stmt.idx), loop.iter)
-                if moves != 1 and stmt.buf not in local:
+                reduces = isinstance(stmt, q.Reduce) and stmt.buf in scalars
+                if moves != 1 and stmt.buf not in local and not reduces:
                     return False
                 if any(_stride(access, loop.iter) not in (0, 1) for access in _reads(stmt.rhs)):
                     return False

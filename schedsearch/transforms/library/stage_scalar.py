@@ -1,0 +1,75 @@
+"""Keep one array element that a loop does not move in a local scalar meanwhile.
+
+```
+for j in seq(0, n):                 y_s: f32
+    y[i] += A[i, j] * x[j]    ->    y_s = y[i]
+                                    for j in seq(0, n):
+                                        y_s += A[i, j] * x[j]
+                                    y[i] = y_s
+```
+
+Known as scalar replacement. The C compiler cannot do it: without `restrict` it
+has to assume that `y` and `x` overlap. With it, reductions are vectorised.
+"""
+
+from collections.abc import Iterator
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_access
+from schedsearch.transforms.ops import Args, At, Op, Proposal
+from schedsearch.transforms.walkers import fresh, loops, names
+
+VERSION = 1
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    taken = names(proc)
+    for loop in loops(proc):
+        around = proc.by_path.get(loop.path[:-1])
+        for buf, idx in sorted(_elements(loop), key=lambda item: item[0].uid):
+            steady = isinstance(around, q.For) and not _uses(idx, around.iter)
+            alone = isinstance(around, q.For) and len(around.body) == 1
+            if steady and alone:
+                continue  # the loop around does not move it either: there it is proposed
+            yield (
+                loop,
+                {
+                    "element": show_access(buf, idx),
+                    "name": fresh(taken, f"{buf.name}_s"),
+                },
+            )
+
+
+def _elements(loop: q.For) -> Iterator[tuple[q.Var, tuple[q.Affine, ...]]]:
+    """Elements reduced into inside `loop` whose array it touches nowhere else."""
+    bound = {stmt.iter for stmt in q.walk((loop,)) if isinstance(stmt, q.For)}
+    places: dict[q.Var, set[tuple[q.Affine, ...]]] = {}
+    reduced: set[q.Var] = set()
+    opaque: set[q.Var] = set()
+    for stmt in q.walk(loop.body):
+        match stmt:
+            case q.Assign() | q.Reduce():
+                places.setdefault(stmt.buf, set()).add(stmt.idx)
+                if isinstance(stmt, q.Reduce):
+                    reduced.add(stmt.buf)
+            case q.Alloc():
+                opaque.add(stmt.buf)
+            case q.Call() | q.WindowStmt():
+                opaque |= q.used_vars((stmt,))
+        for expr in q.stmt_exprs(stmt):
+            for node in q.walk_expr(expr):
+                if isinstance(node, q.Read):
+                    places.setdefault(node.buf, set()).add(node.idx)
+    for buf in reduced - opaque:
+        (idx, *others) = places[buf]
+        if idx and not others and not any(_uses(idx, var) for var in bound):
+            yield buf, idx
+
+
+def _uses(idx: tuple[q.Affine, ...], var: q.Var) -> bool:
+    return any(var in q.expr_vars(index) for index in idx)
+
+
+def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
+    return (Op("stage_mem", (At(path), args["element"], args["name"])),)
