@@ -18,6 +18,8 @@ tile, empty for none; `tile_rows` times `tile_vectors` registers hold the result
 reductions go outside, with the contiguous loop before them, so that a panel of
 the contiguous operand stays in cache while the rows pass by.
 
+Iterations that the tile does not divide get a nest of their own, after this one.
+
 Tile sizes fill the register file of the target as BLIS does: `rows * vectors`
 accumulators, `vectors` operands and one broadcast (Low et al., TOMS 2016).
 """
@@ -29,7 +31,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps, Vector
+from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps, Vector
 from schedsearch.transforms.vectors import C_TYPES, memory_name, set_name
 from schedsearch.transforms.walkers import (
     ELEMENT_BITS,
@@ -93,7 +95,7 @@ def _match(proc: q.Proc, loops: tuple[q.For, ...]) -> _Nest | None:
     distinct = {loop.iter.name for loop in loops} | {arg.var.name for arg in proc.args}
     if len(distinct) < len(loops) + len(proc.args):
         return None  # windows are written with names
-    if any(loop.parallel or loop.lo != q.Affine(0) or not loop.extent for loop in loops):
+    if any(loop.parallel or loop.lo != q.Affine(0) or loop.extent == 0 for loop in loops):
         return None
     if not _dense(proc, stmt):
         return None
@@ -166,19 +168,28 @@ def _operand(read: q.Read, along: q.For) -> str | None:
 def _tiles(
     nest: _Nest, rows: q.For | None, width: int, registers: int
 ) -> Iterator[tuple[int, int]]:
-    """`(rows, vectors)` that divide the loops and leave registers for the operands."""
-    extent = nest.along.extent or 0
-    if extent % width:
+    """`(rows, vectors)` that leave registers for the operands; divisors where there are any."""
+    fitting = [n for n in (1, 2, 3, 4, 6) if _fits(nest.along, n * width)]
+    if not fitting:
         return
-    fitting = [n for n in (1, 2, 3, 4, 6) if (extent // width) % n == 0]
     if rows is None:
         yield 1, max(fitting)
         return
     for vectors in fitting:
         room = (registers - vectors - 1) // vectors
-        best = max((d for d in range(1, room + 1) if (rows.extent or 1) % d == 0), default=1)
+        best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
+        if 2 * best <= room and (rows.extent or room) >= room:
+            best = room  # no good divisor: a loop of its own for the last rows
         if best > 1:
             yield best, vectors
+
+
+def _fits(loop: q.For, factor: int) -> bool:
+    """Whether `factor` divides a constant loop; loops of unknown length are cut anyway, at
+    powers of two."""
+    if loop.extent is None:
+        return factor & (factor - 1) == 0
+    return loop.extent % factor == 0
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
@@ -199,6 +210,21 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield Op("divide_loop", (at(name), factor, (name, inner)), (("perfect", True),))
         order.insert(order.index(name) + 1, inner)
 
+    def cut(name: str, factor: int) -> Iterator[Op]:
+        """Give what `factor` does not divide a nest of its own, after this one."""
+        loop = next(loop for loop in nest.loops if loop.iter.name == name)
+        if loop.extent is not None and loop.extent % factor == 0:
+            return
+        point = f"{factor} * (({show_affine(loop.hi)}) / {factor})"
+        yield Op(
+            "cut_loop", (at(name), point if loop.extent is None else loop.extent // factor * factor)
+        )
+        if order.index(name):
+            yield Op("fission", (After(path_of(name)), order.index(name)))
+
+    yield from cut(along, width * args["tile_vectors"])
+    if rows:
+        yield from cut(rows, args["tile_rows"])
     # A divided loop keeps its name for the outer part.
     yield from split(along, width * args["tile_vectors"], "v")
     vector = order[order.index(along) + 1]

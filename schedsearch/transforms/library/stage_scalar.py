@@ -8,8 +8,9 @@ for j in seq(0, n):                 y_s: f32
                                     y[i] = y_s
 ```
 
-Known as scalar replacement. The C compiler cannot do it: without `restrict` it
-has to assume that `y` and `x` overlap. With it, reductions are vectorised.
+Known as scalar replacement. The C compiler cannot do it for arguments: without
+`restrict` it has to assume that `y` and `x` overlap. With it, reductions are
+vectorised.
 """
 
 from collections.abc import Iterator
@@ -25,12 +26,13 @@ VERSION = 1
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     taken = names(proc)
+    arguments = {arg.var for arg in proc.args}
     for loop in loops(proc):
         around = proc.by_path.get(loop.path[:-1])
         for buf, idx in sorted(_elements(loop), key=lambda item: item[0].uid):
             steady = isinstance(around, q.For) and not _uses(idx, around.iter)
             alone = isinstance(around, q.For) and len(around.body) == 1
-            if steady and alone:
+            if buf not in arguments or (steady and alone):
                 continue  # the loop around does not move it either: there it is proposed
             yield (
                 loop,
