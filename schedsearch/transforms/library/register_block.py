@@ -169,9 +169,11 @@ def _tiles(
     nest: _Nest, rows: q.For | None, width: int, registers: int
 ) -> Iterator[tuple[int, int]]:
     """`(rows, vectors)` that leave registers for the operands; divisors where there are any."""
-    fitting = [n for n in (1, 2, 3, 4, 6) if _fits(nest.along, n * width)]
-    if not fitting:
+    extent = nest.along.extent
+    possible = [n for n in (1, 2, 3, 4, 6) if extent is None or n * width <= extent]
+    if not possible:
         return
+    fitting = [n for n in possible if _fits(nest.along, n * width)] or possible
     if rows is None:
         yield 1, max(fitting)
         return
