@@ -25,27 +25,31 @@ def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None
         print(json.dumps(rows, indent=2))
         return
     table = Table(box=None, header_style="bold")
-    for title in ("procedure", "sizes", "on", "runs", "candidates", "measured", "best", "best id"):
+    for title in ("procedure", "on"):
         table.add_column(title, overflow="fold")
+    for title in ("runs", "candidates", "measured", "best", "best id"):
+        table.add_column(title, justify="right", no_wrap=True)
     for row in rows:
-        table.add_row(*(str(row[key]) for key in row))
+        name = f"{row['procedure']} ({row['sizes']})" if row["sizes"] else row["procedure"]
+        best = f"{row['best']:.3g}x" if row["best"] is not None else "-"
+        counts = (len(row["runs"]), row["candidates"], row["measured"], best, row["best_id"] or "-")
+        table.add_row(name, row["on"], *map(str, counts))
     Console(highlight=False).print(table)
 
 
 def _scope_row(store: Store, scope: Scope) -> dict[str, Any]:
     workload, target = store.workload(scope), store.target(scope)
     top = store.best(scope, 1)
-    runs = store.runs(scope)
     outcomes = store.outcomes(scope)
     return {
         "procedure": workload.proc,
         "sizes": fmt.sizes(workload.sizes),
         "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}",
-        "runs": ", ".join(f"{run.id} {run.status.value}" for run in runs[-3:]),
+        "runs": [{"id": run.id, "status": run.status.value} for run in store.runs(scope)],
         "candidates": sum(outcomes.values()),
         "measured": outcomes.get(Outcome.CORRECT, 0),
-        "best": f"{top[0].record.speedup:.2f}x" if top else "",
-        "best_id": top[0].id if top else "",
+        "best": top[0].record.speedup if top else None,
+        "best_id": top[0].id if top else None,
     }
 
 

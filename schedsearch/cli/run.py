@@ -107,7 +107,7 @@ def run(
             result = tune(options, Listener(view.phase, view.started, view.progress))
     except KeyboardInterrupt:
         view.stop()
-        print("interrupted before the search began; nothing is lost", file=sys.stderr)
+        print("interrupted; what was measured is kept, the same command continues", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     finally:
         view.stop()

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
+import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -118,13 +122,30 @@ class BuildWorker:
 
 
 class BenchWorker:
-    """Measures. There is one per machine."""
+    """Measures. Workers of several runs on one machine take turns."""
 
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
 
     def run(self, job: MeasureJob) -> Evaluation:
-        return self.bench.evaluate(job.artifact, job.plan, job.anchor)
+        with measuring_slot():
+            return self.bench.evaluate(job.artifact, job.plan, job.anchor)
+
+
+def slot_file() -> Path:
+    """In the temporary directory, because a home may be shared by machines."""
+    return Path(tempfile.gettempdir(), f"schedsearch-measuring-{os.getuid()}.lock")
+
+
+@contextmanager
+def measuring_slot() -> Iterator[None]:
+    """Wait until nobody else of this user measures on this machine, and keep others waiting.
+
+    The lock ends with the process, however it ends.
+    """
+    with slot_file().open("a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def leave_last_core() -> None:

@@ -1,9 +1,9 @@
 """Executor over Ray: pools of actors that expand, build and measure.
 
-The measuring actor holds the custom resource `bench:<target key>`, of which a
-machine has exactly one: two runs on one cluster cannot time on the same machine
-at once. Ray starts in a thread, because it takes seconds and the baseline can be
-measured meanwhile. Ray's own token authentication stays on, its dashboard off.
+The measuring actor holds the custom resource `bench:<target key>`, of which this
+machine has exactly one. Ray starts in a thread, because it takes seconds and the
+baseline can be measured meanwhile. Ray's own token authentication stays on, its
+dashboard off.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from schedsearch.evaluate.work import Work, count_work
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
-from schedsearch.search.jobs import WorkSpec
+from schedsearch.search.jobs import WorkSpec, measuring_slot
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.strategies import make_strategy
 from schedsearch.store.database import Store
@@ -274,12 +274,14 @@ def _check_transforms(store: Store, scope: Scope, transforms: tuple[str, ...]) -
 
 
 def _baseline(bench: Bench, subject: Subject) -> Baseline:
-    evaluation = bench.time_baseline(BASELINE)
+    with measuring_slot():
+        evaluation = bench.time_baseline(BASELINE)
+        peaks = calibrate(subject.builder, subject.target)
     if isinstance(evaluation.result, Failure):
         raise UserError(
             f"{subject.name}, unscheduled, cannot be measured: {evaluation.result.message}"
         )
-    return Baseline(evaluation.result, calibrate(subject.builder, subject.target))
+    return Baseline(evaluation.result, peaks)
 
 
 def _root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRecord:

@@ -16,6 +16,8 @@ that fails once Exo no longer needs it:
 8. z3 may never answer                                 -> `SOLVER_STEPS`.
 9. Types of windows keep index variables that a rewrite
    has replaced since                                  -> `canonical` derives them anew.
+10. `remove_loop` takes `hi > 0` for "runs at all"      -> refused by `ops.run_op` unless
+   the loop starts at 0.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
+    SyntaxError,
     InvalidCursorError,
     MemGenError,
     ParseFragmentError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan, pr
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.executor import Executor, InlineExecutor
 from schedsearch.search.jobs import (
+    BenchWorker,
     BuildJob,
     Built,
     ExpandJob,
@@ -24,6 +26,7 @@ from schedsearch.search.jobs import (
     ReplayFailed,
     Result,
     WorkSpec,
+    slot_file,
 )
 from schedsearch.search.ray_executor import RayExecutor
 from schedsearch.search.session import EXECUTORS, Subject, load_subject
@@ -190,6 +193,22 @@ def test_a_worker_that_dies_loses_its_job_and_is_replaced(executor: Executor, wo
 def build_anew(name: str) -> BuildJob:
     """A job whose artifact is not in the cache."""
     return BuildJob(GeneratedC(name, "", f"int {name}(void) {{ return 1; }}", name))
+
+
+def test_measuring_is_exclusive_on_a_machine(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs that know nothing of each other take turns."""
+    tried: list[Evaluation] = []
+
+    def evaluate(bench: Bench, *_: object) -> Evaluation:
+        with slot_file().open("a") as other, pytest.raises(BlockingIOError):
+            fcntl.flock(other, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        tried.append(Evaluation(Failure(Outcome.TIMEOUT, ""), 0.0, 0.0))
+        return tried[-1]
+
+    monkeypatch.setattr(Bench, "evaluate", evaluate)
+    assert [BenchWorker(work.bench).run(work.measure)] == tried
+    with slot_file().open("a") as other:
+        fcntl.flock(other, fcntl.LOCK_EX)
 
 
 def test_a_source_that_changed_is_said_to_have(work: Work) -> None:

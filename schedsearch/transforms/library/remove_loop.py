@@ -18,7 +18,7 @@ VERSION = 1
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        # Exo tests `hi > 0` for "runs at least once", which holds only from 0 on.
+        # From elsewhere Exo's check is unsound, and `run_op` refuses.
         same_each_time = not depends_on(loop.body, loop.iter) and not _reduces(loop)
         if loop.lo == q.Affine(0) and same_each_time:
             yield loop, {}

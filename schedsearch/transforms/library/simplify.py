@@ -1,9 +1,9 @@
-"""Fold constants and conditions that Exo can decide, remove loops of one iteration.
+"""Fold index arithmetic and conditions that Exo can decide, remove loops that never run.
 
 ```
-for i in seq(0, 1):
-    if i < 4:          ->   x[0] = 0.0
-        x[i] = 0.0
+for i in seq(0, 8):          for i in seq(0, 8):
+    if 1 < 4:           ->       x[i] = 0.0
+        x[i % 8] = 0.0
 ```
 """
 
@@ -27,11 +27,11 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _worthwhile(stmt: q.Stmt) -> bool:
-    """Sums are in normal form already; what is left are branches, short loops, `/` and `%`."""
+    """Sums are in normal form already; what is left are branches, empty loops, `/` and `%`."""
     match stmt:
         case q.If():
             return True
-        case q.For() if stmt.extent is not None and stmt.extent <= 1:
+        case q.For(extent=0):
             return True
         case _:
             return any(

@@ -1,0 +1,164 @@
+"""For each transform a procedure of its name that it rewrites; see `golden/`."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def cut_loop(x: f32[10]):
+    for i in seq(0, 10):
+        x[i] = 1.0
+
+
+@proc
+def delete_buffer(x: f32[8]):
+    t: f32[8]
+    x[0] = 1.0
+
+
+@proc
+def delete_pass(x: f32[8]):
+    pass
+    for i in seq(0, 8):
+        pass
+        x[i] = 1.0
+
+
+@proc
+def eliminate_dead_code(n: size, x: f32[n]):
+    if n > 0:
+        x[0] = 1.0
+    else:
+        x[0] = 2.0
+
+
+@proc
+def expand_alloc(n: size, x: f32[n]):
+    for i in seq(0, n):
+        t: f32
+        t = x[i]
+        x[i] = t * t
+
+
+@proc
+def fission(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        x[i] = 1.0
+        y[i] = 2.0
+
+
+@proc
+def fold_into_reduce(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        x[i] = x[i] + y[i]
+
+
+@proc
+def fuse(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        x[i] = 1.0
+    for j in seq(0, n):
+        y[j] = x[j]
+
+
+@proc
+def clear(n: size, x: [f32][n]):
+    for i in seq(0, n):
+        x[i] = 0.0
+
+
+@proc
+def inline_call(x: f32[8, 8]):
+    for i in seq(0, 8):
+        clear(8, x[i, 0:8])
+
+
+@proc
+def inline_window(x: f32[16]):
+    w = x[2:10]
+    for i in seq(0, 8):
+        w[i] = 0.0
+
+
+@proc
+def join_loops(n: size, x: f32[n + 4]):
+    for i in seq(0, 4):
+        x[i] = 1.0
+    for i in seq(4, n + 4):
+        x[i] = 1.0
+
+
+@proc
+def lift_alloc(n: size, x: f32[n]):
+    for i in seq(0, n):
+        t: f32[8]
+        t[0] = x[i]
+        x[i] = t[0]
+
+
+@proc
+def lift_scope(n: size, m: size, x: f32[n]):
+    for i in seq(0, n):
+        if m < 8:
+            x[i] = 1.0
+
+
+@proc
+def merge_writes(x: f32[8], a: f32, b: f32):
+    for i in seq(0, 8):
+        x[i] = a
+        x[i] += b
+
+
+@proc
+def mult_loops(n: size, x: f32[n, 8]):
+    for i in seq(0, n):
+        for j in seq(0, 8):
+            x[i, j] = 1.0
+
+
+@proc
+def remove_loop(n: size, x: f32[n]):
+    for i in seq(0, n):
+        x[0] = 1.0
+
+
+@proc
+def reorder(n: size, m: size, x: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            x[i, j] = 1.0
+
+
+@proc
+def reorder_stmts(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        x[i] = 1.0
+    for i in seq(0, n):
+        y[i] = 2.0
+
+
+@proc
+def shift_loop(n: size, x: f32[n + 3]):
+    for i in seq(3, n + 3):
+        x[i] = 1.0
+
+
+@proc
+def simplify(x: f32[8]):
+    for i in seq(0, 8):
+        if 1 < 4:
+            x[i % 8] = 0.0
+
+
+@proc
+def split(n: size, x: f32[n]):
+    for i in seq(0, n):
+        x[i] = 1.0
+
+
+@proc
+def unroll(x: f32[8]):
+    for i in seq(0, 3):
+        x[2 * i] = 1.0

@@ -1,0 +1,102 @@
+"""Procedures that Exo 1.0.0 gets wrong."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def parentheses(x: f32[16], y: f32[16]):
+    for i in seq(0, 4):
+        x[i] = y[5 * (i % 2)]
+
+
+@proc
+def negative_modulo(x: f32[16], y: f32[16]):
+    for i in seq(0, 10):
+        x[i] = y[(i - 5) % 10]
+
+
+@proc
+def constant_division(x: f32[16], y: f32[16]):
+    for i in seq(0, 4):
+        x[i] = y[i + 7 / 2]
+
+
+@proc
+def double_negation(x: f32[4]):
+    for i in seq(0, 4):
+        x[i] = -(-x[i])
+
+
+@proc
+def dropped_modulo(x: f32[16], y: f32[16]):
+    for i in seq(0, 10):
+        x[i] = y[(i - 5) % 10]
+
+
+@proc
+def kept_modulo(x: f32[16], y: f32[16]):
+    for i in seq(0, 10):
+        x[i] = y[(i + 5) % 10] + y[i % 16]
+
+
+@proc
+def index_terms(x: f32[8, 8, 8], y: f32[512]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 8):
+                x[i, j, k] = y[64 * i + 8 * j + k]
+
+
+@proc
+def empty_loop(n: size, x: f32[8]):
+    assert n < 4
+    for i in seq(5, n + 5):
+        x[0] = 1.0
+    for i in seq(n, 3):
+        x[1] = 1.0
+
+
+@proc
+def write(w: [f32][8], by: f32):
+    for i in seq(0, 8):
+        w[i] = by
+
+
+@proc
+def windows(x: f32[4, 8], by: f32):
+    x[0, 0] = 0.0
+    for i in seq(0, 4):
+        w = x[i, 0:8]
+        write(w, by)
+
+
+@proc
+def hard(n: size, x: f32[n, 6]):
+    for i in par(0, n):
+        for j in par(0, 6):
+            x[i, j] = x[i, j] * 2.0
+
+
+@proc
+def scratch(n: size, x: f32[n]):
+    for i in par(0, n):
+        t: f32[1]
+        t[0] = x[i]
+        x[i] = t[0] + t[0]
+
+
+@proc
+def copy_row(to: [f32][8], row: [f32][8]):
+    for i in seq(0, 8):
+        to[i] = row[i]
+
+
+@proc
+def copies(x: f32[64, 64], y: f32[512]):
+    for i in seq(0, 4):
+        for j in seq(0, 4):
+            for k in seq(0, 4):
+                for l in seq(0, 8):
+                    x[i, 8 * j + l] = y[128 * i + 32 * j + 8 * k + l]

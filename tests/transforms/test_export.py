@@ -1,0 +1,161 @@
+"""A schedule as a file: runs with Exo alone and gives the kernel that was measured."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.export import c_files, schedule_lines, schedule_python
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.registry import label
+from schedsearch.transforms.replay import Replayer
+from transforms.helpers import CONTROLS, PROCS, kernels, walk
+
+BLOCK_SCHEDSEARCH = """
+import runpy, sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "schedsearch":
+            raise ImportError("schedsearch is not installed here")
+sys.meta_path.insert(0, Blocker())
+for path in sys.argv[1:]:
+    print("####", path)
+    runpy.run_path(path, run_name="__main__")
+"""
+
+
+def last(name: str, seed: int) -> Trace:
+    return [trace for trace, _ in walk(kernels()[name], seed, 5)][-1]
+
+
+def scheduled(path: Path, variable: str) -> Any:
+    namespace: dict[str, Any] = {}
+    sys.path.insert(0, str(path.parent))
+    try:
+        namespace = vars(__import__(path.stem))
+    finally:
+        sys.path.remove(str(path.parent))
+    return namespace[f"{variable}_scheduled"]
+
+
+@pytest.mark.parametrize("name", sorted(CONTROLS))
+def test_a_standalone_file_gives_the_same_code(name: str, tmp_path: Path) -> None:
+    source = load_source(PROCS / "kernels.py")
+    for seed in (1, 2):
+        trace = last(name, seed)
+        path = tmp_path / f"schedule_of_{name}_{seed}.py"
+        path.write_text(schedule_python(source, name, trace, ["1.5 times faster"]))
+        expected = Replayer(source.procs[name]).state(trace).procedure
+        assert generate_c(scheduled(path, name)).key == generate_c(expected).key
+
+
+def test_files_run_without_schedsearch_and_print_c(tmp_path: Path) -> None:
+    source = load_source(PROCS / "kernels.py")
+    paths = []
+    for name in ("matmul", "branches", "chains", "windows"):
+        paths.append(tmp_path / f"{name}.py")
+        paths[-1].write_text(schedule_python(source, name, last(name, 4)))
+    found = subprocess.run(
+        [sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, *paths],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    printed = found.stdout.split("#### ")[1:]
+    assert len(printed) == len(paths)
+    for path, text in zip(paths, printed, strict=True):
+        assert f"void {path.stem}(" in text
+
+
+def test_the_file_of_an_empty_trace(tmp_path: Path) -> None:
+    source = load_source(PROCS / "kernels.py")
+    path = tmp_path / "unscheduled_conv.py"
+    path.write_text(schedule_python(source, "conv", Trace(), ["first", "second"]))
+    assert path.read_text().splitlines()[1:3] == ["# first", "# second"]
+    assert generate_c(scheduled(path, "conv")).key == generate_c(source.procs["conv"]).key
+
+
+AMBIGUOUS = """
+from __future__ import annotations
+from exo import proc
+
+@proc
+def shadow(n: size, x: f32[n, 8]):
+    for i in seq(0, n):
+        for i in seq(0, 8):
+            x[0, i] = 1.0
+    for i in seq(0, n):
+        if i < 4:
+            for j in seq(0, 8):
+                x[i, j] += 2.0
+        else:
+            for j in seq(0, 8):
+                x[i, j] += 3.0
+            for j in seq(0, 8):
+                x[i, j] += 4.0
+            pass
+
+inner_name = shadow
+"""
+
+
+def test_every_statement_is_addressed_even_if_names_repeat(tmp_path: Path) -> None:
+    path = tmp_path / "ambiguous.py"
+    path.write_text(AMBIGUOUS)
+    source = load_source(path)
+    root = Replayer(source.procs["shadow"]).state(Trace())
+    loops = {p: stmt for p, stmt in root.ast.by_path.items() if label(stmt).startswith("for j")}
+    assert len(loops) == 3
+    lines = []
+    for where, stmt in loops.items():
+        args = (("point", 5),)
+        trace = Trace((Rewrite("cut_loop", 1, where, label(stmt), args),))
+        (line,) = schedule_lines(source.procs["shadow"], trace)
+        lines.append(line)
+        file = tmp_path / f"cut_{len(lines)}.py"
+        file.write_text(schedule_python(source, "shadow", trace))
+        expected = Replayer(source.procs["shadow"]).state(trace).procedure
+        assert generate_c(scheduled(file, "inner_name")).key == generate_c(expected).key
+    assert lines == [
+        'p = cut_loop(p, p.find_loop("j"), 5)',
+        'p = cut_loop(p, p.find_loop("j #1"), 5)',
+        'p = cut_loop(p, p.find_loop("j #2"), 5)',
+    ]
+
+
+def test_lines_name_statements_as_people_do() -> None:
+    split = Rewrite(
+        "split",
+        1,
+        (0, 0),
+        "for j in seq(0, 8)",
+        (("factor", 4), ("inner", "ji"), ("outer", "jo"), ("tail", "perfect")),
+    )
+    assert schedule_lines(kernels()["matmul"], Trace((split,))) == [
+        "p = divide_loop(p, p.find_loop(\"j\"), 4, ['jo', 'ji'], perfect=True)"
+    ]
+
+
+def test_a_trace_that_does_not_apply_is_not_exported() -> None:
+    wrong = Rewrite("unroll", 1, (0,), "for q in seq(0, 6)")
+    with pytest.raises(RewriteError, match="expected `for q"):
+        schedule_lines(kernels()["matmul"], Trace((wrong,)))
+
+
+@pytest.mark.parametrize("name", ["matmul", "layernorm", "configured", "windows", "chains"])
+def test_c_files_compile(name: str, tmp_path: Path) -> None:
+    code = generate_c(kernels()[name])
+    header, source = c_files(code, f"{name}-1.tuned")
+    (tmp_path / f"{name}-1.tuned.h").write_text(header)
+    (tmp_path / "kernel.c").write_text(source)
+    (tmp_path / "twice.c").write_text(f'#include "{name}-1.tuned.h"\n' * 2 + "int unused;\n")
+    flags = ["-fsyntax-only", "-std=c11", "-Wall", "-Werror", "-Wno-unused-function"]
+    for file in ("kernel.c", "twice.c"):
+        subprocess.run(["gcc", *flags, tmp_path / file], check=True)
