@@ -162,3 +162,18 @@ def split(n: size, x: f32[n]):
 def unroll(x: f32[8]):
     for i in seq(0, 3):
         x[2 * i] = 1.0
+
+
+@proc
+def register_block(M: size, C: f32[M, 40], A: f32[M, 24], B: f32[24, 40]):
+    for i in seq(0, M):
+        for j in seq(0, 40):
+            for k in seq(0, 24):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def stage_scalar(y: f32[8], A: f32[8, 8], x: f32[8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            y[i] += A[i, j] * x[j]
