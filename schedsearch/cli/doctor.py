@@ -15,7 +15,7 @@ from schedsearch.core.records import Failure, Measurement
 from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import calibrate
-from schedsearch.search.session import load_subject
+from schedsearch.search.subject import load_subject
 
 NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10)
 

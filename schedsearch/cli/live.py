@@ -13,7 +13,8 @@ from rich.text import Text
 
 from schedsearch.cli import format as fmt
 from schedsearch.search.progress import Progress
-from schedsearch.search.session import Baseline, Known, Subject
+from schedsearch.search.session import Baseline, Known
+from schedsearch.search.subject import Subject
 
 PLAIN_EVERY_S = 10.0
 

@@ -7,41 +7,29 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from platformdirs import user_cache_path
-
 from schedsearch import __version__
-from schedsearch.core import ast as q
-from schedsearch.core.errors import CodegenError, UserError
+from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
     Failure,
-    GeneratedC,
     Keys,
     Measurement,
     Outcome,
-    Target,
     TuningRecord,
-    Workload,
 )
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
-from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.host import host_state, probe_target
+from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import Peaks, calibrate
-from schedsearch.evaluate.work import Work, count_work
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
 from schedsearch.search.jobs import WorkSpec, measuring_slot
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.strategies import make_strategy
+from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key, proc_key
-from schedsearch.transforms.loader import Source, load_source, pick
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import select
 
 EXECUTORS = ("ray", "inline")
@@ -64,25 +52,6 @@ class Options:
     workers: int | None = None
     seed: int = 0
     transforms: tuple[str, ...] | None = None
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What is tuned and where, loaded and bound."""
-
-    source: Source
-    procedure: Any
-    ast: q.Proc
-    code: GeneratedC
-    binding: Binding
-    workload: Workload
-    target: Target
-    builder: Builder
-    work: Work
-
-    @property
-    def name(self) -> str:
-        return self.workload.proc
 
 
 @dataclass(frozen=True)
@@ -129,40 +98,6 @@ class Listener:
     phase: Callable[[str], None]
     started: Callable[[Subject, Baseline, Known], None]
     progress: Observer
-
-
-def cache_dir() -> Path:
-    """Where artifacts and harnesses are kept between runs."""
-    return user_cache_path("schedsearch")
-
-
-def load_subject(file: Path, proc: str | None, sizes: Mapping[str, int], cc: str | None) -> Subject:
-    """Load and bind a procedure, find the compiler, identify the machine.
-
-    Raises UserError for whatever the user can mend.
-    """
-    source = load_source(file)
-    procedure = pick(source, proc)
-    ast = mirror(procedure)
-    binding = bind(ast, sizes)
-    compiler = find_compiler(cc)
-    target = probe_target(compiler, default_flags())
-    try:
-        code = generate_c(procedure)
-    except CodegenError as error:
-        raise UserError(
-            f"Exo cannot generate C for {ast.name} in {file}: {error}\nCorrect the procedure first."
-        ) from error
-    workload = Workload(
-        ast.name,
-        proc_key(ast),
-        tuple(sorted(binding.values)),
-        source=str(file),
-        source_sha=source.sha,
-    )
-    builder = Builder(compiler, target.flags, cache_dir() / "artifacts")
-    work = count_work(ast, binding)
-    return Subject(source, procedure, ast, code, binding, workload, target, builder, work)
 
 
 def tune(options: Options, listener: Listener) -> Result:

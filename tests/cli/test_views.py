@@ -14,7 +14,8 @@ from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.peak import Peaks
 from schedsearch.search.progress import Best, Progress
-from schedsearch.search.session import Baseline, Known, Subject, load_subject
+from schedsearch.search.session import Baseline, Known
+from schedsearch.search.subject import Subject, load_subject
 
 from .invoke import MATMUL
 

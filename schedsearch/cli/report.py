@@ -1,0 +1,108 @@
+"""What `run` says at its end."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from schedsearch.cli import format as fmt
+from schedsearch.cli.live import rate
+from schedsearch.search.budget import Stop
+from schedsearch.search.progress import Best
+from schedsearch.search.session import Result
+from schedsearch.transforms.export import schedule_lines
+
+
+def _times(best: Best) -> str:
+    return fmt.speedup(best.measurement.speedup).replace("[", r"\[")
+
+
+def report(
+    console: Console, result: Result, paths: list[Path], target_speedup: float | None = None
+) -> None:
+    """Say what was found, how sure that is, where it was written, and how to go on."""
+    subject, baseline = result.setting.subject, result.setting.baseline
+    progress = result.progress
+    console.print()
+    if result.best is None:
+        console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
+    else:
+        measurement = result.best.measurement
+        clearly = measurement.speedup.low > 1.0
+        console.print(
+            f"[bold {'green' if clearly else 'yellow'}]{_times(result.best)}[/] the speed of "
+            f"{subject.name} as written: {rate(subject, baseline, measurement.candidate_ns)}",
+            soft_wrap=True,
+        )
+        if not clearly:
+            console.print("The interval includes 1: not clearly faster.")
+        rounds = f"{len(measurement.rounds)} interleaved rounds"
+        if result.best.confirmed:
+            console.print(f"Verified on data, confirmed on {rounds} after the search.")
+        else:
+            console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
+        console.print(f"\nschedule ({fmt.count(len(result.best.trace), 'rewrite')}):")
+        for line in schedule_lines(subject.procedure, result.best.trace):
+            console.print(f"  {line}", markup=False, soft_wrap=True)
+        console.print("\nwritten:")
+        for path in paths:
+            console.print(f"  {path}", markup=False, soft_wrap=True)
+    console.print(
+        f"\n{result.stop}: {progress.measured} measured, {progress.expanded} expanded "
+        f"in {progress.elapsed_s:.0f} s"
+    )
+    if result.stop is Stop.TARGET and target_speedup is not None:
+        reached = result.best.measurement.speedup.value if result.best else 1.0
+        if reached < target_speedup:
+            console.print("It was reached while searching, but not when measured again.")
+    console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
+    if result.stop is not Stop.EXHAUSTED:
+        console.print(f"continue: {_command()}", markup=False, soft_wrap=True)
+
+
+def _command() -> str:
+    """The command line as typed: running it again continues this search."""
+    return shlex.join(["schedsearch", *sys.argv[1:]])
+
+
+def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
+    """The same for programs; `schema` is raised when a field changes its meaning."""
+    subject, best = result.setting.subject, result.best
+    found: dict[str, Any] | None = None
+    if best is not None:
+        speedup = best.measurement.speedup
+        found = {
+            "trace_key": best.key,
+            "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
+            "confirmed": best.confirmed,
+            "candidate_ns": best.measurement.candidate_ns,
+            "trace": [step.to_json() for step in best.trace.steps],
+            "files": [str(path) for path in paths],
+        }
+    return {
+        "schema": 1,
+        "proc": subject.name,
+        "sizes": dict(subject.binding.values),
+        "workload_key": subject.workload.key,
+        "target_key": subject.target.key,
+        "run": result.run_id,
+        "stop": str(result.stop),
+        "baseline_ns": result.setting.baseline.measurement.candidate_ns,
+        "known": {
+            "candidates": result.setting.known.candidates,
+            "measured": result.setting.known.measured,
+        },
+        "measured": result.progress.measured,
+        "expanded": result.progress.expanded,
+        "elapsed_s": result.progress.elapsed_s,
+        "outcomes": {
+            outcome.value if outcome else "not_measured": count
+            for outcome, count in result.progress.outcomes.items()
+        },
+        "curve": [list(point) for point in result.progress.curve],
+        "best": found,
+    }

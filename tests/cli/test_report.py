@@ -1,0 +1,84 @@
+"""The report at the end of a run is true, whatever the run was like."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from schedsearch.cli.report import report
+from schedsearch.core.records import Measurement, Outcome, Round
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.peak import Peaks
+from schedsearch.search.budget import Stop
+from schedsearch.search.progress import Best, Progress
+from schedsearch.search.session import Baseline, Known, Result, Setting
+from schedsearch.search.subject import Subject, load_subject
+from schedsearch.store.views import Scope
+
+from .invoke import MATMUL
+
+TRACE = Trace((Rewrite("reorder", 1, (0,), "for i in seq(0, 32)"),))
+
+
+@pytest.fixture(scope="module")
+def subject() -> Subject:
+    return load_subject(MATMUL, None, {}, None)
+
+
+def timed(kind: str, *speedups: float) -> Measurement:
+    return Measurement(kind, tuple(Round((8e3 / s,), (8e3,)) for s in speedups), calls=100)
+
+
+def said(subject: Subject, stop: Stop, found: Measurement | None, **options: Any) -> str:
+    """The report of a run that ended by `stop` and with a best measured as `found`."""
+    best = Best(TRACE.key, TRACE, found) if found else None
+    progress = Progress("confirming", 9.6, 10.0, {Outcome.CORRECT: 4}, 3, 2, best, ())
+    baseline = Baseline(timed("baseline", 1.0), Peaks(140.0, 70.0, 20.0))
+    setting = Setting(subject, baseline, Scope(1, 1), Known(0, 0))
+    result = Result(setting, 1, stop, progress, best)
+    console = Console(file=io.StringIO(), width=80, highlight=False)
+    report(console, result, [Path("matmul32.c")] if best else [], **options)
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_confirmed_and_clearly_faster(subject: Subject) -> None:
+    text = said(subject, Stop.TIME, timed("confirm", 3.9, 4.0, 4.1))
+    assert "4.00x [3.90, 4.10] the speed of matmul32 as written: 2 us" in text
+    assert "Verified on data, confirmed on 3 interleaved rounds" in text
+    assert "includes 1" not in text
+    assert "schedule (1 rewrite):" in text
+    assert "time budget used up: 3 measured, 2 expanded in 10 s" in text
+
+
+def test_an_interval_that_includes_one_is_said_to(subject: Subject) -> None:
+    text = said(subject, Stop.TIME, timed("confirm", 0.95, 1.05, 1.1))
+    assert "The interval includes 1: not clearly faster." in text
+
+
+def test_interrupted_before_confirmation(subject: Subject) -> None:
+    text = said(subject, Stop.INTERRUPTED, timed("screen", 3.0, 3.0))
+    assert "screened on 2 interleaved rounds, not confirmed yet" in text
+    assert "confirmed on" not in text
+    assert "interrupted: 3 measured" in text
+    assert "continue: " in text
+
+
+def test_nothing_faster(subject: Subject) -> None:
+    text = said(subject, Stop.EXHAUSTED, None)
+    assert "No schedule faster than matmul32 as written was found." in text
+    assert "schedule (" not in text
+    assert "written:" not in text
+    assert "continue: " not in text
+
+
+@pytest.mark.parametrize(("target", "missed"), [(2.0, True), (1.5, False)])
+def test_a_target_that_confirmation_did_not_reach(
+    subject: Subject, target: float, missed: bool
+) -> None:
+    text = said(subject, Stop.TARGET, timed("confirm", 1.8), target_speedup=target)
+    assert ("not when measured again" in text) is missed
