@@ -44,6 +44,9 @@ from schedsearch.transforms.walkers import (
 
 VERSION = 1
 
+MAX_TILE = 64
+"""Registers, elements of a register, reduction loops: none has more."""
+
 
 @dataclass(frozen=True)
 class _Nest:
@@ -78,7 +81,6 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     yield (
                         loops[0],
                         {
-                            "along": nest.along.iter.name,
                             "rows": rows.iter.name if rows else "",
                             "tile_rows": tile_rows,
                             "tile_vectors": tile_vectors,
@@ -161,8 +163,7 @@ def _instruction(stmt: q.Reduce, along: q.For) -> str | None:
 def _operand(read: q.Read, along: q.For) -> str | None:
     if read.idx and _moves(read.idx, along, len(read.idx) - 1):
         return "vector"
-    # A scalar becomes a window of one element: it needs a dimension to cut it from.
-    return "scalar" if read.idx and _dim(read.idx, along) is None else None
+    return "scalar" if _dim(read.idx, along) is None else None
 
 
 def _tiles(
@@ -196,6 +197,7 @@ def _fits(loop: q.For, factor: int) -> bool:
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     nest = _nest_at(ast, path)
+    _check(nest, args)
     along, width = nest.along.iter.name, args["lanes"]
     rows = args["rows"]
     taken = names(ast)
@@ -280,6 +282,18 @@ def _nest_at(ast: q.Proc, path: q.Path) -> _Nest:
         if nest is not None:
             return nest
     raise RewriteError("there is no reduction nest that fits vector registers")
+
+
+def _check(nest: _Nest, args: Args) -> None:
+    """Refuse arguments that `propose` would not give: a trace may come from anywhere."""
+    sizes = (args["tile_rows"], args["tile_vectors"], args["lanes"], args["inner"])
+    if not all(isinstance(size, int) and 1 <= size <= MAX_TILE for size in sizes):
+        raise RewriteError(f"tile sizes are whole numbers from 1 to {MAX_TILE}")
+    if args["inner"] > len(nest.reductions):
+        raise RewriteError(f"there are only {len(nest.reductions)} reduction loops")
+    row_loops = {loop.iter.name for loop in nest.row_loops()}
+    if args["rows"] not in {"", *row_loops} or bool(args["rows"]) != (args["tile_rows"] > 1):
+        raise RewriteError(f"rows of {args['rows']!r} cannot be tiled here")
 
 
 def _window(nest: _Nest, args: Args) -> str:
