@@ -135,6 +135,7 @@ class BestFirst:
 
     def _learn(self, event: Measured) -> None:
         if event.speedup is None:
+            self._expanded.add(event.key)  # leads nowhere
             return
         self._value[event.key] = log(event.speedup)
         if event.key in self._origin:

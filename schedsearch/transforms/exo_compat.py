@@ -18,6 +18,8 @@ that fails once Exo no longer needs it:
    has replaced since                                  -> `canonical` derives them anew.
 10. `remove_loop` takes `hi > 0` for "runs at all"      -> refused by `ops.run_op` unless
    the loop starts at 0.
+11. `replace` makes `a[i, k]` the window `a[i:i+1, k]` or
+   `a[i, k:k+1]`, as it happens                       -> `call_args` takes the last dimension.
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.mirror import Env, is_control, to_affine
+from schedsearch.transforms.mirror import Env, call_args, is_control, to_affine
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
@@ -161,7 +163,7 @@ class _Canonicaliser:
                 sym = self.bind(s.name, f"t{len(self.syms)}")
                 return s.update(name=sym, type=self.declare(s.name, typ))
             case LoopIR.Call():
-                args = [self.expr(arg) for arg in s.args]
+                args = [self.expr(arg) for arg in call_args(s, self.env)]
                 return s.update(f=self.callee(s.f), args=args)
             case LoopIR.WindowStmt():
                 rhs = self.expr(s.rhs)

@@ -92,6 +92,31 @@ def _binop_affine(expr: Any, lhs: q.Affine, rhs: q.Affine) -> q.Affine:
             raise NotImplementedError(f"control expression with `{expr.op}`: {expr}")
 
 
+def call_args(call: Any, env: Env) -> list[Any]:
+    """Arguments of a call; windows of one element given to an instruction lie along the
+    last dimension, because Exo's `replace` takes any dimension (see `exo_compat`)."""
+    if call.f.instr is None:
+        return list(call.args)
+    return [
+        _along_last(arg, env) if isinstance(arg, LoopIR.WindowExpr) else arg for arg in call.args
+    ]
+
+
+def _along_last(window: Any, env: Env) -> Any:
+    intervals = [n for n, access in enumerate(window.idx) if isinstance(access, LoopIR.Interval)]
+    if len(intervals) != 1 or intervals[0] == len(window.idx) - 1:
+        return window
+    found, last = window.idx[intervals[0]], window.idx[-1]
+    if to_affine(found.hi, env) - to_affine(found.lo, env) != q.Affine(1):
+        return window
+    one = LoopIR.Const(1, T.int, last.srcinfo)
+    after = LoopIR.BinOp("+", last.pt, one, T.index, last.srcinfo)
+    idx = list(window.idx)
+    idx[intervals[0]] = LoopIR.Point(found.lo, found.srcinfo)
+    idx[-1] = LoopIR.Interval(last.pt, after, last.srcinfo)
+    return window.update(idx=idx)
+
+
 class _Mirror:
     """One pass over one procedure; `env` grows in binding order."""
 
@@ -148,7 +173,7 @@ class _Mirror:
                 kind_name, mem = type_name(s.type), s.mem.name()
                 return q.Alloc(path, self.bind(s.name), kind_name, shape, mem)
             case LoopIR.Call():
-                args = tuple(self.expr(arg) for arg in s.args)
+                args = tuple(self.expr(arg) for arg in call_args(s, self.env))
                 return q.Call(path, mirror_loopir(s.f), args)
             case LoopIR.WindowStmt():
                 window = self.expr(s.rhs)

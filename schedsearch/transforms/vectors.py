@@ -63,24 +63,24 @@ def {vec}_store(dst: [{type}][{lanes}] @ DRAM, src: [{type}][{lanes}] @ {mem}):
         dst[l] = src[l]
 
 
-@instr("{{acc_data}} += *{{a_data}} * *(const {vec}_u *)&{{b_data}};")
+@instr("{{acc_data}} += {{a_data}} * *(const {vec}_u *)&{{b_data}};")
 def {vec}_fma_scalar_vector(
-    acc: [{type}][{lanes}] @ {mem}, a: {type} @ DRAM, b: [{type}][{lanes}] @ DRAM
+    acc: [{type}][{lanes}] @ {mem}, a: [{type}][1] @ DRAM, b: [{type}][{lanes}] @ DRAM
 ):
     assert stride(acc, 0) == 1
     assert stride(b, 0) == 1
     for l in seq(0, {lanes}):
-        acc[l] += a * b[l]
+        acc[l] += a[0] * b[l]
 
 
-@instr("{{acc_data}} += *(const {vec}_u *)&{{a_data}} * *{{b_data}};")
+@instr("{{acc_data}} += *(const {vec}_u *)&{{a_data}} * {{b_data}};")
 def {vec}_fma_vector_scalar(
-    acc: [{type}][{lanes}] @ {mem}, a: [{type}][{lanes}] @ DRAM, b: {type} @ DRAM
+    acc: [{type}][{lanes}] @ {mem}, a: [{type}][{lanes}] @ DRAM, b: [{type}][1] @ DRAM
 ):
     assert stride(acc, 0) == 1
     assert stride(a, 0) == 1
     for l in seq(0, {lanes}):
-        acc[l] += a[l] * b
+        acc[l] += a[l] * b[0]
 
 
 @instr("{{acc_data}} += *(const {vec}_u *)&{{a_data}} * *(const {vec}_u *)&{{b_data}};")

@@ -162,3 +162,11 @@ def test_10_remove_loop_takes_a_loop_for_one_that_runs() -> None:
     assert isinstance(mirror(removed).body[1], q.Assign), "although 3 - n may be 0"
     with pytest.raises(RewriteError, match="starts at 0"):
         run_op(procedure, Op("remove_loop", (At((1,)),)))
+
+
+def test_11_one_element_windows_of_instructions_lie_along_the_last_dimension() -> None:
+    """Which dimension Exo's `replace` takes differs from process to process."""
+    row, column = PROCEDURES["window_of_row"], PROCEDURES["window_of_column"]
+    assert str(row).replace("row", "") != str(column).replace("column", "")
+    assert mirror(row).body == mirror(column).body
+    assert raw_c(row).source.replace("row", "") == raw_c(column).source.replace("column", "")

@@ -163,7 +163,8 @@ def _instruction(stmt: q.Reduce, along: q.For) -> str | None:
 def _operand(read: q.Read, along: q.For) -> str | None:
     if read.idx and _moves(read.idx, along, len(read.idx) - 1):
         return "vector"
-    return "scalar" if _dim(read.idx, along) is None else None
+    # A scalar becomes a window of one element: it needs a dimension to cut it from.
+    return "scalar" if read.idx and _dim(read.idx, along) is None else None
 
 
 def _tiles(

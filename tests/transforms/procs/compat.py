@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exo import proc
+from exo import DRAM, instr, proc
 
 
 @proc
@@ -100,3 +100,22 @@ def copies(x: f32[64, 64], y: f32[512]):
             for k in seq(0, 4):
                 for l in seq(0, 8):
                     x[i, 8 * j + l] = y[128 * i + 32 * j + 8 * k + l]
+
+
+@instr("{dst_data} = {src_data};")
+def copy_element(dst: [f32][1] @ DRAM, src: [f32][1] @ DRAM):
+    dst[0] = src[0]
+
+
+@proc
+def window_of_row(x: f32[4, 4], y: f32[4, 4]):
+    for i in seq(0, 4):
+        for j in seq(0, 4):
+            copy_element(x[i : i + 1, j], y[i : i + 1, j])
+
+
+@proc
+def window_of_column(x: f32[4, 4], y: f32[4, 4]):
+    for i in seq(0, 4):
+        for j in seq(0, 4):
+            copy_element(x[i, j : j + 1], y[i, j : j + 1])
