@@ -93,9 +93,8 @@ class Ledger:
     def not_expanded(self, key: str, failure: Failure) -> None:
         """It has no children in this run; what its own kernel was found to be, it stays."""
         node = self.tree.nodes[key]
-        outcome = failure.outcome if node.outcome is None else None
         message = f"cannot be expanded: {failure.message}"
-        self._record(key, TuningRecord(node.trace, outcome, node.keys, message), node.measurement)
+        self._record(key, TuningRecord(node.trace, None, node.keys, message), node.measurement)
         self.strategy.tell(Expanded(key, ()))
 
     def built(self, key: str, artifact: Artifact, stages: Stages) -> bool:

@@ -61,7 +61,8 @@ def record(
     values: dict[str, Any] = {"outcome": outcome, "message": known.message}
     if found.outcome in (outcome, None):
         values |= _keys(found)
-        if found.message or outcome != known.outcome:
+        # What was said of a candidate not yet measured (it cannot be expanded) stays true.
+        if found.message or (outcome != known.outcome and known.outcome is not None):
             values["message"] = found.message
         if found.outcome is not None:
             original = found.duplicate_of and _get(connection, scope, found.duplicate_of).id

@@ -235,7 +235,7 @@ def test_record_sets_outcome_keys_and_measurement(store: Store, reopen: Reopen) 
     found = dataclasses.replace(correct(FIRST, 2.0), keys=Keys(binary="b"))
     assert store.record(scope, run, found) is Outcome.CORRECT
     stored = reopen().load(scope)[1].record
-    assert stored == dataclasses.replace(found, keys=Keys("a", "c", "b"))
+    assert stored == dataclasses.replace(found, keys=Keys("a", "c", "b"), message="legal")
 
 
 def test_measurements_are_added_and_the_latest_confirm_ranks(store: Store) -> None:
