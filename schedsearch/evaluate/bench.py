@@ -10,7 +10,7 @@ from pathlib import Path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
-from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import (
@@ -34,6 +34,9 @@ _REFERENCE_S = 600.0
 # gives up on it; the constant covers process start and filling arrays.
 _PATIENCE = 20.0
 _VERIFY_S = 3.0
+# While screening: what takes this many times longer than the fastest is not worth it.
+_HOPELESS = 5.0
+_SCREEN_S = 1.0
 # Address space beyond the arrays: libraries, stacks, the kernel's own buffers.
 _SPARE_BYTES = 2 << 30
 _SPARE_FILE_BYTES = 1 << 20
@@ -43,12 +46,14 @@ _SPARE_FILE_BYTES = 1 << 20
 class Anchor:
     """What a candidate is interleaved with, and its own speed-up over the baseline.
 
-    Not always the baseline: a slow one would take the whole budget.
+    Not always the baseline: a slow one would take the whole budget. `call_s` is
+    seconds per call, 0 if not known.
     """
 
     artifact: Artifact
     code_key: str
     speedup: float = 1.0
+    call_s: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,10 +83,11 @@ class Bench:
         """Verify `candidate` on every case, then time it against `anchor`, in one child.
 
         A candidate that is not verified is never timed. Failures: INCORRECT with
-        the first difference, CRASH, TIMEOUT.
+        the first difference, CRASH, TIMEOUT; PRUNED if already its verification
+        shows that it is far below `plan.give_up_below`.
         """
         verdict = Verdict(self.cases, self.fields, plan, anchor.code_key, anchor.speedup)
-        verify_s = _VERIFY_S + _PATIENCE * sum(self.call_ns) * 1e-9
+        verify_s = self._verify_s(plan)
         # The child itself gives each round as long as verification; this is the
         # backstop. Calibration counts as two more rounds.
         wall_s = verify_s + (plan.max_rounds + 2) * (verify_s + 12e-9 * plan.sample_ns)
@@ -96,8 +102,23 @@ class Bench:
         start = time.perf_counter()
         failure = run_harness(self.executable, job, self._limits(wall_s, 0), verdict.handle)
         total_s = time.perf_counter() - start
+        if failure and failure.outcome is Outcome.TIMEOUT and verify_s < self._verify_s(None):
+            failure = Failure(
+                Outcome.PRUNED,
+                f"too slow to be of use: not verified after {verify_s:.2g} s, while the "
+                f"fastest needs less than {verify_s / _HOPELESS:.2g} s",
+            )
         verified_s = verdict.verified_at - start if verdict.verified_at else total_s
         return Evaluation(verdict.result(failure), verified_s, total_s - verified_s)
+
+    def _verify_s(self, plan: TimingPlan | None) -> float:
+        """Seconds that verification may take; less while screening, once there is something
+        fast to compare with."""
+        calls_s = sum(self.call_ns) * 1e-9
+        patient = _VERIFY_S + _PATIENCE * calls_s
+        if plan is None or plan.give_up_below is None:
+            return patient
+        return min(patient, _SCREEN_S + _HOPELESS * calls_s / plan.give_up_below)
 
     def time_baseline(self, plan: TimingPlan) -> Evaluation:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from schedsearch.core.records import Failure, Outcome
-from schedsearch.evaluate.bench import Anchor, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Evaluation
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.executor import Executor
 from schedsearch.search.jobs import (
@@ -22,25 +22,20 @@ from schedsearch.search.jobs import (
     Result,
 )
 from schedsearch.search.ledger import Ledger
+from schedsearch.search.plans import ANCHOR, SCREEN, SLOW_S, confirm, screen
 from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.strategy import Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion
 
-SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=3)
-ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5)
-CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=15)
-
 CONTENDERS = 3
 """How many of the fastest are measured again at the end (winner's curse)."""
 
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a
-slow baseline does not eat the budget."""
-
-HOPELESS = 1.0
-"""Below this fraction of the best speed-up two rounds are enough."""
+slow baseline does not eat the budget. It is measured against the baseline first,
+unless that takes too long: confirmations are against the baseline in any case."""
 
 PIPELINE = 3
 """Candidates being built or waiting for the measuring slot, at most."""
@@ -146,7 +141,7 @@ class Search:
 
     def _submit(self, pending: _Pending) -> None:
         if isinstance(pending.job, MeasureJob) and pending.job.plan == SCREEN:
-            plan = replace(SCREEN, give_up_below=HOPELESS * self.ledger.best_speedup)
+            plan = screen(give_up_below=self.ledger.best_speedup)
             job = replace(pending.job, plan=plan, anchor=self.anchor)
             pending = replace(pending, job=job)
         self.pending[self.executor.submit(pending.job)] = pending
@@ -183,7 +178,7 @@ class Search:
             if self.phase == "searching":
                 job = MeasureJob(built.result, SCREEN, self.anchor)
             else:
-                job = MeasureJob(built.result, CONFIRM, self.baseline)
+                job = MeasureJob(built.result, confirm(self.baseline.call_s), self.baseline)
             self.to_measure.append(_Pending(job, key))
 
     def _on_evaluation(self, pending: _Pending, evaluation: Evaluation) -> None:
@@ -198,7 +193,11 @@ class Search:
             self.anchor = Anchor(artifact, artifact.code_key, speedup)
         elif pending.job.plan.kind == SCREEN.kind:
             self.measured += 1
-            if speedup > RE_ANCHOR * self.anchor.speedup:
+            if speedup <= RE_ANCHOR * self.anchor.speedup:
+                return
+            if self.baseline.call_s > SLOW_S:
+                self.anchor = Anchor(artifact, artifact.code_key, speedup)
+            else:
                 job = MeasureJob(artifact, ANCHOR, self.baseline)
                 self.to_measure.appendleft(_Pending(job, pending.key, rebase=True))
 

@@ -138,7 +138,11 @@ def tune(options: Options, listener: Listener) -> Result:
                 executor,
                 strategy,
                 options.budget,
-                Anchor(bench.baseline, bench.baseline.code_key),
+                Anchor(
+                    bench.baseline,
+                    bench.baseline.code_key,
+                    call_s=baseline.measurement.candidate_ns * 1e-9,
+                ),
                 resumed,
                 listener.progress,
             )

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.driver import ANCHOR, CONTENDERS
+from schedsearch.search.driver import CONTENDERS
 from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob
+from schedsearch.search.plans import ANCHOR
 from schedsearch.search.strategies import STRATEGIES
 from schedsearch.store.database import Store
 

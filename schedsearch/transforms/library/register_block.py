@@ -16,7 +16,8 @@ does not depend on, and one loop along which `x` and the operands are contiguous
 tile, empty for none; `tile_rows` times `tile_vectors` registers hold the result;
 `inner` is the number of innermost reduction loops inside the tile. Other
 reductions go outside, with the contiguous loop before them, so that a panel of
-the contiguous operand stays in cache while the rows pass by.
+the contiguous operand stays in cache while the rows pass by. With `pack` that
+panel is first copied to where its rows lie next to each other.
 
 Iterations that the tile does not divide get a nest of their own, after this one.
 
@@ -25,150 +26,52 @@ accumulators, `vectors` operands and one broadcast (Low et al., TOMS 2016).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps, Vector
-from schedsearch.transforms.vectors import C_TYPES, memory_name, set_name
+from schedsearch.transforms.reductions import ReductionNest, first_dim, reduction_nests, row_length
+from schedsearch.transforms.vectors import memory_name, set_name
 from schedsearch.transforms.walkers import (
     ELEMENT_BITS,
     fresh,
     lanes,
     names,
-    nests,
     vector_registers,
 )
 
 VERSION = 1
 
+PACKED = 2
+"""Position of a loop among its siblings once a panel is allocated and copied before it."""
+
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
 
 
-@dataclass(frozen=True)
-class _Nest:
-    """A reduction nest: its loops, the contiguous one, those the result depends on."""
-
-    loops: tuple[q.For, ...]
-    stmt: q.Reduce
-    along: q.For
-    instruction: str
-
-    @property
-    def reductions(self) -> tuple[q.For, ...]:
-        return tuple(loop for loop in self.loops if _dim(self.stmt.idx, loop) is None)
-
-    def row_loops(self) -> Iterator[q.For]:
-        """Loops that move the result by one along one dimension, others than `along`."""
-        for loop in self.loops:
-            dim = _dim(self.stmt.idx, loop)
-            if loop is not self.along and dim is not None and _moves(self.stmt.idx, loop, dim):
-                yield loop
-
-
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    for loops in nests(proc):
-        nest = _match(proc, loops)
-        if nest is None:
-            continue
+    for nest in reduction_nests(proc):
         width = lanes(target, ELEMENT_BITS[nest.stmt.type])
         for rows in [None, *nest.row_loops()]:
             for tile_rows, tile_vectors in _tiles(nest, rows, width, vector_registers(target)):
+                args: dict[str, ArgValue] = {
+                    "rows": rows.iter.name if rows else "",
+                    "tile_rows": tile_rows,
+                    "tile_vectors": tile_vectors,
+                    "lanes": width,
+                }
+                far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
                 for inner in sorted({1, len(nest.reductions)}):
-                    yield (
-                        loops[0],
-                        {
-                            "rows": rows.iter.name if rows else "",
-                            "tile_rows": tile_rows,
-                            "tile_vectors": tile_vectors,
-                            "lanes": width,
-                            "inner": inner,
-                        },
-                    )
-
-
-def _match(proc: q.Proc, loops: tuple[q.For, ...]) -> _Nest | None:
-    stmt = loops[-1].body[0]
-    if not isinstance(stmt, q.Reduce) or stmt.type not in C_TYPES or not stmt.idx:
-        return None
-    distinct = {loop.iter.name for loop in loops} | {arg.var.name for arg in proc.args}
-    if len(distinct) < len(loops) + len(proc.args):
-        return None  # windows are written with names
-    if any(loop.parallel or loop.lo != q.Affine(0) or loop.extent == 0 for loop in loops):
-        return None
-    if not _dense(proc, stmt):
-        return None
-    for loop in loops:
-        if _moves(stmt.idx, loop, len(stmt.idx) - 1):
-            instruction = _instruction(stmt, loop)
-            reduced = any(_dim(stmt.idx, other) is None for other in loops)
-            if instruction is not None and reduced:
-                return _Nest(loops, stmt, loop, instruction)
-    return None
-
-
-def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
-    """Whether every array of the statement is a contiguous array of its type in plain memory."""
-    plain = {
-        arg.var
-        for arg in proc.args
-        if not arg.window and (arg.type, arg.mem) == (stmt.type, "DRAM")
-    }
-    plain |= {
-        s.buf
-        for s in q.walk(proc.body)
-        if isinstance(s, q.Alloc) and s.type == stmt.type and s.mem.startswith("DRAM")
-    }
-    return q.used_vars((stmt,)) - {v for i in _indices(stmt) for v in q.expr_vars(i)} <= plain
-
-
-def _indices(stmt: q.Reduce) -> Iterator[q.Affine]:
-    yield from stmt.idx
-    for node in q.walk_expr(stmt.rhs):
-        if isinstance(node, q.Read):
-            yield from node.idx
-
-
-def _dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:
-    """The first dimension whose index depends on the loop."""
-    return next((d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)), None)
-
-
-def _moves(idx: tuple[q.Affine, ...], loop: q.For, dim: int) -> bool:
-    """Whether the loop moves the access by one along `dim`, and along nothing else."""
-    used = [d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)]
-    return used == [dim] and idx[dim].coefficient(loop.iter) == 1 and _plainly(idx[dim], loop)
-
-
-def _plainly(index: q.Affine, loop: q.For) -> bool:
-    """Whether the loop's variable is a term of its own, not inside a division."""
-    return all(a == loop.iter or loop.iter not in q.expr_vars(a) for a, _ in index.terms)
-
-
-def _instruction(stmt: q.Reduce, along: q.For) -> str | None:
-    """Name of the vector instruction for the statement along a loop."""
-    match stmt.rhs:
-        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs):
-            shapes = (_operand(lhs, along), _operand(rhs, along))
-            if "vector" in shapes and None not in shapes:
-                return f"fma_{shapes[0]}_{shapes[1]}"
-        case q.Read() as read if _operand(read, along) == "vector":
-            return "add_vector"
-    return None
-
-
-def _operand(read: q.Read, along: q.For) -> str | None:
-    if read.idx and _moves(read.idx, along, len(read.idx) - 1):
-        return "vector"
-    # A scalar becomes a window of one element: it needs a dimension to cut it from.
-    return "scalar" if read.idx and _dim(read.idx, along) is None else None
+                    yield nest.loops[0], {**args, "inner": inner, "pack": False}
+                    if rows and far_apart and nest.packable(inner):
+                        yield nest.loops[0], {**args, "inner": inner, "pack": True}
 
 
 def _tiles(
-    nest: _Nest, rows: q.For | None, width: int, registers: int
+    nest: ReductionNest, rows: q.For | None, width: int, registers: int
 ) -> Iterator[tuple[int, int]]:
     """`(rows, vectors)` that leave registers for the operands; divisors where there are any."""
     extent = nest.along.extent
@@ -197,15 +100,20 @@ def _fits(loop: q.For, factor: int) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    nest = _nest_at(ast, path)
+    nest = next((n for n in reduction_nests(ast) if n.loops[0].path == path), None)
+    if nest is None:
+        raise RewriteError("there is no reduction that fits vector registers")
     _check(nest, args)
     along, width = nest.along.iter.name, args["lanes"]
     rows = args["rows"]
     taken = names(ast)
     order = [loop.iter.name for loop in nest.loops]
 
+    packed = 0  # depth of the loop before which a panel is packed; 0: none
+
     def path_of(name: str) -> q.Path:
-        return (*path, *(0,) * order.index(name))
+        depths = range(1, order.index(name) + 1)
+        return (*path, *(PACKED if depth == packed else 0 for depth in depths))
 
     def at(name: str) -> At:
         return At(path_of(name))
@@ -243,7 +151,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     reductions = [loop.iter.name for loop in nest.reductions]
     inner = reductions[len(reductions) - args["inner"] :]
     outside = [name for name in order if name not in (*inner, *tile)]
-    if args["inner"] < len(reductions):
+    if args["pack"] or args["inner"] < len(reductions):
         first = [along, *(name for name in outside if name in reductions)]
         outside = first + [name for name in outside if name not in first]
     for position, name in enumerate([*outside, *inner, *tile]):
@@ -251,6 +159,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
             before = order.index(name) - 1
             yield Op("reorder_loops", (at(order[before]),))
             order[before : before + 2] = [order[before + 1], order[before]]
+
+    if args["pack"]:
+        panel = len(first)
+        name = fresh(taken, f"{nest.operand.buf.name}_panel")
+        yield Op("stage_mem", (at(order[panel]), _panel(nest, args, inner), name))
+        packed = panel
 
     # The result's tile: staged around the innermost reductions, in registers.
     block = path_of(inner[0])
@@ -277,27 +191,41 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield Op("replace", (At(where), Vector(kind, width, f"{prefix}_{name}")))
 
 
-def _nest_at(ast: q.Proc, path: q.Path) -> _Nest:
-    for loops in nests(ast):
-        nest = _match(ast, loops) if loops[0].path == path else None
-        if nest is not None:
-            return nest
-    raise RewriteError("there is no reduction nest that fits vector registers")
+def _panel(nest: ReductionNest, args: Args, inner: list[str]) -> str:
+    """What the tile's loops read of the operand, as a window of its array."""
+    along = nest.along
+    parts = []
+    for index in nest.operand.idx:
+        if along.iter in q.expr_vars(index):
+            size = q.Affine(args["lanes"] * args["tile_vectors"])
+            low = index + q.as_affine(along.iter).scaled(size.const - 1)
+        else:
+            moving = [loop for loop in nest.loops if loop.iter.name in inner]
+            used = [loop for loop in moving if loop.iter in q.expr_vars(index)]
+            if not used:
+                parts.append(show_affine(index))
+                continue
+            size = used[0].hi
+            low = index - q.as_affine(used[0].iter)
+        parts.append(f"{show_affine(low)} : {show_affine(low + size)}")
+    return f"{nest.operand.buf.name}[{', '.join(parts)}]"
 
 
-def _check(nest: _Nest, args: Args) -> None:
+def _check(nest: ReductionNest, args: Args) -> None:
     """Refuse arguments that `propose` would not give: a trace may come from anywhere."""
     sizes = (args["tile_rows"], args["tile_vectors"], args["lanes"], args["inner"])
     if not all(isinstance(size, int) and 1 <= size <= MAX_TILE for size in sizes):
         raise RewriteError(f"tile sizes are whole numbers from 1 to {MAX_TILE}")
     if args["inner"] > len(nest.reductions):
         raise RewriteError(f"there are only {len(nest.reductions)} reduction loops")
+    if args["pack"] is not False and not (args["rows"] and nest.packable(args["inner"])):
+        raise RewriteError("there is no panel to pack here")
     row_loops = {loop.iter.name for loop in nest.row_loops()}
     if args["rows"] not in {"", *row_loops} or bool(args["rows"]) != (args["tile_rows"] > 1):
         raise RewriteError(f"rows of {args['rows']!r} cannot be tiled here")
 
 
-def _window(nest: _Nest, args: Args) -> str:
+def _window(nest: ReductionNest, args: Args) -> str:
     """The result's tile as a window of its array, in terms of the loops outside."""
     tile = {
         args["rows"]: args["tile_rows"],
@@ -306,7 +234,7 @@ def _window(nest: _Nest, args: Args) -> str:
     tiled = [loop for loop in nest.loops if loop.iter.name in tile]
     parts = []
     for index in nest.stmt.idx:
-        loop = next((loop for loop in tiled if _dim((index,), loop) == 0), None)
+        loop = next((loop for loop in tiled if first_dim((index,), loop) == 0), None)
         if loop is None:
             parts.append(show_affine(index))
             continue

@@ -1,0 +1,29 @@
+"""How long to time, at each point of a search."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from schedsearch.evaluate.bench import TimingPlan
+
+SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=3)
+ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5)
+CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=15)
+
+SLOW_S = 0.3
+"""A baseline slower than this is measured no more often than it has to be."""
+
+CONFIRM_S = 8.0
+"""What confirming one candidate may cost in calls of the baseline; three rounds at least."""
+
+
+def screen(give_up_below: float) -> TimingPlan:
+    """Two rounds tell what is slower than `give_up_below`, a speed-up; the rest gets a third."""
+    return replace(SCREEN, give_up_below=give_up_below)
+
+
+def confirm(baseline_s: float) -> TimingPlan:
+    """Fewer rounds if the baseline takes long (`baseline_s` seconds per call)."""
+    most = CONFIRM.max_rounds
+    rounds = min(most, max(3, int(CONFIRM_S / baseline_s))) if baseline_s > 0 else most
+    return replace(CONFIRM, min_rounds=min(CONFIRM.min_rounds, rounds), max_rounds=rounds)

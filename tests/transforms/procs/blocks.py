@@ -1,0 +1,87 @@
+"""Reductions whose result fits vector registers, and some whose result does not."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def product(M: size, N: size, K: size, C: f32[M, N], A: f32[M, K], B: f32[K, N]):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, K):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def transposed(C: f64[10, 12], A: f64[7, 10], B: f64[7, 12]):
+    for k in seq(0, 7):
+        for i in seq(0, 10):
+            for j in seq(0, 12):
+                C[i, j] += B[k, j] * A[k, i]
+
+
+@proc
+def convolution(out: f32[5, 6, 9], inp: f32[7, 8, 3], w: f32[3, 3, 3, 9]):
+    for y in seq(0, 5):
+        for x in seq(0, 6):
+            for co in seq(0, 9):
+                for ky in seq(0, 3):
+                    for kx in seq(0, 3):
+                        for ci in seq(0, 3):
+                            out[y, x, co] += inp[y + ky, x + kx, ci] * w[ky, kx, ci, co]
+
+
+@proc
+def depthwise(out: i32[6, 8], inp: i32[8, 8], w: i32[3, 8]):
+    for x in seq(0, 6):
+        for k in seq(0, 3):
+            for c in seq(0, 8):
+                out[x, c] += inp[x + k, c] * w[k, c]
+
+
+@proc
+def column_sums(n: size, y: f32[n], A: f32[5, n]):
+    for i in seq(0, 5):
+        for j in seq(0, n):
+            y[j] += A[i, j]
+
+
+@proc
+def batched(C: f32[3, 4, 8], A: f32[3, 4, 5], B: f32[3, 5, 8]):
+    for b in seq(0, 3):
+        for i in seq(0, 4):
+            for j in seq(0, 8):
+                for k in seq(0, 5):
+                    C[b, i, j] += A[b, i, k] * B[b, k, j]
+
+
+@proc
+def strided_result(C: f32[8, 8], A: f32[8, 8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 8):
+                C[j, i] += A[j, k]
+
+
+@proc
+def window_argument(C: [f32][8, 8], A: f32[8, 8], B: f32[8, 8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 8):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def bytes_summed(C: i8[8, 16], A: i8[8, 8], B: i8[8, 16]):
+    for i in seq(0, 8):
+        for j in seq(0, 16):
+            for k in seq(0, 8):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def no_reduction(C: f32[8, 8], A: f32[8, 8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            C[i, j] += A[i, j]

@@ -1,0 +1,75 @@
+"""Register blocks compute what the plain nest means, for every tile and every tail."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from transforms.helpers import PROCS, TARGET, arguments
+from transforms.interpret import interpret
+from transforms.native import Library
+
+PROCEDURES = load_source(PROCS / "blocks.py").procs
+(BLOCK,) = select(["register_block"])
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "product": [
+        {"M": 1, "N": 1, "K": 1},
+        {"M": 7, "N": 13, "K": 5},
+        {"M": 16, "N": 24, "K": 3},
+        {"M": 17, "N": 35, "K": 2},
+    ],
+    "transposed": [{}],
+    "convolution": [{}],
+    "depthwise": [{}],
+    "column_sums": [{"n": 1}, {"n": 8}, {"n": 37}],
+    "batched": [{}],
+}
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_every_block_keeps_the_meaning(name: str, tmp_path: Path) -> None:
+    original = PROCEDURES[name]
+    meaning = mirror(original)
+    rewrites = list(BLOCK.rewrites(meaning, TARGET))
+    assert rewrites
+    blocked = [apply(original, meaning, rewrite) for rewrite in rewrites]
+    library = Library([generate_c(procedure) for procedure in blocked], tmp_path)
+    for number, rewrite in enumerate(rewrites):
+        instructions = [s for s in q.walk(mirror(blocked[number]).body) if isinstance(s, q.Call)]
+        assert {call.proc.name.split("_")[0] for call in instructions} == {"vec"}
+        for sizes in SIZES[name]:
+            wanted, found = arguments(meaning, sizes, 3), arguments(meaning, sizes, 3)
+            interpret(meaning, wanted)
+            library.call(number, meaning, found)
+            same = [np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)]
+            assert all(same), (sizes, rewrite)
+
+
+@pytest.mark.parametrize(
+    "name", ["strided_result", "window_argument", "bytes_summed", "no_reduction"]
+)
+def test_proposes_nothing_where_it_does_not_fit(name: str) -> None:
+    assert not list(BLOCK.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+def test_packs_only_what_loops_outside_use_again() -> None:
+    def packs(name: str) -> bool:
+        return any(r.arg("pack") for r in BLOCK.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+    assert packs("product")
+    assert not packs("batched")  # every matrix is used once
+    assert not packs("column_sums")
+
+
+def test_tiles_fill_the_registers_but_no_more() -> None:
+    for rewrite in BLOCK.rewrites(mirror(PROCEDURES["product"]), TARGET):
+        rows, vectors = rewrite.arg("tile_rows"), rewrite.arg("tile_vectors")
+        assert rows * vectors + vectors + 1 <= 16
