@@ -174,3 +174,14 @@ def test_descriptors_do_not_leak(bench: Bench, builder: Builder) -> None:
     for body in ("abort();", "right(y, x);", "right(y, x); exit(0);"):
         run(bench, builder, body)
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_far_too_slow_is_pruned_while_screening(bench: Bench, builder: Builder) -> None:
+    source = f"{INCLUDES}\n{SIGNATURE} {{ usleep(2500000); right(y, x); }}\n"
+    artifact = builder.build(handwritten(generate(triple), source), 60)
+    assert isinstance(artifact, Artifact)
+    plan = replace(SCREEN, give_up_below=50.0)
+    result = bench.evaluate(artifact, plan, Anchor(bench.baseline, "baseline")).result
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.PRUNED
+    assert "too slow to be of use" in result.message

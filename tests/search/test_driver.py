@@ -15,7 +15,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import CONTENDERS
 from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob
-from schedsearch.search.plans import ANCHOR
+from schedsearch.search.plans import ANCHOR, confirm
 from schedsearch.search.strategies import STRATEGIES
 from schedsearch.store.database import Store
 
@@ -210,6 +210,22 @@ def test_a_much_faster_candidate_becomes_the_anchor(store: Store) -> None:
     ]
     screened = [anchor for name, plan, anchor in jobs if name in "ab" and plan.kind == "screen"]
     assert [(anchor.code_key, anchor.speedup) for anchor in screened] == [("c-fast", 8.0)] * 2
+
+
+def test_a_slow_baseline_is_called_as_rarely_as_possible(store: Store) -> None:
+    world = World({ROOT: ["fast"], "fast": ["a"]}, {"fast": Kernel(8.0)})
+    jobs = run(store, world, baseline_s=4.0).executor.measured()
+    assert not any(plan == ANCHOR for _, plan, _ in jobs)
+    screened = [anchor for name, plan, anchor in jobs if name == "a" and plan.kind == "screen"]
+    assert [(anchor.code_key, anchor.speedup) for anchor in screened] == [("c-fast", 8.0)]
+    confirmed = [plan for _, plan, _ in jobs if plan.kind == "confirm"]
+    assert {(plan.min_rounds, plan.max_rounds) for plan in confirmed} == {(3, 3)}
+
+
+@pytest.mark.parametrize(("baseline_s", "rounds"), [(0.0, 15), (0.01, 15), (1.0, 8), (60.0, 3)])
+def test_rounds_of_a_confirmation(baseline_s: float, rounds: int) -> None:
+    plan = confirm(baseline_s)
+    assert (plan.kind, plan.max_rounds, plan.min_rounds) == ("confirm", rounds, min(5, rounds))
 
 
 def test_screening_gives_up_below_the_best(store: Store) -> None:

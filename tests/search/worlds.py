@@ -228,12 +228,13 @@ def run(
     seed: int = 0,
     budget: Budget = FOREVER,
     interrupt_at: int | None = None,
+    baseline_s: float = 0.0,
 ) -> Ended:
     """One run in `store`, as a session makes it; books and store are compared at the end."""
     workload = Workload("mm", "prockey", (), "mm.py", "5ha")
     scope: Scope = store.register(workload, TARGET, "")
     run_id = store.start_run(scope, seed=seed, strategy=strategy, settings={}, environment={})
-    anchor = Anchor(BASELINE, BASELINE.code_key)
+    anchor = Anchor(BASELINE, BASELINE.code_key, call_s=baseline_s)
     timed = measurement(1.0, TimingPlan("baseline", 2, 2), anchor)
     keys = Keys("a-root", "c-root", "b-root")
     store.add_root(scope, run_id, TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=timed))

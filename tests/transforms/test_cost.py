@@ -1,0 +1,50 @@
+"""The cost estimate ranks what compilers are known to do well or badly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from schedsearch.core.trace import Rewrite
+from schedsearch.transforms.cost import log_cost
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from transforms.helpers import PROCS, TARGET, kernels, walk
+
+BLOCKS = load_source(PROCS / "blocks.py").procs
+BEFORE = load_source(PROCS / "before.py").procs
+SIZES = {"M": 64, "N": 64, "K": 64}
+
+
+def gains(procedure: Any, transform: str) -> Iterator[tuple[Rewrite, float]]:
+    """Predicted log gain of every rewrite of a transform."""
+    ast = mirror(procedure)
+    for rewrite in select([transform])[0].rewrites(ast, TARGET):
+        after = mirror(apply(procedure, ast, rewrite))
+        yield rewrite, log_cost(ast, TARGET, SIZES) - log_cost(after, TARGET, SIZES)
+
+
+def test_the_loop_order_that_vectorises_is_preferred() -> None:
+    by_label = {
+        rewrite.label.split()[1]: gain for rewrite, gain in gains(BLOCKS["product"], "reorder")
+    }
+    assert by_label["j"] > 1.0  # k and j swapped: unit stride innermost
+    assert abs(by_label["i"]) < 0.1
+
+
+def test_register_blocks_are_preferred_to_any_loop_order() -> None:
+    order = max(gain for _, gain in gains(BLOCKS["product"], "reorder"))
+    assert max(gain for _, gain in gains(BLOCKS["product"], "register_block")) > order
+
+
+def test_scalar_replacement_lets_a_reduction_vectorise() -> None:
+    assert all(gain > 0.3 for _, gain in gains(BEFORE["stage_scalar"], "stage_scalar"))
+
+
+@pytest.mark.parametrize("name", sorted(kernels()))
+def test_estimates_any_state(name: str) -> None:
+    for _, state in walk(kernels()[name], 1, 3):
+        assert log_cost(state.ast, TARGET, {}) > 0.0
