@@ -45,8 +45,11 @@ def report(
             console.print(f"Verified on data, confirmed on {rounds} after the search.")
         else:
             console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
-        console.print(f"\nschedule ({fmt.count(len(result.best.trace), 'rewrite')}):")
-        for line in schedule_lines(subject.procedure, result.best.trace):
+        lines = schedule_lines(subject.procedure, result.best.trace)
+        rewrites = fmt.count(len(result.best.trace), "rewrite")
+        operators = fmt.count(len(lines), "Exo operator")
+        console.print(f"\nschedule ({rewrites}, {operators}):")
+        for line in lines:
             console.print(f"  {line}", markup=False, soft_wrap=True)
         console.print("\nwritten:")
         for path in paths:

@@ -141,7 +141,8 @@ class Round:
 class Measurement:
     """Raw samples of one timing; all statistics are derived.
 
-    `kind` is `screen` (while searching) or `confirm` (fresh rounds at the end).
+    `kind` is `screen` (while searching), `confirm` (fresh rounds at the end),
+    `baseline` or `noise` (the reference against itself).
     `calls` is the number of calls per candidate sample; `host` is what the
     machine was doing. `reference` is the code_key of what the candidate was
     interleaved with, and `reference_speedup` that kernel's own speed-up over the

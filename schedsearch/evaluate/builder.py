@@ -79,6 +79,7 @@ class Builder:
                     object_file,
                     "-o",
                     linked,
+                    "-Wl,--no-undefined",
                     "-lm",
                 ]
                 failure = self.run(link_args, "", timeout_s)

@@ -12,11 +12,11 @@ that fails once Exo no longer needs it:
    `0 % n` stops the compiler                          -> folded by the normal form.
 6. `-(-x)` is printed as C's decrement `--x`           -> folded by `canonical`.
 7. `simplify` drops `% m` of what is below `m` but may
-   be negative                                         -> `simplify_drops_modulo` refuses.
+   be negative                                         -> `unsound` refuses.
 8. z3 may never answer                                 -> `SOLVER_STEPS`.
 9. Types of windows keep index variables that a rewrite
    has replaced since                                  -> `canonical` derives them anew.
-10. `remove_loop` takes `hi > 0` for "runs at all"      -> refused by `ops.run_op` unless
+10. `remove_loop` takes `hi > 0` for "runs at all"      -> refused by `unsound` unless
    the loop starts at 0.
 11. `replace` makes `a[i, k]` the window `a[i:i+1, k]` or
    `a[i, k:k+1]`, as it happens                       -> `call_args` takes the last dimension.
@@ -40,7 +40,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.mirror import Env, call_args, is_control, to_affine
+from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, to_affine
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
@@ -86,7 +86,19 @@ def generate_c(procedure: Any) -> GeneratedC:
     return GeneratedC(str(proc.name), header, source, digest(f"{header}\n{source}"))
 
 
-def simplify_drops_modulo(procedure: Any) -> bool:
+def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
+    """Why the result of an operator at a statement would be wrong although Exo accepts it;
+    None if Exo's own check can be trusted."""
+    if operator == "simplify" and _simplify_drops_modulo(procedure):
+        return "Exo would drop the `%` of a negative value"
+    if operator == "remove_loop":
+        loop = mirror(procedure).by_path[path]
+        if isinstance(loop, q.For) and loop.lo != q.Affine(0):
+            return "Exo tells whether a loop runs at all only if it starts at 0"
+    return None
+
+
+def _simplify_drops_modulo(procedure: Any) -> bool:
     """Whether Exo's `simplify` would take `e % m` for `e` where `e` may be negative:
     it compares only the upper bound of `e` with `m`."""
     canonicaliser = _Canonicaliser({})

@@ -15,8 +15,7 @@ from exo.stdlib import scheduling
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
-from schedsearch.transforms.exo_compat import EXO_ERRORS, simplify_drops_modulo
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound
 from schedsearch.transforms.vectors import vector_set
 
 Args = Mapping[str, Any]
@@ -96,25 +95,14 @@ def run_op(proc: Any, op: Op) -> Any:
     """Apply one operator; raises RewriteError with the reason if it is illegal."""
     args = [_resolve(proc, arg) for arg in op.args]
     kwargs = {name: _resolve(proc, arg) for name, arg in op.kwargs}
-    if reason := _unsound(proc, op):
+    where = next((arg.path for arg in op.args if isinstance(arg, At)), ())
+    if reason := unsound(proc, op.name, where):
         raise RewriteError(f"{op.name}: {reason}")
     try:
         return getattr(scheduling, op.name)(proc, *args, **kwargs)
     except EXO_ERRORS as error:
         reason = " ".join(str(error).split())[:400]
         raise RewriteError(f"{op.name}: {type(error).__name__}: {reason}") from error
-
-
-def _unsound(proc: Any, op: Op) -> str | None:
-    """Why the result would be wrong although Exo accepts the operator."""
-    match op:
-        case Op("simplify") if simplify_drops_modulo(proc):
-            return "Exo would drop the `%` of a negative value"
-        case Op("remove_loop", (At(path),)):
-            loop = mirror(proc).by_path[path]
-            if isinstance(loop, q.For) and loop.lo != q.Affine(0):
-                return "Exo tells whether a loop runs at all only if it starts at 0"
-    return None
 
 
 def _resolve(proc: Any, arg: OpArg) -> Any:

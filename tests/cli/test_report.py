@@ -51,7 +51,7 @@ def test_confirmed_and_clearly_faster(subject: Subject) -> None:
     assert "4.00x [3.90, 4.10] the speed of matmul32 as written: 2 us" in text
     assert "Verified on data, confirmed on 3 interleaved rounds" in text
     assert "includes 1" not in text
-    assert "schedule (1 rewrite):" in text
+    assert "schedule (1 rewrite, 1 Exo operator):" in text
     assert "time budget used up: 3 measured, 2 expanded in 10 s" in text
 
 

@@ -133,7 +133,7 @@ def test_compile_error_names_the_line(fresh: Builder) -> None:
 
 
 def test_link_error_is_a_compile_error(fresh: Builder) -> None:
-    bad = replace(fresh, flags=("-O3", "-Wl,--no-undefined"))
+    bad = replace(fresh, flags=("-O3",))
     code = c("void g(void);\nvoid f(void *ctxt, float *x) { g(); }")
     failure = bad.build(code, 60)
     assert isinstance(failure, Failure)

@@ -102,7 +102,6 @@ CRASH = {
         "for (;;) for (int f = 3; f < 99; f++) (void)!write(f, junk, sizeof junk);",
         "flooded",
     ),
-    "load failure": ("extern void missing_function(void); missing_function();", "cannot load"),
 }
 
 
