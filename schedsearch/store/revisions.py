@@ -62,6 +62,7 @@ def create(path: Path) -> None:
     process leaves either no store or a whole one.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_orphaned_log(path)
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as directory:
         draft = Path(directory) / path.name
         with closing(sqlite3.connect(draft)) as connection:
@@ -72,6 +73,16 @@ def create(path: Path) -> None:
             os.link(draft, path)
         except FileExistsError:
             pass
+
+
+def _refuse_orphaned_log(path: Path) -> None:
+    """SQLite would play the log of a deleted database into a new one of the same name."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and not path.exists():  # in this order: another process may just create it
+        raise UserError(
+            f"{path} is gone, but its log {log.name} is still there: the store was deleted after "
+            f"a killed run; delete {log.name} and {path.name}-shm too, or choose another path"
+        )
 
 
 def upgrade(path: Path) -> None:

@@ -133,6 +133,22 @@ def test_truncated_with_its_log_left_behind(filled: Path) -> None:
         Store.open(copy)
 
 
+def test_the_log_of_a_deleted_store_is_not_played_into_a_new_one(path: Path) -> None:
+    log = path.with_name(f"{path.name}-wal")
+    child = "import sys, os, pathlib; from schedsearch.store import Store\n"
+    child += "store = Store.open(pathlib.Path(sys.argv[1])); store.add_code([]); os._exit(1)"
+    subprocess.run([sys.executable, "-c", child, path], check=False)
+    assert log.exists()
+    path.unlink()
+    before = everything(path.parent)
+    with pytest.raises(UserError, match=r"is gone, but its log .*-wal is still there"):
+        Store.open(path)
+    assert everything(path.parent) == before
+    for left in path.parent.glob(f"{path.name}-*"):
+        left.unlink()
+    Store.open(path).close()
+
+
 def test_damage_inside_is_reported_when_it_is_met(filled: Path) -> None:
     page = 4096
     with filled.open("r+b") as file:
