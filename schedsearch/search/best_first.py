@@ -8,8 +8,8 @@ done better than promised on average (shrunk towards a small optimistic prior, s
 that every transform gets its chance), minus a fee for every sibling already
 tried, so that no node is drained while others are as good.
 
-Nodes are expanded as fast as the workers can: measured ones first, but also
-unmeasured ones, which lead to what only a second step makes fast (fission before
+Nodes are expanded as fast as the workers can, measured ones and unmeasured ones
+in turn, because some rewrites gain nothing and lead to what does (fission before
 a register block). With probability `EXPLORE` a choice is random instead: local
 optima are the rule in this space.
 """
@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import heapq
 import random
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import log
@@ -35,6 +35,10 @@ PRIOR_TRIALS = 3
 SIBLING_FEE = 0.04
 UNMEASURED_FEE = 0.1
 """What an unmeasured node promises counts less by this."""
+DEPTH_FEE = 0.3
+"""What looking ahead costs for every step from the root: noise must not lead it astray."""
+LOOK_FEE = 0.1
+"""What looking ahead through a transform costs the next look through it."""
 
 
 Item = TypeVar("Item")
@@ -75,6 +79,8 @@ class BestFirst:
         self._groups = _Queue(self._group_value, self._random)
         self._nodes = _Queue(self._node_value, self._random)
         self._ahead = _Queue(self._ahead_value, self._random)
+        self._look_ahead = True
+        self._looked: Counter[str] = Counter()
         self._nodes.push(root)
 
     def ask_measure(self, n: int) -> list[str]:
@@ -99,13 +105,14 @@ class BestFirst:
         return keys
 
     def _next_node(self) -> str | None:
-        """A measured node, or an unmeasured one that promises more."""
-        measured, ahead = len(self._nodes), len(self._ahead)
-        if measured and (not ahead or self._nodes.top() + OPTIMISM >= self._ahead.top()):
+        """The best measured node, and every other time one that is not measured yet."""
+        self._look_ahead = not self._look_ahead
+        if len(self._nodes) and not (self._look_ahead and len(self._ahead)):
             return self._nodes.pop()
-        if not ahead:
+        if not len(self._ahead):
             return None
         group = self._ahead.pop()
+        self._looked[group.transform] += 1
         key = group.waiting.popleft()
         group.taken += 1
         if group.waiting:
@@ -161,7 +168,15 @@ class BestFirst:
         return self._node_value(group.node) + promised + surplus - SIBLING_FEE * group.taken
 
     def _ahead_value(self, group: _Group) -> float:
-        return self._group_value(group) - UNMEASURED_FEE
+        """Near the root first, transforms in turn: which one opens the way does not show."""
+        fee = DEPTH_FEE * self._depth(group.node) + LOOK_FEE * self._looked[group.transform]
+        return self._group_value(group) - fee
+
+    def _depth(self, key: str) -> int:
+        depth = 0
+        while key in self._origin:
+            key, depth = self._origin[key][0], depth + 1
+        return depth
 
     def _predicted(self, key: str) -> float:
         return self._origin[key][1].predicted
