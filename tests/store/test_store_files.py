@@ -108,9 +108,10 @@ def test_foreign_sqlite_file(path: Path) -> None:
         Store.open(path)
 
 
-def test_directory(tmp_path: Path) -> None:
-    with refused(tmp_path, "is not a regular file"):
-        Store.open(tmp_path)
+def test_directory(path: Path) -> None:
+    path.mkdir()
+    with refused(path, "is not a regular file"):
+        Store.open(path)
 
 
 @pytest.mark.parametrize("keep", [0.3, 0.9])
