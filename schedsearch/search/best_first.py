@@ -197,10 +197,6 @@ class _Queue(Generic[Item]):
         self._pushed += 1
         heapq.heappush(self._heap, (-self._value_of(item), self._pushed, item))
 
-    def top(self) -> float:
-        """The highest value, as of when its item was pushed."""
-        return -self._heap[0][0]
-
     def pop(self) -> Item:
         if self._random.random() < EXPLORE:
             index = self._random.randrange(len(self._heap))

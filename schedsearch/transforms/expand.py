@@ -66,10 +66,15 @@ class Expander:
         clock.lap("replay")
         rewrites = list(propose(state.ast, self.target, self.transforms))
         clock.lap("propose")
-        children = tuple(self._child(state, trace, rewrite, clock) for rewrite in rewrites)
+        before = self._log_cost(state.ast)
+        clock.lap("predict")
+        children = tuple(self._child(state, trace, rewrite, before, clock) for rewrite in rewrites)
         return Expansion(trace, children, clock.result())
 
-    def _child(self, state: State, trace: Trace, rewrite: Rewrite, clock: _Stages) -> Child:
+    def _child(
+        self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages
+    ) -> Child:
+        """`before` is the logarithm of the parent's estimated cost."""
         try:
             procedure = apply(state.procedure, state.ast, rewrite)
         except RewriteError as error:
@@ -81,7 +86,7 @@ class Expander:
         clock.lap("ast_key")
         if key in self.code_of:
             return Child(rewrite, Keys(ast=key, code=self.code_of[key]))
-        predicted = self._log_cost(state.ast) - self._log_cost(ast)
+        predicted = before - self._log_cost(ast)
         clock.lap("predict")
         try:
             code = generate_c(procedure)
