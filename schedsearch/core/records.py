@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from schedsearch.core.isa import best_isa
 from schedsearch.core.keys import digest_of
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.core.trace import Trace
@@ -58,16 +59,29 @@ class Compiler:
 
 
 @dataclass(frozen=True)
+class InstructionSet:
+    """A file of Exo instructions: `digest` identifies its text; `path` is not part of the
+    identity."""
+
+    name: str
+    digest: str
+    path: str = field(compare=False)
+
+
+@dataclass(frozen=True)
 class Target:
     """Where a workload is tuned: everything about the machine that can change an answer.
 
-    Sizes are in bytes, `vector_bits` in bits. No host name and no path, so that
-    equal machines share records.
+    Sizes are in bytes, `vector_bits` in bits (0: no vectors). `isa` names one of
+    `isa.KNOWN`; width and number of registers are its own unless the user chose others.
+    No host name and no path, so that equal machines share records.
     """
 
     cpu: str
     features: tuple[str, ...]
+    isa: str
     vector_bits: int
+    vector_registers: int
     line_bytes: int
     cache_bytes: tuple[int, ...]
     cores: int
@@ -76,6 +90,7 @@ class Target:
     exo_version: str
     z3_version: str
     threads: int = 1
+    instructions: tuple[InstructionSet, ...] = ()
 
     @cached_property
     def key(self) -> str:
@@ -85,13 +100,19 @@ class Target:
         data = asdict(self)
         if identity:
             del data["compiler"]["path"]
+            for instructions in data["instructions"]:
+                del instructions["path"]
         return data
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Target:
+        """Stores of version 0.1 have no ISA: it follows from the features."""
+        isa = best_isa(data["features"])
+        data = {"isa": isa.name, "vector_registers": isa.vector_registers, **data}
         compiler = Compiler(**{"path": "", **data["compiler"]})
         lists = {name: tuple(data[name]) for name in ("features", "cache_bytes", "flags")}
-        return Target(**{**data, **lists, "compiler": compiler})
+        sets = tuple(InstructionSet(**{"path": "", **s}) for s in data.get("instructions", ()))
+        return Target(**{**data, **lists, "compiler": compiler, "instructions": sets})
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import archspec.cpu
 import archspec.cpu.detect
 
+from schedsearch.core.isa import best_isa
 from schedsearch.core.records import Compiler, Target
 
 _CPUINFO = Path("/proc/cpuinfo")
@@ -29,10 +30,13 @@ _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 def probe_target(compiler: Compiler, flags: tuple[str, ...], threads: int = 1) -> Target:
     """The target kernels are built and timed for on this machine."""
     name, features = cpu_identity()
+    isa = best_isa(features)
     return Target(
         cpu=name,
         features=features,
-        vector_bits=vector_bits(frozenset(features)),
+        isa=isa.name,
+        vector_bits=isa.vector_bits,
+        vector_registers=isa.vector_registers,
         line_bytes=_line_bytes(),
         cache_bytes=_cache_bytes(),
         cores=len(usable_cores()),
@@ -68,15 +72,6 @@ def _model() -> str:
         info.setdefault(key.strip(), value.strip())
     names = ("vendor_id", "cpu family", "model")
     return "-".join(info[name] for name in names) if info.keys() >= set(names) else ""
-
-
-def vector_bits(features: frozenset[str]) -> int:
-    """Width of the widest vector registers in bits."""
-    if "avx512f" in features:
-        return 512
-    if "avx" in features:
-        return 256
-    return 128  # SSE2, NEON, VSX; SVE's length is not a feature flag
 
 
 def usable_cores() -> tuple[int, ...]:

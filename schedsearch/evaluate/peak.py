@@ -14,6 +14,7 @@ from schedsearch.evaluate.process import run_group
 _COMPILE_S = 60.0
 _RUN_S = 60.0
 _COPY_BYTES = 32 << 20
+_SCALAR_BYTES = 8  # one register without vectors: an f64, two f32
 
 
 @dataclass(frozen=True)
@@ -38,10 +39,11 @@ def calibrate(builder: Builder, target: Target) -> Peaks:
 
     Raises UserError if the calibration cannot be built or run here.
     """
+    lane_bytes = max(target.vector_bits // 8, _SCALAR_BYTES)
     copied = max(2 * max(target.cache_bytes), _COPY_BYTES)
     source = "\n".join(
         [
-            f"#define LANE_BYTES {target.vector_bits // 8}",
+            f"#define LANE_BYTES {lane_bytes}",
             f"#define COPY_BYTES ((size_t){copied})",
             runtime_source("peak.c"),
         ]

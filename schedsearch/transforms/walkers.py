@@ -77,7 +77,7 @@ def element_bits(proc: q.Proc, body: tuple[q.Stmt, ...]) -> int:
 
 
 def lanes(target: Target, bits: int) -> int:
-    """Elements of `bits` that fit one vector register of the target."""
+    """Elements of `bits` that fit one vector register of the target; 1 if it has none."""
     return max(target.vector_bits // bits, 1)
 
 
@@ -103,9 +103,3 @@ def nests(proc: q.Proc) -> Iterator[tuple[q.For, ...]]:
             chain.append(chain[-1].body[0])
         if len(chain[-1].body) == 1 and not q.blocks(chain[-1].body[0]):
             yield tuple(chain)
-
-
-def vector_registers(target: Target) -> int:
-    """Architectural vector registers: 32 with AVX-512 and NEON, 16 with AVX2."""
-    many = target.vector_bits >= 512 or {"asimd", "neon"} & set(target.features)
-    return 32 if many else 16

@@ -11,14 +11,24 @@ from dataclasses import replace
 import pytest
 
 from schedsearch.core.keys import canonical_json, digest_of
-from schedsearch.core.records import Compiler, Measurement, Round, Target, TuningRecord, Workload
+from schedsearch.core.records import (
+    Compiler,
+    InstructionSet,
+    Measurement,
+    Round,
+    Target,
+    TuningRecord,
+    Workload,
+)
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.core.trace import Trace
 
 TARGET = Target(
     cpu="zen4",
     features=("avx2", "avx512f"),
+    isa="avx512",
     vector_bits=512,
+    vector_registers=32,
     line_bytes=64,
     cache_bytes=(32768, 1048576),
     cores=2,
@@ -58,7 +68,10 @@ def test_target_key_leaves_out_the_compilers_path_and_nothing_else() -> None:
     changes = [
         {"cpu": "zen5"},
         {"features": ("avx2",)},
+        {"isa": "avx2"},
         {"vector_bits": 256},
+        {"vector_registers": 16},
+        {"instructions": (InstructionSet("mine", "d1", ""),)},
         {"line_bytes": 128},
         {"cache_bytes": (32768,)},
         {"cores": 4},
@@ -155,3 +168,20 @@ def test_no_values_is_an_error() -> None:
 def test_estimates_scale_and_print() -> None:
     assert Estimate(2.0, 1.0, 3.0).scaled(2.0) == Estimate(4.0, 2.0, 6.0)
     assert str(Estimate(2.0, 1.5, 3.25)) == "2.00 [1.50, 3.25]"
+
+
+def test_a_target_of_an_older_store_gets_its_isa_from_its_features() -> None:
+    old = TARGET.to_json()
+    for name in ("isa", "vector_registers", "instructions"):
+        del old[name]
+    features = ["avx", "avx2", "fma", "sse2"]
+    again = Target.from_json({**old, "features": features, "vector_bits": 256})
+    assert (again.isa, again.vector_bits, again.vector_registers) == ("avx2", 256, 16)
+
+
+def test_paths_of_instruction_sets_are_no_part_of_the_identity() -> None:
+    here = replace(TARGET, instructions=(InstructionSet("mine", "d1", "/here/mine.py"),))
+    there = replace(TARGET, instructions=(InstructionSet("mine", "d1", "/there/mine.py"),))
+    assert here.key == there.key
+    again = Target.from_json(json.loads(json.dumps(here.to_json())))
+    assert again.instructions[0].path == "/here/mine.py"

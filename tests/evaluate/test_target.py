@@ -12,7 +12,7 @@ from schedsearch.core.records import Target
 from schedsearch.evaluate import host
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.host import host_state, probe_target, vector_bits
+from schedsearch.evaluate.host import host_state, probe_target
 from schedsearch.evaluate.peak import calibrate
 
 
@@ -73,13 +73,6 @@ def test_machines_that_do_not_tell_get_fallbacks(
     assert target.line_bytes == 64
     assert len(target.cache_bytes) == 3
     assert [name for name, _ in host_state()] == ["load"]
-
-
-@pytest.mark.parametrize(
-    ("features", "bits"), [({"avx512f", "avx"}, 512), ({"avx", "sse2"}, 256), ({"neon"}, 128)]
-)
-def test_vector_bits(features: set[str], bits: int) -> None:
-    assert vector_bits(frozenset(features)) == bits
 
 
 def test_peaks_are_measured_once_and_plausible(builder: Builder) -> None:

@@ -189,7 +189,9 @@ def measurement(speedup: float, plan: TimingPlan, anchor: Anchor) -> Measurement
 TARGET = Target(
     cpu="zen5",
     features=("avx2", "fma"),
+    isa="avx2",
     vector_bits=256,
+    vector_registers=16,
     line_bytes=64,
     cache_bytes=(49152,),
     cores=2,

@@ -28,7 +28,9 @@ def target(cpu: str = "zen5") -> Target:
     return Target(
         cpu=cpu,
         features=("avx2", "fma"),
+        isa="avx2",
         vector_bits=256,
+        vector_registers=16,
         line_bytes=64,
         cache_bytes=(49152, 1 << 20),
         cores=2,

@@ -40,7 +40,6 @@ from schedsearch.transforms.walkers import (
     fresh,
     lanes,
     names,
-    vector_registers,
 )
 
 VERSION = 1
@@ -56,7 +55,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for nest in reduction_nests(proc):
         width = lanes(target, ELEMENT_BITS[nest.stmt.type])
         for rows in [None, *nest.row_loops()]:
-            for tile_rows, tile_vectors in _tiles(nest, rows, width, vector_registers(target)):
+            for tile_rows, tile_vectors in _tiles(nest, rows, width, target.vector_registers):
                 args: dict[str, ArgValue] = {
                     "rows": rows.iter.name if rows else "",
                     "tile_rows": tile_rows,

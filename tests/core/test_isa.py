@@ -1,0 +1,36 @@
+"""Instruction-set architectures: which one a CPU has, and what it offers."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.isa import KNOWN, best_isa, isa
+
+AVX512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
+
+
+@pytest.mark.parametrize(
+    ("features", "name", "bits", "registers"),
+    [
+        ({"sse2", "avx", "avx2", "fma", *AVX512}, "avx512", 512, 32),
+        ({"sse2", "avx", "avx2", "fma", "avx512f"}, "avx2", 256, 16),  # Knights Landing
+        ({"sse2", "avx", "avx2", "fma"}, "avx2", 256, 16),
+        ({"sse2", "avx"}, "avx", 256, 16),
+        ({"sse2"}, "sse2", 128, 16),
+        ({"asimd", "fp"}, "neon", 128, 32),
+        ({"altivec"}, "scalar", 0, 16),
+        (set(), "scalar", 0, 16),
+    ],
+)
+def test_the_best_isa_follows_from_the_features(
+    features: set[str], name: str, bits: int, registers: int
+) -> None:
+    found = best_isa(features)
+    assert (found.name, found.vector_bits, found.vector_registers) == (name, bits, registers)
+
+
+def test_isas_are_found_by_name() -> None:
+    assert [isa(each.name) for each in KNOWN] == list(KNOWN)
+    with pytest.raises(UserError, match=r"unknown isa 'mmx'; known: avx512, avx2, "):
+        isa("mmx")
