@@ -5,7 +5,7 @@ accesses that the C compiler cannot drop, assuming what optimising compilers do:
 loops are vectorised when every access moves by 0 or 1 element per iteration,
 loop-invariant loads are hoisted, and equal accesses in one loop body are made
 once (which is what rewards unroll-and-jam). A reduction into memory that does
-not move is a chain of dependent additions. Caches are not modelled.
+not move is a chain of dependent additions. Cache misses come on top (`locality.py`).
 
 The unit is arbitrary, near a cycle; only ratios mean something. It orders what
 is measured first; nothing is ever accepted or rejected because of it.
@@ -20,15 +20,17 @@ from math import log
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.transforms.locality import UNKNOWN_EXTENT, traffic_cost
 from schedsearch.transforms.walkers import element_bits, lanes
 
-UNKNOWN_EXTENT = 256
 STRIDED = 4.0
 """Cost of an access that touches a new cache line every iteration."""
 CHAIN = 4.0
 """Latency of a floating-point addition, in cycles."""
 LOOP = 1.0
-"""Overhead of one iteration of a loop that is not vectorised."""
+"""Overhead of one iteration of a loop that is neither vectorised nor unrolled."""
+UNROLLED = 8
+"""Compilers unroll innermost loops of constant length up to about this."""
 
 Access = tuple[q.Var, tuple[q.Affine, ...]]
 
@@ -36,7 +38,8 @@ Access = tuple[q.Var, tuple[q.Affine, ...]]
 def log_cost(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> float:
     """Natural logarithm of the estimated cost of one call; `sizes` binds arguments by name."""
     values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
-    return log(1.0 + _Estimate(proc, target, values).block(proc.body, None))
+    compute = _Estimate(proc, target, values).block(proc.body, None)
+    return log(1.0 + compute + traffic_cost(proc, target, sizes))
 
 
 @dataclass
@@ -73,6 +76,8 @@ class _Estimate:
             width = lanes(self.target, element_bits(self.proc, loop.body))
             vectors, rest = divmod(trips, width)
             return (vectors + rest) * (per_iteration + LOOP) + LOOP
+        if loop.extent is not None and trips <= UNROLLED:
+            return trips * per_iteration
         return trips * (per_iteration + LOOP) + LOOP
 
     def simple(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> float:

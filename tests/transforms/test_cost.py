@@ -31,7 +31,7 @@ def test_the_loop_order_that_vectorises_is_preferred() -> None:
     by_label = {
         rewrite.label.split()[1]: gain for rewrite, gain in gains(BLOCKS["product"], "reorder")
     }
-    assert by_label["j"] > 1.0  # k and j swapped: unit stride innermost
+    assert by_label["j"] > 0.5  # k and j swapped: unit stride innermost
     assert abs(by_label["i"]) < 0.1
 
 

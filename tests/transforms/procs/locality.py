@@ -1,0 +1,20 @@
+"""Nests whose cache behaviour is known."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def copy_columns(N: size, y: f32[N, N], x: f32[N, N]):
+    for i in seq(0, N):
+        for j in seq(0, N):
+            y[j, i] = x[j, i]
+
+
+@proc
+def product(N: size, C: f32[N, N], A: f32[N, N], B: f32[N, N]):
+    for i in seq(0, N):
+        for j in seq(0, N):
+            for k in seq(0, N):
+                C[i, j] += A[i, k] * B[k, j]
