@@ -15,7 +15,8 @@ class Isa:
     `vector_bits` is the width of its vector registers (0: it has none), `vector_registers`
     how many a procedure may use, or of scalar floating-point registers if it has no
     vectors. `needs` are CPU features as archspec names them; `march` tells gcc and clang
-    to compile for any CPU that has them.
+    to compile for any CPU that has them. `instructions` names the sets of Exo instructions
+    this package has for it, each with the features it needs besides.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Isa:
     vector_registers: int
     needs: frozenset[str]
     march: tuple[str, ...]
+    instructions: tuple[tuple[str, frozenset[str]], ...] = ()
 
 
 X86, ARM, ANY = "x86_64", "aarch64", "any"
@@ -38,11 +40,28 @@ KNOWN = (
         32,
         frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"}),
         ("-march=x86-64-v4",),
+        (("avx512", frozenset()), ("avx512_vnni", frozenset({"avx512_vnni"}))),
     ),
-    Isa("avx2", X86, 256, 16, frozenset({"avx2", "fma"}), ("-march=x86-64-v3",)),
+    Isa(
+        "avx2",
+        X86,
+        256,
+        16,
+        frozenset({"avx2", "fma"}),
+        ("-march=x86-64-v3",),
+        (("avx2", frozenset()),),
+    ),
     Isa("avx", X86, 256, 16, frozenset({"avx"}), ("-march=x86-64-v2", "-mavx")),
     Isa("sse2", X86, 128, 16, frozenset({"sse2"}), ("-march=x86-64",)),
-    Isa("neon", ARM, 128, 32, frozenset({"asimd"}), ("-march=armv8-a",)),
+    Isa(
+        "neon",
+        ARM,
+        128,
+        32,
+        frozenset({"asimd"}),
+        ("-march=armv8-a",),
+        (("neon", frozenset()), ("neon_dotprod", frozenset({"asimddp"}))),
+    ),
     Isa("scalar", ANY, 0, 16, frozenset(), ()),
 )
 """Every known ISA; of those a CPU has, the first is its best."""

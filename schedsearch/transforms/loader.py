@@ -32,14 +32,14 @@ class Source:
 def load_source(path: Path) -> Source:
     """Import `path` and collect the procedures it defines (instructions left out).
 
-    The file's own directory is importable while it loads. Raises UserError if
-    there is no such file, if it raises, or if it defines no procedure.
+    Raises UserError if there is no such file, if it raises, or if it defines no
+    procedure.
     """
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:
         raise UserError(f"cannot read {path}: {_reason(error)}") from error
-    module = _import(path)
+    module = import_file(path)
     variables = {
         value.name(): variable
         for variable, value in vars(module).items()
@@ -83,7 +83,11 @@ def _defined_in(procedure: Any, path: Path) -> bool:
     return Path(procedure._loopir_proc.srcinfo.filename).resolve() == path.resolve()
 
 
-def _import(path: Path) -> Any:
+def import_file(path: Path) -> Any:
+    """The module a Python file defines; raises UserError if it fails.
+
+    The file's own directory is importable while it loads.
+    """
     name = f"schedsearch_source_{digest(str(path.resolve()))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

@@ -1,0 +1,125 @@
+"""Instruction sets: Python files of Exo `@instr` procedures, shipped or the user's own.
+
+A set is named by its file and identified by a digest of its text. Rewrites refer to
+instructions by both, so that a trace says which text it needs. Text is executed only if
+it is part of this package, or of a file that was given to `load_instructions`: what a
+store or a trace says about sets is compared, never run.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from exo.API import Procedure
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError, UserError
+from schedsearch.core.isa import isa
+from schedsearch.core.keys import digest
+from schedsearch.core.records import InstructionSet, Target
+from schedsearch.transforms.loader import import_file
+from schedsearch.transforms.mirror import mirror
+
+
+@dataclass(frozen=True)
+class Instructions:
+    """The text of a set; it is executed when its procedures are first asked for."""
+
+    record: InstructionSet
+    text: str
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """What the text defines at top level, without executing it."""
+        body = ast.parse(self.text).body
+        return tuple(s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef))
+
+    @cached_property
+    def procedures(self) -> dict[str, Any]:
+        """Exo procedures by name. Raises UserError if the file fails or has none."""
+        path = Path(self.record.path)
+        found = {
+            name: value
+            for name, value in vars(import_file(path)).items()
+            if isinstance(value, Procedure) and value.is_instr()
+        }
+        if not found:
+            raise UserError(f"no Exo instruction in {path}: define some with `@instr(...)`")
+        for name, value in found.items():
+            if value.name() != name:
+                raise UserError(f"{path}: instruction {value.name()} is bound to another name")
+        return found
+
+    @cached_property
+    def asts(self) -> dict[str, q.Proc]:
+        """Query ASTs by name, in alphabetical order."""
+        return {name: mirror(self.procedures[name]) for name in sorted(self.procedures)}
+
+
+_given: dict[str, Instructions] = {}
+"""Sets of files the user gave in this process, by digest."""
+
+
+@cache
+def shipped() -> dict[str, Instructions]:
+    """The sets of this package by name."""
+    folder = Path(__file__).parent / "instructions"
+    return {path.stem: _read(path) for path in sorted(folder.glob("*.py"))}
+
+
+def load_instructions(path: Path) -> InstructionSet:
+    """Make the instructions of a user's file known to this process.
+
+    Raises UserError if it cannot be read, fails, or defines no instruction.
+    """
+    found = _read(path)
+    if found.record.digest not in _given:
+        _ = found.procedures  # a file that fails should do so now, not in the search
+        _given[found.record.digest] = found
+    return found.record
+
+
+def find(name: str, wanted: str) -> Instructions:
+    """The set called `name` whose text has the digest `wanted`.
+
+    Raises RewriteError if this process has none, or only one of another text.
+    """
+    known = {each.record.digest: each for each in shipped().values()} | _given
+    if wanted in known:
+        return known[wanted]
+    if any(each.record.name == name for each in known.values()):
+        raise RewriteError(f"instruction set {name} has changed: the trace needs {wanted}")
+    raise RewriteError(f"instruction set {name} is not loaded: give its file with --instructions")
+
+
+def with_instructions(target: Target, files: Sequence[Path]) -> Target:
+    """The target with the sets of this package that it can run, and those of the user's files.
+
+    Raises UserError if a file cannot be loaded, or if two sets define the same name.
+    """
+    have = frozenset(target.features)
+    own = [name for name, needs in isa(target.isa).instructions if needs <= have]
+    sets = (*(shipped()[name].record for name in own), *map(load_instructions, files))
+    owners: dict[str, str] = {}
+    for record in sets:
+        for name in find(record.name, record.digest).names:
+            if name in owners:
+                raise UserError(
+                    f"{record.name} and {owners[name]} both define {name}; "
+                    f"rename it in {record.path}"
+                )
+            owners[name] = record.name
+    return replace(target, instructions=sets)
+
+
+def _read(path: Path) -> Instructions:
+    try:
+        text = path.read_text()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"cannot read instructions {path}: {error}") from error
+    return Instructions(InstructionSet(path.stem, digest(text), str(path)), text)
