@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from itertools import pairwise
 
 from schedsearch.core import ast as q
@@ -44,6 +45,32 @@ def written(body: tuple[q.Stmt, ...]) -> frozenset[q.Var]:
             case q.Call():
                 found |= {arg.buf for arg in stmt.args if isinstance(arg, q.Read | q.Window)}
     return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Access:
+    """A read or write of an array or scalar; whole buffers and windows given to calls or
+    named by statements have no indices, and count as both. So does a buffer whose strides
+    are asked for."""
+
+    buf: q.Var
+    idx: tuple[q.Affine, ...]
+    writes: bool
+
+
+def accesses(body: tuple[q.Stmt, ...]) -> Iterator[Access]:
+    """Every access in `body`, in textual order; a reduction is a write here."""
+    for stmt in q.walk(body):
+        opaque = isinstance(stmt, q.Call | q.WindowStmt)
+        for expr in q.stmt_exprs(stmt):
+            for node in q.walk_expr(expr):
+                match node:
+                    case q.Read():
+                        yield Access(node.buf, () if opaque else node.idx, opaque)
+                    case q.Window() | q.StrideOf():
+                        yield Access(node.buf, (), True)
+        if isinstance(stmt, q.Assign | q.Reduce):
+            yield Access(stmt.buf, stmt.idx, True)
 
 
 def names(proc: q.Proc) -> frozenset[str]:

@@ -103,7 +103,7 @@ def test_factors_come_from_the_target() -> None:
 def test_selection_by_name() -> None:
     assert [t.name for t in select(["unroll", "fuse", "unroll"])] == ["fuse", "unroll"]
     assert [t.name for t in select(None)] == sorted(registry())
-    with pytest.raises(UserError, match=r"unknown transform 'teleport'; known: cut_loop, "):
+    with pytest.raises(UserError, match=r"unknown transform 'teleport'; known: .*cut_loop, "):
         select(["fuse", "teleport"])
 
 

@@ -177,3 +177,32 @@ def stage_scalar(y: f32[8], A: f32[8, 8], x: f32[8]):
     for i in seq(0, 8):
         for j in seq(0, 8):
             y[i] += A[i, j] * x[j]
+
+
+@proc
+def compute_at(out: f32[6, 8], inp: f32[8, 8]):
+    t: f32[8, 8]
+    for y in seq(0, 8):
+        for x in seq(0, 8):
+            t[y, x] = inp[y, x] * 3.0
+    for y in seq(0, 6):
+        for x in seq(0, 8):
+            out[y, x] = t[y, x] + t[y + 2, x]
+
+
+@proc
+def shrink_buffer(n: size, x: f32[n, 8]):
+    t: f32[n, 8]
+    for i in seq(0, n):
+        for j in seq(0, 8):
+            t[i, j] = x[i, j]
+        for j in seq(0, 8):
+            x[i, j] += t[i, 7 - j]
+
+
+@proc
+def inline_value(n: size, x: f32[n], y: f32[n]):
+    t: f32[n]
+    for i in seq(0, n):
+        t[i] = x[i] * 2.0
+        y[i] = t[i] + 1.0

@@ -1,0 +1,87 @@
+"""Compute a value where it is used instead of storing it.
+
+```
+t: f32[n]
+for i in seq(0, n):              for i in seq(0, n):
+    t[i] = x[i] * 2.0      ->        y[i] = x[i] * 2.0 + 1.0
+    y[i] = t[i] + 1.0
+```
+
+For an element of a temporary that one statement assigns and only statements after
+it in the same block read, at the same place: a producer fully inlined in its consumer.
+Integers are left alone, because a store of a small one truncates it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
+from schedsearch.transforms.walkers import accesses
+
+VERSION = 1
+
+FLOATS = ("f32", "f64")
+
+MAX_OPERATIONS = 32
+"""Nodes of all copies of the expression: beyond it computing again costs more than a load."""
+
+
+@dataclass(frozen=True)
+class _Value:
+    assign: q.Assign
+    alloc: q.Alloc
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for value in _values(proc):
+        yield value.assign, {}
+
+
+def _values(proc: q.Proc) -> Iterator[_Value]:
+    allocs = {stmt.buf: stmt for stmt in q.walk(proc.body) if isinstance(stmt, q.Alloc)}
+    uses: dict[q.Var, int] = {}
+    for access in accesses(proc.body):
+        uses[access.buf] = uses.get(access.buf, 0) + 1
+    for block in q.all_blocks(proc):
+        for position, stmt in enumerate(block):
+            if isinstance(stmt, q.Assign) and stmt.buf in allocs and stmt.type in FLOATS:
+                after = _until_last_use(block[position + 1 :], stmt.buf)
+                found = list(accesses(after))
+                reads = [access for access in found if access.buf == stmt.buf]
+                alone = len(reads) + 1 == uses[stmt.buf]
+                here = all(not read.writes and read.idx == stmt.idx for read in reads)
+                if reads and alone and here and _steady(stmt, after, len(reads)):
+                    yield _Value(stmt, allocs[stmt.buf])
+
+
+def _until_last_use(after: tuple[q.Stmt, ...], buf: q.Var) -> tuple[q.Stmt, ...]:
+    users = [number for number, stmt in enumerate(after) if buf in q.used_vars((stmt,))]
+    return after[: users[-1] + 1] if users else ()
+
+
+def _steady(stmt: q.Assign, after: tuple[q.Stmt, ...], reads: int) -> bool:
+    """Whether the expression has the same value and type after `stmt`, and is small."""
+    nodes = list(q.walk_expr(stmt.rhs))
+    if len(nodes) * reads > MAX_OPERATIONS or isinstance(stmt.rhs, q.Affine):
+        return False
+    if stmt.rhs.type != stmt.type or any(
+        isinstance(n, q.ReadConfig | q.ConfigField) for n in nodes
+    ):
+        return False
+    changed = {access.buf for access in accesses(after) if access.writes}
+    return not changed & q.expr_vars(stmt.rhs)
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    value = next((value for value in _values(ast) if value.assign.path == path), None)
+    if value is None:
+        raise RewriteError("the value is used elsewhere, or changes before it is used")
+    after = mirror((yield Op("inline_assign", (At(path),))))
+    # Exo compares indices as text, and forgets reads that are written otherwise.
+    if any(access.buf == value.alloc.buf for access in accesses(after.body)):
+        raise RewriteError("a read of the value is written in another way")
+    yield Op("delete_buffer", (At(value.alloc.path),))

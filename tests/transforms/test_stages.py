@@ -1,0 +1,141 @@
+"""Transforms of producers and consumers keep the meaning, alone and one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.helpers import PROCS, TARGET, arguments
+from transforms.interpret import interpret
+from transforms.native import Library
+
+PROCEDURES = load_source(PROCS / "stages.py").procs
+TRANSFORMS = select(["compute_at", "fuse", "inline_value", "shrink_buffer"])
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "blur": [{}],
+    "blur_sizes": [{"n": 1, "m": 3}, {"n": 2, "m": 1}, {"n": 11, "m": 5}],
+    "three_stages": [{}],
+    "interior": [{}],
+    "rows_of_products": [{"n": 1}, {"n": 2}, {"n": 7}],
+    "softmax_like": [{}],
+    "reversed_rows": [{}],
+    "used_again": [{}],
+    "input_overwritten": [{}],
+    "scaled_twice": [{"n": 1}, {"n": 9}],
+    "one_loop": [{"n": 1}, {"n": 6}],
+    "one_block": [{"n": 1}, {"n": 6}],
+    "bytes_wrap": [{}],
+}
+
+
+def states(original: Any, depth: int) -> Iterator[tuple[Trace, State]]:
+    """Every state up to `depth` legal rewrites away, by the transforms above."""
+    level = [(Trace(), State(original, mirror(original)))]
+    for _ in range(depth):
+        following = []
+        for trace, state in level:
+            for transform in TRANSFORMS:
+                for rewrite in transform.rewrites(state.ast, TARGET):
+                    try:
+                        procedure = apply(state.procedure, state.ast, rewrite)
+                    except RewriteError:
+                        continue
+                    following.append((trace.then(rewrite), State(procedure, mirror(procedure))))
+        yield from following
+        level = following
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_every_chain_keeps_the_meaning(name: str, tmp_path: Path) -> None:
+    meaning = mirror(PROCEDURES[name])
+    found = list(states(PROCEDURES[name], 2))
+    library = Library([generate_c(state.procedure) for _, state in found], tmp_path)
+    for number, (trace, state) in enumerate(found):
+        for sizes in SIZES[name]:
+            wanted = arguments(meaning, sizes, 3)
+            interpreted, native = arguments(meaning, sizes, 3), arguments(meaning, sizes, 3)
+            interpret(meaning, wanted)
+            interpret(state.ast, interpreted)
+            library.call(number, meaning, native)
+            for results in (interpreted, native):
+                pairs = zip(results, wanted, strict=True)
+                assert all(np.allclose(a, b, rtol=1e-6) for a, b in pairs), (sizes, str(trace))
+
+
+def accepted(name: str, transform: str) -> dict[Rewrite, q.Proc]:
+    ast = mirror(PROCEDURES[name])
+    (chosen,) = select([transform])
+    found = {}
+    for rewrite in chosen.rewrites(ast, TARGET):
+        try:
+            found[rewrite] = mirror(apply(PROCEDURES[name], ast, rewrite))
+        except RewriteError:
+            continue
+    return found
+
+
+def shapes(proc: q.Proc) -> dict[str, tuple[q.Affine, ...]]:
+    return {s.buf.name: s.shape for s in q.walk(proc.body) if isinstance(s, q.Alloc)}
+
+
+def test_a_folded_buffer_holds_the_window() -> None:
+    (folded,) = [p for r, p in accepted("blur", "compute_at").items() if r.arg("fold")]
+    assert shapes(folded) == {"tmp": (q.Affine(3), q.Affine(9))}
+    loops = [s for s in folded.body if isinstance(s, q.For)]
+    assert [loop.extent for loop in loops] == [2, 7]
+    assert len(loops[1].body) == 2
+
+
+def test_rows_are_any_dimension_and_statements_between_are_passed() -> None:
+    found = accepted("interior", "compute_at")
+    assert {r.arg("dim") for r in found} == {1}
+    assert {len(p.body) for p in found.values()} == {4}
+
+
+def test_not_fused_where_rows_are_not_ready_or_change() -> None:
+    assert not accepted("reversed_rows", "compute_at")
+    assert not accepted("input_overwritten", "compute_at")
+
+
+def test_not_folded_where_rows_are_used_again() -> None:
+    assert {r.arg("fold") for r in accepted("used_again", "compute_at")} == {False}
+
+
+def test_shrinks_only_what_no_other_iteration_reads() -> None:
+    ((_, shrunk),) = accepted("one_loop", "shrink_buffer").items()
+    assert shapes(shrunk)["t"] == (q.Affine(1), q.Affine(5))
+    assert shapes(shrunk)["u"][1] == q.Affine(5)
+
+
+def test_inlines_values_that_are_still_the_same_where_used() -> None:
+    inlined = {r.label.split(" =")[0] for r in accepted("one_block", "inline_value")}
+    assert inlined == {"s", "t[i]"}  # what `u` is computed from is overwritten
+    assert not accepted("bytes_wrap", "inline_value")
+
+
+@pytest.mark.parametrize(
+    "change", [{"fold": 1}, {"dim": 1}, {"dim": "0"}, {"buffer": "inp"}, {"fold": "yes"}]
+)
+def test_arguments_it_would_not_propose_are_refused(change: dict[str, Any]) -> None:
+    ast = mirror(PROCEDURES["blur"])
+    (first, *_) = select(["compute_at"])[0].rewrites(ast, TARGET)
+    args = tuple(sorted({**dict(first.args), **change}.items()))
+    with pytest.raises(RewriteError, match="no loop reads"):
+        apply(
+            PROCEDURES["blur"],
+            ast,
+            Rewrite(first.transform, first.version, first.path, first.label, args),
+        )
