@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
+from schedsearch.cli import format as fmt
+from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import GeneratedC
+from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.export import c_files, schedule_python
 from schedsearch.transforms.loader import Source
@@ -29,6 +32,17 @@ def _unwritable(out: Path, error: OSError) -> UserError:
     return UserError(f"cannot write to --out {out}: {cause}; choose another directory")
 
 
+def schedule_notes(
+    claim: str, target: Target, build: Build, sizes: Sequence[tuple[str, int]]
+) -> list[str]:
+    """What the files say of where they come from; `claim` is how fast it is."""
+    return [
+        claim,
+        f"on {fmt.target(target, build)}",
+        f"sizes: {fmt.sizes(sizes) or 'as written'}",
+    ]
+
+
 def write_schedule(
     out: Path, source: Source, name: str, trace: Trace, code: GeneratedC, notes: list[str]
 ) -> list[Path]:
@@ -36,7 +50,7 @@ def write_schedule(
 
     Raises UserError if `out` cannot be written.
     """
-    header, body = c_files(code, name)
+    header, body = c_files(code, name, notes)
     texts = {
         f"{name}.schedule.py": schedule_python(source, name, trace, notes),
         f"{name}.c": body,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord
 from schedsearch.core.stats import Estimate
 
@@ -59,10 +60,16 @@ def state(record: TuningRecord) -> str:
     return record.outcome.value.replace("_", " ") if record.outcome else "legal, not measured"
 
 
-def target(machine: Target) -> str:
+def target(machine: Target, build: Build = DEFAULT_BUILD) -> str:
     """`zen5 · 512-bit vectors · gcc 12.2.0 -O3 -march=native`"""
-    compiler = f"{machine.compiler.kind} {machine.compiler.version} {' '.join(machine.flags)}"
-    return f"{machine.cpu} · {machine.vector_bits}-bit vectors · {compiler}"
+    return f"{machine.cpu} · {machine.vector_bits}-bit vectors · {compiled(machine, build)}"
+
+
+def compiled(machine: Target, build: Build) -> str:
+    """`gcc 12.2.0 -O3 -march=native -ffast-math`"""
+    compiler = machine.compiler_for(build)
+    version = f"{compiler.kind} {compiler.version}" if compiler else build.compiler
+    return f"{version} {' '.join(build.flags(machine.flags))}"
 
 
 def sizes(values: Sequence[tuple[str, int]]) -> str:

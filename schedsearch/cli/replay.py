@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from schedsearch.cli import format as fmt
-from schedsearch.cli.files import write_schedule
+from schedsearch.cli.files import schedule_notes, write_schedule
 from schedsearch.cli.inspect import find_scopes
 from schedsearch.cli.options import DEFAULT_OUT, DEFAULT_STORE, FileOption, OutOption, StoreOption
 from schedsearch.core.errors import ReplayError, UserError
@@ -22,7 +22,7 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.replay import Replayer
+from schedsearch.transforms.replay import Replayer, State
 
 
 def replay(
@@ -50,9 +50,9 @@ def replay(
     for number, rewrite in enumerate(upto.steps, 1):
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
     state = _replayed(procedure, upto)
-    console.print(Syntax(str(state), "python", background_color="default"))
+    console.print(Syntax(str(state.procedure), "python", background_color="default"))
     if len(upto) == len(trace) and candidate.record.keys.code:
-        if generate_c(state).key != candidate.record.keys.code:
+        if generate_c(state.procedure, state.build).key != candidate.record.keys.code:
             raise UserError(
                 "the replayed C differs from the recorded one: this schedsearch or Exo is not "
                 "the version that recorded it"
@@ -78,17 +78,15 @@ def export(
     trace = candidate.record.trace
     measurement = candidate.record.measurement
     if candidate.record.outcome is not Outcome.CORRECT or measurement is None:
-        state = fmt.state(candidate.record)
+        outcome = fmt.state(candidate.record)
         raise UserError(
-            f"candidate {candidate.id} is not a verified schedule: {state}. "
+            f"candidate {candidate.id} is not a verified schedule: {outcome}. "
             f"`schedsearch best` lists those that are; `schedsearch show {candidate.id}` tells more"
         )
-    code = generate_c(_replayed(procedure, trace))
-    notes = [
-        fmt.claim(measurement) if trace.steps else "as written, without rewrites",
-        f"on {fmt.target(target)}",
-        f"sizes: {fmt.sizes(workload.sizes) or 'as written'}",
-    ]
+    state = _replayed(procedure, trace)
+    code = generate_c(state.procedure, state.build)
+    claim = fmt.claim(measurement) if trace.steps else "as written, without rewrites"
+    notes = schedule_notes(claim, target, state.build, workload.sizes)
     for path in write_schedule(out, source, workload.proc, trace, code, notes):
         print(path)
 
@@ -124,8 +122,8 @@ def _load(workload: Workload, file: Path | None) -> tuple[Source, Any]:
     return source, procedure
 
 
-def _replayed(procedure: Any, trace: Trace) -> Any:
+def _replayed(procedure: Any, trace: Trace) -> State:
     try:
-        return Replayer(procedure).state(trace).procedure
+        return Replayer(procedure).state(trace)
     except ReplayError as error:
         raise UserError(f"the recorded schedule does not replay: {error}") from error

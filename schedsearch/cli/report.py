@@ -11,6 +11,7 @@ from rich.console import Console
 
 from schedsearch.cli import format as fmt
 from schedsearch.cli.live import rate
+from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.search.budget import Stop
 from schedsearch.search.progress import Best
 from schedsearch.search.session import Result
@@ -51,6 +52,10 @@ def report(
         console.print(f"\nschedule ({rewrites}, {operators}):")
         for line in lines:
             console.print(f"  {line}", markup=False, soft_wrap=True)
+        if (build := result.best.trace.build) != DEFAULT_BUILD:
+            overlap = ", arguments declared not to overlap" if build.restrict else ""
+            compiled = fmt.compiled(subject.target, build)
+            console.print(f"compiled by {compiled}{overlap}", markup=False, soft_wrap=True)
         console.print("\nwritten:")
         for path in paths:
             console.print(f"  {path}", markup=False, soft_wrap=True)
@@ -84,6 +89,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
             "confirmed": best.confirmed,
             "candidate_ns": best.measurement.candidate_ns,
             "trace": [step.to_json() for step in best.trace.steps],
+            "build": best.trace.build.to_json(),
             "files": [str(path) for path in paths],
         }
     return {

@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli import format as fmt
-from schedsearch.cli.files import make_writable, write_schedule
+from schedsearch.cli.files import make_writable, schedule_notes, write_schedule
 from schedsearch.cli.live import make_view
 from schedsearch.cli.options import (
     DEFAULT_OUT,
@@ -122,10 +122,7 @@ def _write(result: Result, out: Path) -> list[Path]:
     assert result.best is not None
     subject = result.setting.subject
     state = Replayer(subject.procedure).state(result.best.trace)
-    notes = [
-        fmt.claim(result.best.measurement),
-        f"on {fmt.target(subject.target)}",
-        f"sizes: {fmt.sizes(subject.binding.values) or 'as written'}",
-    ]
-    code = generate_c(state.procedure)
+    claim = fmt.claim(result.best.measurement)
+    notes = schedule_notes(claim, subject.target, state.build, subject.binding.values)
+    code = generate_c(state.procedure, state.build)
     return write_schedule(out, subject.source, subject.name, result.best.trace, code, notes)

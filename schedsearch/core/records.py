@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from functools import cached_property
@@ -9,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.isa import best_isa
 from schedsearch.core.keys import digest_of
 from schedsearch.core.stats import Estimate, median_with_interval
@@ -58,6 +60,11 @@ class Compiler:
     path: str = field(compare=False)
 
 
+def choose_compiler(compilers: Sequence[Compiler], build: Build) -> Compiler | None:
+    """The one of `compilers`, the default first, that `build` asks for; None if it is missing."""
+    return next((c for c in compilers if build.compiler in ("", c.kind)), None)
+
+
 @dataclass(frozen=True)
 class InstructionSet:
     """A file of Exo instructions: `digest` identifies its text; `path` is not part of the
@@ -74,7 +81,9 @@ class Target:
 
     Sizes are in bytes, `vector_bits` in bits (0: no vectors). `isa` names one of
     `isa.KNOWN`; width and number of registers are its own unless the user chose others.
-    No host name and no path, so that equal machines share records.
+    No host name and no path, so that equal machines share records. `compiler` builds
+    whatever does not ask for one of the `other_compilers`. `build` is the options of
+    the candidate at hand, for transforms to see; it is no part of the target itself.
     """
 
     cpu: str
@@ -91,6 +100,8 @@ class Target:
     z3_version: str
     threads: int = 1
     instructions: tuple[InstructionSet, ...] = ()
+    other_compilers: tuple[Compiler, ...] = ()
+    build: Build = field(default=DEFAULT_BUILD, compare=False)
 
     @cached_property
     def key(self) -> str:
@@ -98,11 +109,15 @@ class Target:
 
     def to_json(self, identity: bool = False) -> dict[str, Any]:
         data = asdict(self)
+        del data["build"]
         if identity:
-            del data["compiler"]["path"]
-            for instructions in data["instructions"]:
-                del instructions["path"]
+            for named in (data["compiler"], *data["other_compilers"], *data["instructions"]):
+                del named["path"]
         return data
+
+    def compiler_for(self, build: Build) -> Compiler | None:
+        """The compiler that build options ask for; None if this target has no such one."""
+        return choose_compiler((self.compiler, *self.other_compilers), build)
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Target:
@@ -110,22 +125,25 @@ class Target:
         isa = best_isa(data["features"])
         data = {"isa": isa.name, "vector_registers": isa.vector_registers, **data}
         compiler = Compiler(**{"path": "", **data["compiler"]})
+        others = tuple(Compiler(**{"path": "", **c}) for c in data.get("other_compilers", ()))
         lists = {name: tuple(data[name]) for name in ("features", "cache_bytes", "flags")}
         sets = tuple(InstructionSet(**{"path": "", **s}) for s in data.get("instructions", ()))
-        return Target(**{**data, **lists, "compiler": compiler, "instructions": sets})
+        named = {"compiler": compiler, "other_compilers": others, "instructions": sets}
+        return Target(**{**data, **lists, **named})
 
 
 @dataclass(frozen=True)
 class GeneratedC:
     """Canonical C of one procedure: `header` declares, `source` defines (and includes nothing).
 
-    `key` (the `code_key`) covers both.
+    `build` says how it is compiled. `key` (the `code_key`) covers all three.
     """
 
     proc: str
     header: str
     source: str
     key: str
+    build: Build = DEFAULT_BUILD
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schedsearch.core.ast import Path
+from schedsearch.core.build import COMPILE_WITH, DEFAULT_BUILD, Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 
@@ -106,6 +107,17 @@ class Trace:
     @property
     def parent(self) -> Trace | None:
         return Trace(self.steps[:-1]) if self.steps else None
+
+    @property
+    def build(self) -> Build:
+        """Build options at the end of the trace: the last ones set win.
+
+        Raises UserError if they are none that replay would accept.
+        """
+        for step in reversed(self.steps):
+            if step.transform == COMPILE_WITH:
+                return Build.from_json(dict(step.args))
+        return DEFAULT_BUILD
 
     @property
     def key(self) -> str:

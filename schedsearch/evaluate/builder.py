@@ -13,7 +13,14 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
-from schedsearch.core.records import Artifact, Compiler, Failure, GeneratedC, Outcome
+from schedsearch.core.records import (
+    Artifact,
+    Compiler,
+    Failure,
+    GeneratedC,
+    Outcome,
+    choose_compiler,
+)
 from schedsearch.evaluate.elf import code_identity
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.process import run_group
@@ -28,41 +35,67 @@ _PROGRAM_FLAGS = ("-O2", "-march=native", "-std=gnu11")
 
 @dataclass(frozen=True)
 class Builder:
-    """Compiles kernels. `cache_dir` may be shared by concurrent processes."""
+    """Compiles kernels with `compiler` and `flags`, or as their build options ask.
+
+    `cache_dir` may be shared by concurrent processes.
+    """
 
     compiler: Compiler
     flags: tuple[str, ...]
     cache_dir: Path
+    other_compilers: tuple[Compiler, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        """Identity of everything but the C text; the CPU counts because of -march=native."""
-        compiler = [self.compiler.kind, self.compiler.version]
-        return digest_of([_CACHE_VERSION, compiler, self.flags, _SHARED_FLAGS, cpu_identity()])
+        """Identity of everything but the C text, for kernels with default build options."""
+        return self._key(self.compiler, self.flags)
+
+    @staticmethod
+    def _key(compiler: Compiler, flags: tuple[str, ...]) -> str:
+        """The CPU counts because of -march=native."""
+        own = [compiler.kind, compiler.version]
+        return digest_of([_CACHE_VERSION, own, flags, _SHARED_FLAGS, cpu_identity()])
 
     def build(self, code: GeneratedC, timeout_s: float) -> Artifact | Failure:
         """Shared object of `code`, from the cache if it is there and intact.
 
-        Failures: COMPILE_ERROR with the compiler's first errors; TIMEOUT after
-        `timeout_s` seconds of compiling or of linking.
+        Failures: COMPILE_ERROR with the compiler's first errors, or because the one
+        asked for is not here; TIMEOUT after `timeout_s` seconds of compiling or of
+        linking.
         """
-        key = digest_of([self.key, code.key, code.header, code.source])
+        compiler = choose_compiler((self.compiler, *self.other_compilers), code.build)
+        if compiler is None:
+            return Failure(
+                Outcome.COMPILE_ERROR,
+                f"it is to be built by {code.build.compiler}, which is not there; "
+                f"install it, or build with {self.compiler.kind} something else",
+            )
+        flags = code.build.flags(self.flags)
+        key = digest_of([self._key(compiler, flags), code.key, code.header, code.source])
         library = self.cache_dir / key[:2] / f"{key}.so"
         binary_key = _intact(library)
         if binary_key is None:
             library.parent.mkdir(parents=True, exist_ok=True)
-            built = self._compile(f"{code.header}\n{code.source}", library, timeout_s)
+            text = f"{code.header}\n{code.source}"
+            built = self._compile(compiler, flags, text, library, timeout_s)
             if isinstance(built, Failure):
                 return built
             binary_key = built
         return Artifact(str(library), binary_key, code.key)
 
-    def _compile(self, text: str, library: Path, timeout_s: float) -> str | Failure:
+    def _compile(
+        self,
+        compiler: Compiler,
+        flags: tuple[str, ...],
+        text: str,
+        library: Path,
+        timeout_s: float,
+    ) -> str | Failure:
         """Compile and link into place; returns the binary key."""
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             object_file, linked = Path(scratch, "kernel.o"), Path(scratch, "kernel.so")
             compile_args: list[str | Path] = [
-                *self.flags,
+                *flags,
                 *_SHARED_FLAGS,
                 "-c",
                 "-x",
@@ -71,10 +104,10 @@ class Builder:
                 "-o",
                 object_file,
             ]
-            failure = self.run(compile_args, text, timeout_s)
+            failure = _run(compiler, compile_args, text, timeout_s)
             if failure is None:
                 link_args: list[str | Path] = [
-                    *self.flags,
+                    *flags,
                     "-shared",
                     object_file,
                     "-o",
@@ -82,7 +115,7 @@ class Builder:
                     "-Wl,--no-undefined",
                     "-lm",
                 ]
-                failure = self.run(link_args, "", timeout_s)
+                failure = _run(compiler, link_args, "", timeout_s)
             if failure is not None:
                 return failure
             binary_key = code_identity(object_file.read_bytes())
@@ -105,7 +138,7 @@ class Builder:
                 files = [Path(scratch, name) for name in sources if name.endswith(".c")]
                 linked = Path(scratch, "program")
                 args: list[str | Path] = [*_PROGRAM_FLAGS, *files, "-o", linked, "-lm", "-ldl"]
-                failure = self.run(args, "", timeout_s)
+                failure = _run(self.compiler, args, "", timeout_s)
                 if failure is not None:
                     raise UserError(
                         f"{self.compiler.path} cannot compile the measuring harness:\n"
@@ -115,14 +148,17 @@ class Builder:
                 _install(linked, program, key)
         return program
 
-    def run(self, args: Sequence[str | Path], text: str, timeout_s: float) -> Failure | None:
-        """Run the compiler with `text` on its stdin; None if it succeeded."""
-        finished = run_group([self.compiler.path, *args], text=text, timeout_s=timeout_s)
-        if finished is None:
-            return Failure(Outcome.TIMEOUT, f"{self.compiler.kind} took more than {timeout_s:g} s")
-        if finished.code != 0:
-            return Failure(Outcome.COMPILE_ERROR, _first_errors(finished.stderr))
-        return None
+
+def _run(
+    compiler: Compiler, args: Sequence[str | Path], text: str, timeout_s: float
+) -> Failure | None:
+    """Run a compiler with `text` on its stdin; None if it succeeded."""
+    finished = run_group([compiler.path, *args], text=text, timeout_s=timeout_s)
+    if finished is None:
+        return Failure(Outcome.TIMEOUT, f"{compiler.kind} took more than {timeout_s:g} s")
+    if finished.code != 0:
+        return Failure(Outcome.COMPILE_ERROR, _first_errors(finished.stderr))
+    return None
 
 
 def _first_errors(text: str, count: int = 5) -> str:

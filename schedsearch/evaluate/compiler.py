@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
+from collections.abc import Iterator
+from pathlib import Path
 
+from schedsearch.core.build import COMPILERS
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Compiler
 from schedsearch.evaluate.process import run_group
@@ -11,20 +16,53 @@ from schedsearch.evaluate.process import run_group
 _MACROS = "__clang__ __clang_major__ __clang_minor__ __clang_patchlevel__ " + (
     "__GNUC__ __GNUC_MINOR__ __GNUC_PATCHLEVEL__"
 )
+_VERSIONED = re.compile(r"(gcc|clang)-(\d+)")
 _INSTALL = "Install gcc or clang (Debian and Ubuntu: `apt install gcc`), or name another compiler."
 
 
 def find_compiler(request: str | None = None) -> Compiler:
-    """The C compiler called `request` (a name on PATH, or a path); by default gcc, then clang.
+    """The C compiler called `request` (a name on PATH, or a path); by default gcc, then clang,
+    then the newest of `gcc-13`, `clang-19` and the like.
 
     What it is, is asked of its preprocessor: `cc` may be either, and a file
     name says nothing. Raises UserError if it is missing or neither gcc nor clang.
     """
-    names = [request] if request else ["gcc", "clang"]
+    names = [request] if request else [*_names("gcc"), *_names("clang")]
     path = next((found for name in names if (found := shutil.which(name))), None)
     if path is None:
-        raise UserError(f"no C compiler: {' and '.join(names)} not found on PATH. {_INSTALL}")
+        missing = request or " and ".join(COMPILERS)
+        raise UserError(f"no C compiler: {missing} not found on PATH. {_INSTALL}")
     return _identify(path)
+
+
+def other_compilers(chosen: Compiler) -> tuple[Compiler, ...]:
+    """One compiler on PATH of every kind but that of `chosen`: its plain name, else the newest."""
+    found = []
+    for kind in COMPILERS:
+        if kind == chosen.kind:
+            continue
+        for path in filter(None, map(shutil.which, _names(kind))):
+            try:
+                compiler = _identify(path)
+            except UserError:
+                continue  # a broken installation is no reason not to tune with the other one
+            if compiler.kind == kind:
+                found.append(compiler)
+                break
+    return tuple(found)
+
+
+def _names(kind: str) -> Iterator[str]:
+    """`clang`, then `clang-19`, `clang-18`, ... as far as PATH has them."""
+    yield kind
+    versions = set()
+    for directory in os.get_exec_path():
+        for file in Path(directory).glob(f"{kind}-*"):
+            match = _VERSIONED.fullmatch(file.name)
+            if match:
+                versions.add(int(match.group(2)))
+    for version in sorted(versions, reverse=True):
+        yield f"{kind}-{version}"
 
 
 def _identify(path: str) -> Compiler:

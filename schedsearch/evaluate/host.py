@@ -27,7 +27,12 @@ _FALLBACK_LINE = 64
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
 
-def probe_target(compiler: Compiler, flags: tuple[str, ...], threads: int = 1) -> Target:
+def probe_target(
+    compiler: Compiler,
+    flags: tuple[str, ...],
+    threads: int = 1,
+    other_compilers: tuple[Compiler, ...] = (),
+) -> Target:
     """The target kernels are built and timed for on this machine."""
     name, features = cpu_identity()
     isa = best_isa(features)
@@ -45,6 +50,7 @@ def probe_target(compiler: Compiler, flags: tuple[str, ...], threads: int = 1) -
         exo_version=version("exo-lang"),
         z3_version=version("z3-solver"),
         threads=threads,
+        other_compilers=other_compilers,
     )
 
 

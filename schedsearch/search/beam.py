@@ -22,6 +22,7 @@ class Beam:
         self._random = random.Random(seed)
         self._children: dict[str, list[str]] = {}
         self._speedup: dict[str, float | None] = {}
+        self._variants: set[str] = set()
         self._to_expand: deque[str] = deque()
         self._to_measure: deque[str] = deque()
         self._enter([root])
@@ -40,6 +41,7 @@ class Beam:
                 if event.key in self._children:
                     return
                 keys = [child.key for child in event.children]
+                self._variants.update(child.key for child in event.children if child.variant)
                 self._random.shuffle(keys)
                 self._children[event.key] = keys
                 if event.key in self._beam:
@@ -69,7 +71,11 @@ class Beam:
         while self._beam and self._complete():
             children = [child for key in self._beam for child in self._children[key]]
             ranked = [(self._speedup[child], child) for child in children]
-            good = sorted(((s, c) for s, c in ranked if s is not None), reverse=True)
+            # Variants of one schedule would fill the beam; the next level has its own.
+            good = sorted(
+                ((s, c) for s, c in ranked if s is not None and c not in self._variants),
+                reverse=True,
+            )
             self._enter([child for _, child in good[: self.width]])
 
     def _complete(self) -> bool:

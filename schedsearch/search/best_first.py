@@ -37,6 +37,8 @@ UNMEASURED_FEE = 0.1
 """What an unmeasured node promises counts less by this."""
 DEPTH_FEE = 0.3
 """What looking ahead costs for every step from the root: noise must not lead it astray."""
+VARIANT_GAIN = 0.1
+"""Log gain from which a variant is expanded: noise must not multiply the space."""
 LOOK_FEE = 0.1
 """What looking ahead through a transform costs the next look through it."""
 
@@ -138,7 +140,9 @@ class BestFirst:
             self._random.shuffle(keys)
             keys.sort(key=self._predicted, reverse=True)
             self._groups.push(_Group(event.key, transform, deque(keys)))
-            self._ahead.push(_Group(event.key, transform, deque(keys)))
+            ahead = [key for key in keys if not self._origin[key][1].variant]
+            if ahead:
+                self._ahead.push(_Group(event.key, transform, deque(ahead)))
 
     def _learn(self, event: Measured) -> None:
         if event.speedup is None:
@@ -151,8 +155,17 @@ class BestFirst:
             promised = self._node_value(parent) + TRUST * child.predicted
             surplus.total += self._value[event.key] - promised
             surplus.trials += 1
-        if event.key not in self._expanded:
+        if event.key not in self._expanded and self._opens(event.key):
             self._nodes.push(event.key)
+
+    def _opens(self, key: str) -> bool:
+        """Whether a node has children worth looking at. Those of a variant are its
+        parent's, built otherwise: only if that gained something clearly."""
+        if key not in self._origin:
+            return True
+        parent, child = self._origin[key]
+        gain = self._value[key] - self._node_value(parent)
+        return not child.variant or gain > VARIANT_GAIN
 
     def _node_value(self, key: str) -> float:
         """What a node reached; while it is not measured, what it promises less a fee."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from schedsearch.core.build import COMPILE_WITH
 from schedsearch.core.records import (
     Artifact,
     Failure,
@@ -184,4 +185,5 @@ class Ledger:
 
 
 def _child_info(key: str, record: TuningRecord) -> ChildInfo:
-    return ChildInfo(key, record.trace.steps[-1].transform, record.predicted or 0.0)
+    transform = record.trace.steps[-1].transform
+    return ChildInfo(key, transform, record.predicted or 0.0, transform == COMPILE_WITH)

@@ -26,11 +26,13 @@ from typing import Protocol
 @dataclass(frozen=True)
 class ChildInfo:
     """A distinct new child: its trace key, the transform that made it, and the log
-    speed-up over its parent that a cost estimate promises."""
+    speed-up over its parent that a cost estimate promises. `variant`: the procedure
+    is its parent's, built otherwise."""
 
     key: str
     transform: str
     predicted: float = 0.0
+    variant: bool = False
 
 
 @dataclass(frozen=True)

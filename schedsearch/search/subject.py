@@ -14,7 +14,7 @@ from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.host import probe_target
 from schedsearch.evaluate.work import Work, count_work
 from schedsearch.transforms.exo_compat import generate_c
@@ -48,7 +48,9 @@ def cache_dir() -> Path:
 
 
 def load_subject(file: Path, proc: str | None, sizes: Mapping[str, int], cc: str | None) -> Subject:
-    """Load and bind a procedure, find the compiler, identify the machine.
+    """Load and bind a procedure, find the compilers, identify the machine.
+
+    A compiler asked for (`cc`) is the only one; else every kind on PATH is a choice.
 
     Raises UserError for whatever the user can mend.
     """
@@ -57,7 +59,8 @@ def load_subject(file: Path, proc: str | None, sizes: Mapping[str, int], cc: str
     ast = mirror(procedure)
     binding = bind(ast, sizes)
     compiler = find_compiler(cc)
-    target = probe_target(compiler, default_flags())
+    others = () if cc else other_compilers(compiler)
+    target = probe_target(compiler, default_flags(), other_compilers=others)
     try:
         code = generate_c(procedure)
     except CodegenError as error:
@@ -71,6 +74,6 @@ def load_subject(file: Path, proc: str | None, sizes: Mapping[str, int], cc: str
         source=str(file),
         source_sha=source.sha,
     )
-    builder = Builder(compiler, target.flags, cache_dir() / "artifacts")
+    builder = Builder(compiler, target.flags, cache_dir() / "artifacts", others)
     work = count_work(ast, binding)
     return Subject(source, procedure, ast, code, binding, workload, target, builder, work)

@@ -9,6 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, select
 from sqlalchemy.orm import aliased
 
+from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.records import (
     GeneratedC,
     Keys,
@@ -135,7 +136,10 @@ def target(connection: Connection, scope: Scope) -> Target:
 def code(connection: Connection, code_key: str) -> GeneratedC | None:
     table = CodeRow.__table__
     row = connection.execute(select(table).where(table.c.code_key == code_key)).one_or_none()
-    return GeneratedC(row.proc, row.header, row.source, row.code_key) if row else None
+    if row is None:
+        return None
+    build = Build.from_json(row.build) if row.build else DEFAULT_BUILD
+    return GeneratedC(row.proc, row.header, row.source, row.code_key, build)
 
 
 def _run(row: Row[Any]) -> Run:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, insert, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
+from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.records import (
     GeneratedC,
     Target,
@@ -89,7 +90,14 @@ def finish_run(
 
 def add_code(connection: Connection, codes: Iterable[GeneratedC]) -> None:
     rows = [
-        {"code_key": c.key, "proc": c.proc, "header": c.header, "source": c.source} for c in codes
+        {
+            "code_key": c.key,
+            "proc": c.proc,
+            "header": c.header,
+            "source": c.source,
+            "build": c.build.to_json() if c.build != DEFAULT_BUILD else None,
+        }
+        for c in codes
     ]
     if rows:
         connection.execute(upsert(CodeRow).on_conflict_do_nothing(), rows)

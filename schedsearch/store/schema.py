@@ -200,3 +200,4 @@ class CodeRow(Base):
     proc: Mapped[str]
     header: Mapped[str]
     source: Mapped[str]
+    build: Mapped[dict[str, Any] | None]  # Build.to_json(); NULL: the target's own options

@@ -37,9 +37,10 @@ from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
 
 from schedsearch.core import ast as q
+from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
-from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
+from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, to_affine
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
@@ -72,9 +73,9 @@ LIBRARY = "kernel"
 """Exo's library name: the context struct is `kernel_Context` in every kernel."""
 
 
-def generate_c(procedure: Any) -> GeneratedC:
+def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
     """Canonical C of a procedure: equal for procedures equal up to local names and
-    the order of index terms, in any process.
+    the order of index terms, in any process; and how to compile it.
 
     Raises CodegenError with Exo's reason.
     """
@@ -83,7 +84,7 @@ def generate_c(procedure: Any) -> GeneratedC:
         header, source = compile_to_strings(LIBRARY, [proc])
     except EXO_ERRORS as error:
         raise CodegenError(f"{type(error).__name__}: {error}") from error
-    return GeneratedC(str(proc.name), header, source, digest(f"{header}\n{source}"))
+    return with_build(str(proc.name), header, source, build)
 
 
 def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError
@@ -64,7 +64,8 @@ class Expander:
         clock = _Stages()
         state = self.replayer.state(trace)
         clock.lap("replay")
-        rewrites = list(propose(state.ast, self.target, self.transforms))
+        target = replace(self.target, build=state.build)
+        rewrites = list(propose(state.ast, target, self.transforms))
         clock.lap("propose")
         before = self._log_cost(state.ast)
         clock.lap("predict")
@@ -81,15 +82,15 @@ class Expander:
             clock.lap("rewrite")
             return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
         clock.lap("rewrite")
-        ast = self.replayer.remember(trace.then(rewrite), procedure).ast
-        key = ast_key(ast)
+        after = self.replayer.remember(trace.then(rewrite), procedure)
+        key = ast_key(after.ast, after.build)
         clock.lap("ast_key")
         if key in self.code_of:
             return Child(rewrite, Keys(ast=key, code=self.code_of[key]))
-        predicted = before - self._log_cost(ast)
+        predicted = before - self._log_cost(after.ast)
         clock.lap("predict")
         try:
-            code = generate_c(procedure)
+            code = generate_c(procedure, after.build)
         except CodegenError as error:
             clock.lap("codegen")
             message = str(error)

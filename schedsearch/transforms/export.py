@@ -66,13 +66,17 @@ def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str
     return "\n\n\n".join(sections) + "\n"
 
 
-def c_files(code: GeneratedC, stem: str) -> tuple[str, str]:
-    """`(header, source)` texts of the C that was measured; the source includes `stem.h`."""
+def c_files(code: GeneratedC, stem: str, notes: Sequence[str] = ()) -> tuple[str, str]:
+    """`(header, source)` texts of the C that was measured; the source includes `stem.h`.
+
+    `notes` are comment lines for the top of the source.
+    """
     guard = f"SCHEDSEARCH_{''.join(c if c.isalnum() else '_' for c in stem).upper()}_H"
     header = "\n".join(
         [
             f"#ifndef {guard}",
             f"#define {guard}",
+            "// Array arguments must not overlap: Exo's rewrites rely on it.",
             "#ifdef __cplusplus",
             'extern "C" {',
             "#endif",
@@ -84,7 +88,8 @@ def c_files(code: GeneratedC, stem: str) -> tuple[str, str]:
             "",
         ]
     )
-    return header, f'#include "{stem}.h"\n\n{code.source.strip()}\n'
+    comment = "".join(f"// {note}\n" for note in notes)
+    return header, f'{comment}#include "{stem}.h"\n\n{code.source.strip()}\n'
 
 
 def _call(procedure: Any, op: Op) -> str:

@@ -6,15 +6,18 @@ from __future__ import annotations
 from typing import Any
 
 from schedsearch.core import ast as q
+from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.keys import digest
 from schedsearch.core.text import canonical_text, show_proc
 from schedsearch.transforms.exo_compat import canonical
 from schedsearch.transforms.mirror import mirror_loopir
 
 
-def ast_key(proc: q.Proc) -> str:
-    """Key of a procedure up to the names of what it binds and the order of index terms."""
-    return digest(canonical_text(proc))
+def ast_key(proc: q.Proc, build: Build = DEFAULT_BUILD) -> str:
+    """Key of a procedure up to the names of what it binds and the order of index terms,
+    and of how it is built."""
+    text = canonical_text(proc)
+    return digest(text if build == DEFAULT_BUILD else f"{text}\n{build}")
 
 
 def proc_key(proc: q.Proc) -> str:

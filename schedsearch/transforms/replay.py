@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from schedsearch.core import ast as q
+from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.mirror import mirror
@@ -15,10 +16,11 @@ from schedsearch.transforms.registry import apply
 
 @dataclass(frozen=True)
 class State:
-    """A procedure somewhere on a trace, with its query AST."""
+    """A procedure somewhere on a trace, with its query AST and how it is built."""
 
     procedure: Any
     ast: q.Proc
+    build: Build = DEFAULT_BUILD
 
 
 @dataclass
@@ -56,7 +58,7 @@ class Replayer:
 
     def remember(self, trace: Trace, procedure: Any) -> State:
         """Keep the state at the end of `trace`, so that its children start there."""
-        state = State(procedure, mirror(procedure))
+        state = State(procedure, mirror(procedure), trace.build)
         self._cache[trace.key] = state
         self._cache.move_to_end(trace.key)
         while len(self._cache) > self.limit:

@@ -7,10 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.compiler import other_compilers
 from schedsearch.evaluate.elf import code_identity
 
 HEADER = "#include <math.h>\nvoid f(void *ctxt, float *x);\n"
@@ -157,6 +159,42 @@ def test_exo_helpers_are_inlined(fresh: Builder) -> None:
     loop = "void f(void *ctxt, float *x) { for (int i = 0; i < 64; i++) x[i] = _relu_float(x[i]); }"
     image = Path(built(fresh, c(helper + loop)).path).read_bytes()
     assert image.count(b"_relu_float\0") <= 2  # dynamic and static symbol, no call through the PLT
+
+
+def test_build_options_reach_the_compiler(fresh: Builder) -> None:
+    text = "void f(void *ctxt, float *x) { for (int i = 0; i < 64; i++) x[i] *= 2.0f; }"
+    plain = c(text)
+    small = replace(plain, key="other", build=Build(options="-O2"))
+    assert built(fresh, plain).binary_key != built(fresh, small).binary_key
+    assert built(replace(fresh, flags=("-O2",)), plain).binary_key != built(fresh, plain).binary_key
+
+
+def test_restrict_changes_the_machine_code(fresh: Builder) -> None:
+    signature = (
+        "void f(void *ctxt, float *{q} x, const float *{q} y) {{ x[0] += y[0]; x[1] += y[0]; }}"
+    )
+    plain, restricted = (c(signature.format(q=q), "") for q in ("", "__restrict__"))
+    assert built(fresh, plain).binary_key != built(fresh, restricted).binary_key
+
+
+def test_a_missing_compiler_is_named(fresh: Builder) -> None:
+    alone = replace(fresh, other_compilers=())
+    missing = "clang" if alone.compiler.kind == "gcc" else "gcc"
+    failure = alone.build(replace(c(PLAIN), build=Build(missing)), 60)
+    assert isinstance(failure, Failure)
+    assert failure.outcome is Outcome.COMPILE_ERROR
+    assert f"to be built by {missing}, which is not there" in failure.message
+
+
+def test_the_other_compiler_builds_what_asks_for_it(fresh: Builder) -> None:
+    others = other_compilers(fresh.compiler)
+    if not others:
+        pytest.skip("only one C compiler on this machine")
+    both = replace(fresh, other_compilers=others)
+    asking = replace(c(PLAIN), build=Build(others[0].kind))
+    alone = replace(fresh, compiler=others[0])
+    assert built(both, asking).path == built(alone, asking).path
+    assert built(both, asking).path != built(both, c(PLAIN)).path
 
 
 def test_builder_is_picklable(builder: Builder) -> None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Target
+from schedsearch.core.records import Compiler, Target
 from schedsearch.evaluate import host
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.host import host_state, probe_target
 from schedsearch.evaluate.peak import calibrate
 
@@ -34,6 +36,39 @@ def test_a_compiler_is_what_it_says_not_what_it_is_called(tmp_path: Path) -> Non
     clang = script(tmp_path, "gcc-13", "echo 1 19 1 7 4 2 1")
     found = find_compiler(clang)
     assert (found.kind, found.version) == ("clang", "19.1.7")
+
+
+def test_versioned_names_are_found_the_newest_first(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    script(tmp_path, "clang-9", "echo 1 9 0 1 4 2 1")
+    script(tmp_path, "clang-19", "echo 1 19 1 7 4 2 1")
+    script(tmp_path, "clang-20", "exit 1")
+    script(tmp_path, "clang-format-21", "exit 1")
+    script(tmp_path, "gcc-13", "echo __clang__ a b c 13 2 0")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    gcc = find_compiler()
+    assert (gcc.kind, gcc.version) == ("gcc", "13.2.0")
+    assert [(c.kind, c.version) for c in other_compilers(gcc)] == [("clang", "19.1.7")]
+    script(tmp_path, "clang", "echo 1 16 0 0 4 2 1")
+    (clang,) = other_compilers(gcc)
+    assert clang.version == "16.0.0"
+    assert other_compilers(clang) == (gcc,)
+
+
+def test_other_compilers_are_part_of_the_target() -> None:
+    compiler = find_compiler()
+    others = (Compiler("clang", "19.1.7", "/usr/bin/clang"),)
+    alone = probe_target(compiler, default_flags())
+    target = probe_target(compiler, default_flags(), other_compilers=others)
+    moved = (replace(others[0], path="/opt/clang"),)
+    assert alone.key != target.key
+    assert target.key == replace(target, other_compilers=moved).key
+    assert target.key == replace(target, build=Build("clang")).key
+    assert Target.from_json(json.loads(json.dumps(target.to_json()))) == target
+    old = alone.to_json()
+    del old["other_compilers"]
+    assert Target.from_json(old) == alone
 
 
 @pytest.mark.parametrize(

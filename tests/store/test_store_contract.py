@@ -25,6 +25,7 @@ from store_data import (
     workload,
 )
 
+from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Keys, Measurement, Outcome, Round, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
@@ -337,6 +338,13 @@ def test_code_reads_back(store: Store, reopen: Reopen) -> None:
     store.add_code([])
     assert reopen().code(CODE.key) == CODE
     assert store.code("unknown") is None
+
+
+def test_code_keeps_its_build_options(store: Store, reopen: Reopen) -> None:
+    built = dataclasses.replace(CODE, key="other", build=Build("clang", "-O2", True))
+    store.add_code([CODE, built])
+    assert reopen().code("other") == built
+    assert reopen().code(CODE.key) == CODE
 
 
 # -- any record ---------------------------------------------------------------------------

@@ -206,3 +206,9 @@ def inline_value(n: size, x: f32[n], y: f32[n]):
     for i in seq(0, n):
         t[i] = x[i] * 2.0
         y[i] = t[i] + 1.0
+
+
+@proc
+def compile_with(y: f32[8], x: f32[8]):
+    for i in seq(0, 8):
+        y[i] += x[i]

@@ -1,0 +1,64 @@
+"""How a kernel's C is compiled, as far as the schedule chooses it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from schedsearch.core.errors import UserError
+
+COMPILE_WITH = "compile_with"
+"""The rewrite that sets build options; it leaves the procedure as it is."""
+
+COMPILERS = ("gcc", "clang")
+
+OPTIONS = ("", "-O2", "-funroll-loops", "-mprefer-vector-width=512", "-mprefer-vector-width=256")
+"""What may be added to the target's flags. A closed list: a trace may come from anywhere,
+and some options of compilers run programs (`-fplugin=`)."""
+
+
+@dataclass(frozen=True)
+class Build:
+    """Build options; those of the unscheduled procedure by default.
+
+    `compiler` is a kind (empty: the target's own), `options` one of `OPTIONS`.
+    `restrict`: array arguments are declared not to overlap, which Exo assumes
+    anyway but its C does not say.
+    """
+
+    compiler: str = ""
+    options: str = ""
+    restrict: bool = False
+
+    def __post_init__(self) -> None:
+        if self.compiler not in ("", *COMPILERS):
+            raise ValueError(f"unknown compiler {self.compiler!r}; known: {', '.join(COMPILERS)}")
+        if self.options not in OPTIONS:
+            known = ", ".join(filter(None, OPTIONS))
+            raise ValueError(f"unknown compiler option {self.options!r}; known: {known}")
+        if not isinstance(self.restrict, bool):
+            raise ValueError(f"restrict is true or false, not {self.restrict!r}")
+
+    def flags(self, base: tuple[str, ...]) -> tuple[str, ...]:
+        """The target's flags `base` with these options; an optimisation level replaces theirs."""
+        own = tuple(self.options.split())
+        if any(word.startswith("-O") for word in own):
+            base = tuple(word for word in base if not word.startswith("-O"))
+        return (*base, *own)
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Build:
+        """Inverse of `to_json`. Raises UserError on anything else (it may come from anywhere)."""
+        if set(data) != {"compiler", "options", "restrict"}:
+            raise UserError(f"build options are compiler, options and restrict, not {list(data)}")
+        try:
+            return Build(data["compiler"], data["options"], data["restrict"])
+        except ValueError as error:
+            raise UserError(str(error)) from error
+
+
+DEFAULT_BUILD = Build()

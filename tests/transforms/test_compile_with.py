@@ -1,0 +1,132 @@
+"""Build options in a trace: what is proposed, what the C and the keys make of them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.build import DEFAULT_BUILD, Build
+from schedsearch.core.errors import ReplayError, RewriteError
+from schedsearch.core.records import Compiler, Target
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.expand import Expander
+from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import Replayer
+from transforms.helpers import TARGET, kernels
+
+TWO = replace(TARGET, other_compilers=(Compiler("clang", "19", ""),), features=("avx512f",))
+
+POINTERS = """from __future__ import annotations
+from exo import proc
+
+
+@proc
+def helper(n: size, w: [f32][n]):
+    for i in seq(0, n):
+        w[i] += 1.0
+
+
+@proc
+def pointers(n: size, A: f32[n, 8], w: [f32][n], s: f32, y: f32[n]):
+    for i in seq(0, n):
+        y[i] = A[i, 0] * s + w[i]
+    helper(n, y[0:n])
+"""
+
+
+def rewrite(build: Build) -> Rewrite:
+    return Rewrite("compile_with", 1, (), "procedure", tuple(sorted(asdict(build).items())))
+
+
+def proposed(name: str, target: Target) -> list[Build]:
+    (transform,) = select(["compile_with"])
+    ast = mirror(kernels()[name])
+    return [Build(**dict(r.args)) for r in transform.rewrites(ast, target)]
+
+
+def test_a_handful_is_proposed_and_never_what_is_there() -> None:
+    found = proposed("matmul", TWO)
+    assert found == [
+        Build("gcc", "", True),
+        Build("clang", "", True),
+        Build("gcc", "-O2", True),
+        Build("gcc", "-funroll-loops", True),
+        Build("gcc", "-mprefer-vector-width=512", True),
+        Build("gcc", "-mprefer-vector-width=256", True),
+    ]
+    for build in found:
+        assert build not in proposed("matmul", replace(TWO, build=build))
+
+
+def test_compiler_and_option_are_each_chosen_once() -> None:
+    clang = replace(TWO, build=Build("clang", "", True))
+    assert {b.compiler for b in proposed("matmul", clang)} == {"clang"}
+    both = replace(TWO, build=Build("clang", "-O2", True))
+    assert proposed("matmul", both) == []
+
+
+def test_only_compilers_that_are_there_are_proposed() -> None:
+    assert {b.compiler for b in proposed("matmul", TARGET)} == {"gcc"}
+    assert {b.options for b in proposed("matmul", TARGET)} == {"", "-O2", "-funroll-loops"}
+
+
+def test_the_procedure_stays_and_every_key_differs() -> None:
+    procedure = kernels()["matmul"]
+    builds = [DEFAULT_BUILD, *proposed("matmul", TWO)]
+    traces = [Trace(), *(Trace((rewrite(b),)) for b in builds[1:])]
+    states = [Replayer(procedure).state(trace) for trace in traces]
+    assert [state.build for state in states] == builds
+    assert all(state.procedure is procedure for state in states)
+    assert len({ast_key(s.ast, s.build) for s in states}) == len(builds)
+    codes = [generate_c(s.procedure, s.build) for s in states]
+    assert [code.build for code in codes] == builds
+    assert len({code.key for code in codes}) == len(builds)
+
+
+def test_restrict_is_for_the_pointers_of_what_is_exported(tmp_path: Path) -> None:
+    (file := tmp_path / "pointers.py").write_text(POINTERS)
+    procedure = load_source(file).procs["pointers"]
+    plain, code = generate_c(procedure), generate_c(procedure, Build(restrict=True))
+    declared = (
+        "void pointers( void *ctxt, int_fast32_t n, const float *__restrict__ A, "
+        "struct exo_win_1f32c w, const float *__restrict__ s, float *__restrict__ y )"
+    )
+    assert f"{declared};" in code.header
+    assert f"{declared} {{" in code.source
+    assert code.source.count("__restrict__") == 3
+    bare = code.source.replace(" *__restrict__ ", "* ")
+    assert bare == plain.source
+
+
+def test_restrict_where_nothing_could_overlap_is_refused() -> None:
+    one = load_source(Path(__file__).parent / "procs" / "before.py").procs["simplify"]
+    (transform,) = select(["compile_with"])
+    assert not any(r.arg("restrict") for r in transform.rewrites(mirror(one), TWO))
+    with pytest.raises(RewriteError, match="could overlap"):
+        apply(one, mirror(one), rewrite(Build("gcc", "", True)))
+
+
+def test_options_that_nobody_proposes_do_not_replay() -> None:
+    step = rewrite(Build("gcc", "-O2", True))
+    bad = replace(step, args=(*step.args[:1], ("options", "-fplugin=evil.so"), *step.args[2:]))
+    with pytest.raises(ReplayError, match=r"unknown compiler option '-fplugin=evil\.so'"):
+        Replayer(kernels()["matmul"]).state(Trace((bad,)))
+
+
+def test_children_inherit_and_differ_from_those_of_the_parent() -> None:
+    expander = Expander(Replayer(kernels()["matmul"]), TWO, select(["compile_with", "reorder"]), {})
+    plain = expander.expand(Trace())
+    clang = rewrite(Build("clang", "", True))
+    built = expander.expand(Trace((clang,)))
+    assert clang in [child.rewrite for child in plain.children]
+    reorders = [c for c in built.children if c.rewrite.transform == "reorder"]
+    assert reorders
+    assert all(c.code and c.code.build == Build("clang", "", True) for c in reorders)
+    keys = [c.keys.ast for e in (plain, built) for c in e.children if c.keys.ast]
+    assert len(set(keys)) == len(keys)
