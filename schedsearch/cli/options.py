@@ -19,7 +19,11 @@ OutOption = Annotated[
 ]
 CcOption = Annotated[
     str | None,
-    typer.Option("--cc", metavar="CC", help="C compiler: gcc, clang, or a path."),
+    typer.Option(
+        "--cc",
+        metavar="CC",
+        help="Use this C compiler only: gcc, clang-19, a path. Default: gcc, clang as a choice.",
+    ),
 ]
 FileOption = Annotated[
     Path | None,
