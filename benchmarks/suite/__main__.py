@@ -1,0 +1,188 @@
+"""`python -m benchmarks.suite`: tune the kernels, compare them with what is installed."""
+
+from __future__ import annotations
+
+import fnmatch
+import shlex
+import shutil
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.suite.case import Case
+from benchmarks.suite.catalogue import CASES
+from benchmarks.suite.child import compare_in_child
+from benchmarks.suite.folders import folder, read_rows, write_json
+from benchmarks.suite.report import as_json, show
+from benchmarks.suite.rounds import Plan
+from benchmarks.suite.tune import tune as tune_case
+from schedsearch.cli.parse import parse_seconds
+from schedsearch.core.errors import UserError
+
+app = typer.Typer(
+    add_completion=False, help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False
+)
+console = Console(highlight=False)
+
+Only = Annotated[
+    str, typer.Option(metavar="A,B,...", help="Kernels, by name or pattern (`gemm*`).")
+]
+Base = Annotated[Path, typer.Option("--dir", help="Where stores and results are kept.")]
+Budget = Annotated[str, typer.Option(help="Search time per kernel: 60, 60s, 5m.")]
+Override = Annotated[
+    list[str] | None,
+    typer.Option("--kernel-budget", metavar="KERNEL=TIME", help="Another budget (repeatable)."),
+]
+Fresh = Annotated[bool, typer.Option("--fresh", help="Forget what is in --dir: a cold start.")]
+Threads = Annotated[int, typer.Option(min=1, help="Threads of every contender that has them.")]
+RunOptions = Annotated[
+    str, typer.Option(help="Further options of `schedsearch run`, e.g. '--strategy random'.")
+]
+Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds per kernel, at most.")]
+Seconds = Annotated[float, typer.Option(help="Time for the rounds of one kernel.")]
+Json = Annotated[Path | None, typer.Option("--json", help="Also write everything here.")]
+
+DEFAULT_DIR = Path("suite-results")
+
+
+@app.command()
+def tune(
+    only: Only = "*",
+    base: Base = DEFAULT_DIR,
+    budget: Budget = "60",
+    kernel_budget: Override = None,
+    fresh: Fresh = False,
+    threads: Threads = 1,
+    run_options: RunOptions = "",
+) -> None:
+    """Tune the kernels. Interrupted or repeated, it goes on where it stopped."""
+    cases, budgets = select(only), budgets_of(budget, kernel_budget or [])
+    for case in cases:
+        _tune(case, base, budgets, fresh, threads, run_options)
+
+
+@app.command()
+def compare(
+    only: Only = "*",
+    base: Base = DEFAULT_DIR,
+    threads: Threads = 1,
+    rounds: Rounds = 20,
+    seconds: Seconds = 20.0,
+    json_: Json = None,
+) -> None:
+    """Time what was tuned against every peer that is installed, and print the table."""
+    cases = select(only)
+    try:
+        for case in cases:
+            _compare(case, cases, base, threads, Plan(rounds, seconds), json_)
+    finally:
+        show(console, read_rows(base, cases), len(cases))
+
+
+@app.command()
+def run(
+    only: Only = "*",
+    base: Base = DEFAULT_DIR,
+    budget: Budget = "60",
+    kernel_budget: Override = None,
+    fresh: Fresh = False,
+    threads: Threads = 1,
+    run_options: RunOptions = "",
+    rounds: Rounds = 20,
+    seconds: Seconds = 20.0,
+    json_: Json = None,
+) -> None:
+    """Tune each kernel, compare it, go to the next; print the table at the end."""
+    cases, budgets = select(only), budgets_of(budget, kernel_budget or [])
+    try:
+        for case in cases:
+            _tune(case, base, budgets, fresh, threads, run_options)
+            _compare(case, cases, base, threads, Plan(rounds, seconds), json_)
+    finally:
+        show(console, read_rows(base, cases), len(cases))
+
+
+@app.command()
+def table(only: Only = "*", base: Base = DEFAULT_DIR, json_: Json = None) -> None:
+    """Print the table of what was compared before."""
+    cases = select(only)
+    show(console, read_rows(base, cases), len(cases))
+    if json_:
+        write_json(json_, as_json(read_rows(base, cases), len(cases)))
+
+
+@app.command("list")
+def list_() -> None:
+    """Name the kernels."""
+    for case in CASES:
+        sizes = " ".join(f"{name}={value}" for name, value in case.sizes)
+        console.print(f"{case.name:<20}{case.file.name}:{case.proc} {sizes}", markup=False)
+
+
+def select(only: str) -> list[Case]:
+    """The cases that any of the comma-separated patterns names."""
+    patterns = [pattern.strip() for pattern in only.split(",")]
+    unknown = [p for p in patterns if not any(fnmatch.fnmatch(c.name, p) for c in CASES)]
+    if unknown:
+        raise UserError(f"no kernel {', '.join(unknown)}; `list` names them")
+    return [case for case in CASES if any(fnmatch.fnmatch(case.name, p) for p in patterns)]
+
+
+def budgets_of(budget: str, overrides: list[str]) -> dict[str, float]:
+    """Seconds of search by kernel."""
+    budgets = dict.fromkeys((case.name for case in CASES), parse_seconds(budget))
+    for override in overrides:
+        pattern, _, value = override.partition("=")
+        for case in select(pattern):
+            budgets[case.name] = parse_seconds(value)
+    return budgets
+
+
+def _tune(
+    case: Case,
+    base: Path,
+    budgets: dict[str, float],
+    fresh: bool,
+    threads: int,
+    run_options: str,
+) -> None:
+    place = folder(base, case)
+    if fresh:
+        shutil.rmtree(place.path, ignore_errors=True)
+    console.print(f"{case.name:<20}tuning for {budgets[case.name]:.0f} s ...", markup=False)
+    ended = tune_case(case, place, budgets[case.name], threads, shlex.split(run_options))
+    console.print(f"{case.name:<20}{ended}", markup=False, soft_wrap=True)
+
+
+def _compare(
+    case: Case, cases: list[Case], base: Path, threads: int, plan: Plan, json_: Path | None
+) -> None:
+    place = folder(base, case)
+    console.print(f"{case.name:<20}comparing ...", markup=False)
+    row = compare_in_child(case, place, plan, threads)
+    place.write_row(row)
+    if json_:
+        write_json(json_, as_json(read_rows(base, cases), len(cases)))
+    if "ratios" in row:
+        best = row["best_peer"]
+        against = f", {row['ratios'][best]['value']:.2f}x {best}" if best else ""
+        text = f"{row['speedup']['value']:.2f}x as written{against}, {row['roofline']:.0%} of roof"
+    else:
+        text = row.get("error") or "no tuned schedule"
+    console.print(f"{case.name:<20}{text}", markup=False, soft_wrap=True)
+
+
+def main() -> None:
+    """Run the command line: exit code 2 for whatever the user can mend."""
+    try:
+        app()
+    except UserError as error:
+        console.print(f"error: {error}", style="red", markup=False, soft_wrap=True)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""What the suite knows of a kernel, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+KERNELS = Path(__file__).parent / "kernels"
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+PYTHON_PEERS = ("numpy", "numba", "torch")
+
+
+@dataclass(frozen=True)
+class Fill:
+    """How an array starts; elements are drawn uniformly from `[lo, hi)`.
+
+    `zeroed`: all zero (accumulators, so that a peer may overwrite instead of add).
+    `lower`: only the lower triangle counts; above it, inputs are zero and outputs are
+    not compared.
+    """
+
+    lo: float = 0.5
+    hi: float = 1.5
+    zeroed: bool = False
+    lower: bool = False
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel of the suite: a naive procedure, its sizes, and who competes.
+
+    `form` is the name of the functions in `peers` that compute the same; `without`
+    names the libraries that have no natural form of it. `c_peers`: whether C compilers
+    get the unscheduled procedure's own C.
+    """
+
+    name: str
+    file: Path
+    proc: str
+    form: str
+    sizes: tuple[tuple[str, int], ...] = ()
+    fills: tuple[tuple[str, Fill], ...] = ()
+    without: tuple[str, ...] = ()
+    c_peers: bool = True
+
+    def fill(self, argument: str) -> Fill:
+        return dict(self.fills).get(argument, Fill())
+
+    @property
+    def python_peers(self) -> tuple[str, ...]:
+        return tuple(peer for peer in PYTHON_PEERS if peer not in self.without)

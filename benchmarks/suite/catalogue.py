@@ -1,0 +1,75 @@
+"""The kernels of the suite.
+
+Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
+good schedule at least some 100 us, which hides what a call from Python costs. Kernels
+bound by memory exceed the second-level cache, axpy and scal also the last level of most
+machines.
+"""
+
+from __future__ import annotations
+
+from benchmarks.suite.case import EXAMPLES, KERNELS, Case, Fill
+
+SUM = Fill(zeroed=True)
+LOWER = Fill(lower=True)
+
+
+def _case(
+    file: str,
+    name: str,
+    form: str = "",
+    fills: dict[str, Fill] | None = None,
+    without: tuple[str, ...] = (),
+) -> Case:
+    return Case(
+        name=name,
+        file=KERNELS / f"{file}.py",
+        proc=name,
+        form=form or name,
+        fills=tuple((fills or {}).items()),
+        without=without,
+    )
+
+
+_C = {"C": SUM}
+
+CASES: tuple[Case, ...] = (
+    _case("blas1", "axpy"),
+    _case("blas1", "dot"),
+    _case("blas1", "asum"),
+    _case("blas1", "scal", fills={"alpha": Fill(0.999, 1.0)}),
+    _case("blas2", "gemv_n", fills={"y": SUM}),
+    _case("blas2", "gemv_t", fills={"y": SUM}),
+    _case("blas2", "ger"),
+    _case("gemm", "gemm_nn", "gemm", _C),
+    _case("gemm", "gemm_nn_1024", "gemm", _C),
+    _case("gemm", "gemm_nt", fills=_C),
+    _case("gemm", "gemm_tn", fills=_C),
+    Case(
+        name="gemm_sizes",
+        file=EXAMPLES / "gemm_sizes.py",
+        proc="gemm",
+        form="gemm",
+        sizes=(("M", 500), ("N", 500), ("K", 500)),
+        fills=tuple(_C.items()),
+    ),
+    _case("gemm_types", "gemm_f64", "gemm", _C),
+    _case("gemm_types", "gemm_i32", "gemm_i32", _C),
+    _case("gemm_types", "gemm_i8", "gemm_i8", _C),
+    _case("batched_gemm", "batched_gemm", "batched_gemm", _C),
+    _case("triangular", "syrk", fills={"C": Fill(zeroed=True, lower=True)}),
+    _case("triangular", "trmm", fills={"C": SUM, "L": LOWER}),
+    # Small below the diagonal: solutions of a larger L grow exponentially.
+    _case("triangular", "trsm", fills={"L": Fill(0.0, 0.01, lower=True)}),
+    _case("conv1d", "conv1d"),
+    Case("conv2d", EXAMPLES / "conv2d.py", "conv2d", "conv2d"),
+    _case("depthwise", "depthwise"),
+    _case("stencils", "jacobi_2d"),
+    _case("stencils", "heat_3d"),
+    Case("blur", EXAMPLES / "blur.py", "blur", "blur"),
+    _case("softmax", "softmax"),
+    Case("layernorm", EXAMPLES / "layernorm.py", "layernorm", "layernorm"),
+    _case("transpose", "transpose"),
+    _case("histogram", "fold", fills={"profile": SUM}),
+    _case("histogram", "cumulative", fills={"count": SUM}),
+)

@@ -1,0 +1,215 @@
+"""The kernels in PyTorch (eager): its own operators, on the same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+
+Call = Callable[[], Any]
+
+
+def tensors(prepare: Callable[..., Call]) -> Callable[..., Call]:
+    """A peer that is given tensors which share the arrays' memory, and tracks no gradients."""
+
+    @wraps(prepare)
+    def prepared(*arrays: Any) -> Call:
+        torch.set_grad_enabled(False)
+        return prepare(*map(torch.from_numpy, arrays))
+
+    return prepared
+
+
+@tensors
+def axpy(y: Any, alpha: Any, x: Any) -> Call:
+    factor = alpha.item()
+    return lambda: y.add_(x, alpha=factor)
+
+
+@tensors
+def dot(result: Any, x: Any, y: Any) -> Call:
+    return lambda: torch.dot(x, y)
+
+
+@tensors
+def asum(result: Any, x: Any) -> Call:
+    return lambda: torch.linalg.vector_norm(x, 1)
+
+
+@tensors
+def scal(x: Any, alpha: Any) -> Call:
+    factor = alpha.item()
+    return lambda: x.mul_(factor)
+
+
+@tensors
+def gemv_n(y: Any, a: Any, x: Any) -> Call:
+    return lambda: y.addmv_(a, x)
+
+
+@tensors
+def gemv_t(y: Any, a: Any, x: Any) -> Call:
+    return lambda: y.addmv_(a.T, x)
+
+
+@tensors
+def ger(a: Any, alpha: Any, x: Any, y: Any) -> Call:
+    factor = alpha.item()
+    return lambda: a.addr_(x, y, alpha=factor)
+
+
+@tensors
+def gemm(c: Any, a: Any, b: Any) -> Call:
+    return lambda: torch.mm(a, b, out=c)
+
+
+@tensors
+def gemm_nt(c: Any, a: Any, b: Any) -> Call:
+    return lambda: torch.mm(a, b.T, out=c)
+
+
+@tensors
+def gemm_tn(c: Any, a: Any, b: Any) -> Call:
+    return lambda: torch.mm(a.T, b, out=c)
+
+
+gemm_i32 = gemm
+
+
+@tensors
+def gemm_i8(c: Any, a: Any, b: Any) -> Call:
+    return lambda: torch._int_mm(a, b, out=c)
+
+
+@tensors
+def batched_gemm(c: Any, a: Any, b: Any) -> Call:
+    return lambda: torch.bmm(a, b, out=c)
+
+
+@tensors
+def syrk(c: Any, a: Any) -> Call:
+    return lambda: torch.mm(a, a.T, out=c)
+
+
+@tensors
+def trmm(c: Any, lower: Any, b: Any) -> Call:
+    return lambda: torch.mm(lower, b, out=c)
+
+
+@tensors
+def trsm(b: Any, lower: Any) -> Call:
+    return lambda: torch.linalg.solve_triangular(lower, b, upper=False, unitriangular=True, out=b)
+
+
+@tensors
+def conv1d(out: Any, inp: Any, w: Any) -> Call:
+    """As a convolution of height 1: channels last, which oneDNN likes best."""
+    image = inp.T[None, :, None]
+    weights = w.permute(2, 1, 0)[:, :, None].contiguous(memory_format=torch.channels_last)
+    return lambda: F.conv2d(image, weights)[0, :, 0].T
+
+
+@tensors
+def conv2d(out: Any, inp: Any, w: Any) -> Call:
+    image = inp.permute(2, 0, 1)[None]
+    weights = w.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+    return lambda: F.conv2d(image, weights)[0].permute(1, 2, 0)
+
+
+@tensors
+def depthwise(out: Any, inp: Any, w: Any) -> Call:
+    image = inp.permute(2, 0, 1)[None]
+    weights = w.permute(2, 0, 1)[:, None].contiguous(memory_format=torch.channels_last)
+    return lambda: F.conv2d(image, weights, groups=len(weights))[0].permute(1, 2, 0)
+
+
+@tensors
+def jacobi_2d(a: Any, b: Any) -> Call:
+    def half(old: Any, new: Any) -> Call:
+        inner = new[1:-1, 1:-1]
+
+        def call() -> None:
+            torch.add(old[1:-1, 1:-1], old[1:-1, :-2], out=inner)
+            inner.add_(old[1:-1, 2:]).add_(old[2:, 1:-1]).add_(old[:-2, 1:-1]).mul_(0.2)
+
+        return call
+
+    there, back = half(a, b), half(b, a)
+
+    def call() -> None:
+        there()
+        back()
+
+    return call
+
+
+@tensors
+def heat_3d(a: Any, b: Any) -> Call:
+    def half(old: Any, new: Any) -> Call:
+        inner, middle = new[1:-1, 1:-1, 1:-1], old[1:-1, 1:-1, 1:-1]
+
+        def call() -> None:
+            torch.add(old[2:, 1:-1, 1:-1], old[:-2, 1:-1, 1:-1], out=inner)
+            inner.add_(old[1:-1, 2:, 1:-1]).add_(old[1:-1, :-2, 1:-1])
+            inner.add_(old[1:-1, 1:-1, 2:]).add_(old[1:-1, 1:-1, :-2])
+            inner.mul_(0.125).add_(middle, alpha=0.25)
+
+        return call
+
+    there, back = half(a, b), half(b, a)
+
+    def call() -> None:
+        there()
+        back()
+
+    return call
+
+
+@tensors
+def blur(out: Any, inp: Any) -> Call:
+    """The mean of 3 x 3 windows, as its pooling operator has it."""
+    image = inp[None, None]
+    return lambda: F.avg_pool2d(image, 3, stride=1)[0, 0]
+
+
+@tensors
+def softmax(out: Any, x: Any) -> Call:
+    return lambda: torch.softmax(x, 1, out=out)
+
+
+@tensors
+def layernorm(out: Any, x: Any, gamma: Any, beta: Any) -> Call:
+    return lambda: F.layer_norm(x, gamma.shape, gamma, beta, 1e-5)
+
+
+@tensors
+def transpose(b: Any, a: Any) -> Call:
+    return lambda: b.copy_(a.T)
+
+
+@tensors
+def fold(profile: Any, x: Any) -> Call:
+    period = len(profile)
+    whole = len(x) // period * period
+    rows, rest = x[:whole].reshape(-1, period), x[whole:]
+
+    def call() -> None:
+        torch.sum(rows, 0, out=profile)
+        profile[: len(rest)] += rest
+
+    return call
+
+
+@tensors
+def cumulative(count: Any, x: Any, edges: Any) -> Call:
+    """Bins by bucketing, then adds up."""
+    limits, order = torch.sort(edges)
+
+    def call() -> None:
+        bins = torch.bincount(torch.bucketize(x, limits, right=True), minlength=len(limits) + 1)
+        count[order] = torch.cumsum(bins, 0)[:-1].to(count.dtype)
+
+    return call

@@ -1,0 +1,176 @@
+"""The suite's machinery: rounds, comparison of results, the whole command on one kernel."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks.suite.__main__ import budgets_of, select
+from benchmarks.suite.catalogue import CASES
+from benchmarks.suite.child import ROOT, compare_in_child
+from benchmarks.suite.compilers import with_restrict
+from benchmarks.suite.data import make_arrays
+from benchmarks.suite.folders import folder
+from benchmarks.suite.measure import difference
+from benchmarks.suite.report import geometric_mean
+from benchmarks.suite.roofline import Roof
+from benchmarks.suite.rounds import Plan, ratio, seconds, time_interleaved
+from benchmarks.suite.tune import searched, tune
+from schedsearch.core.errors import UserError
+from schedsearch.evaluate.work import Work
+from schedsearch.search.subject import load_subject
+
+(TRSM,) = (case for case in CASES if case.name == "trsm")
+
+
+def test_rounds_are_interleaved_and_restored() -> None:
+    done: list[str] = []
+    calls = {
+        name: lambda name=name, s=s: (done.append(name), time.sleep(s))
+        for name, s in (("quick", 0.002), ("slow", 0.004))
+    }
+    restored: list[int] = []
+    samples = time_interleaved(calls, lambda: restored.append(1), Plan(rounds=6, seconds=60))
+    assert [len(round_) for round_ in samples["quick"]] == [3] * 6
+    assert len(restored) >= 2 * 3 * 6
+    order = "".join(name[0] for name in done)
+    assert {"qs", "sq"} <= {order[i : i + 2] for i in range(len(order) - 1)}
+    estimate = ratio(samples["slow"], samples["quick"])
+    assert 1.3 < estimate.value < 3
+    assert seconds(samples["slow"]) >= 0.004
+
+
+def test_what_is_very_slow_is_timed_in_few_rounds() -> None:
+    calls = {"quick": lambda: None, "slow": lambda: time.sleep(0.3)}
+    samples = time_interleaved(calls, lambda: None, Plan(rounds=5, seconds=60))
+    assert Counter(map(len, samples["slow"])) == {1: 3, 0: 2}
+    assert ratio(samples["slow"], samples["quick"]).value > 1000
+
+
+@pytest.mark.parametrize(
+    ("got", "says"),
+    [
+        (np.float32([1, 2, 3]), None),
+        (np.float32([1, 2, 3.0001]), None),
+        (np.float32([1, 2, 3.01]), "off by 3"),
+        (np.float32([1, np.nan, 3]), "off by nan"),
+        (np.float32([1, 2]), "shape"),
+    ],
+)
+def test_differences_are_those_beyond_rounding(got: Any, says: str | None) -> None:
+    found = difference(np.float32([1, 2, 3]), got)
+    assert found is None if says is None else found is not None and says in found
+
+
+def test_integers_are_compared_exactly() -> None:
+    assert difference(np.int32([1, 2]), np.int32([1, 2])) is None
+    assert difference(np.int32([1, 2]), np.int32([1, 3])) == "1 of 2 differ"
+
+
+def test_arrays_start_as_the_case_says() -> None:
+    subject = load_subject(TRSM.file, TRSM.proc, {}, None)
+    arrays = make_arrays(TRSM, subject)
+    b, lower = arrays.arrays
+    assert (np.triu(lower, 1) == 0).all()
+    assert lower.max() < 0.01
+    assert [name for name, _ in arrays.outputs] == ["B"]
+    before = b.copy()
+    b[...] = 0
+    arrays.restore()
+    assert (b == before).all()
+    assert arrays.bytes == b.nbytes + lower.nbytes
+
+
+def test_restrict_is_on_every_pointer_but_the_context() -> None:
+    code = load_subject(TRSM.file, TRSM.proc, {}, None).code
+    text = with_restrict(code).source
+    assert "void trsm( void *ctxt, float* restrict B, const float* restrict L ) {" in text
+    assert with_restrict(code).key != code.key
+
+
+def test_the_roof_is_the_slower_of_compute_and_memory() -> None:
+    roof = Roof(f32=100.0, f64=50.0, copy=10.0)
+    product = Work((("f32", 2e9), ("i32", 1e12)), 10**6)
+    assert roof.seconds(product) == pytest.approx(0.02)
+    assert roof.limit(product) == "compute"
+    copy = Work((("f64", 10.0),), 10**9)
+    assert roof.seconds(copy) == pytest.approx(0.1)
+    assert roof.limit(copy) == "memory"
+
+
+def test_the_mean_is_over_the_best_peer_of_each_kernel() -> None:
+    rows = [
+        {"best_peer": "numpy", "ratios": {"numpy": {"value": 2.0}, "numba": {"value": 9.0}}},
+        {"best_peer": "numba", "ratios": {"numpy": {"value": 7.0}, "numba": {"value": 0.5}}},
+        {"error": "crashed"},
+    ]
+    assert geometric_mean(rows) == (pytest.approx(1.0), 2)
+    assert geometric_mean(rows[2:]) is None
+
+
+def test_kernels_are_chosen_by_pattern_with_budgets_of_their_own() -> None:
+    assert [case.name for case in select("trsm, ge?v*")] == ["gemv_n", "gemv_t", "trsm"]
+    with pytest.raises(UserError, match="no kernel nothing"):
+        select("nothing,trsm")
+    budgets = budgets_of("1m", ["gemm*=5m"])
+    assert (budgets["trsm"], budgets["gemm_nn"], budgets["gemm_i8"]) == (60, 300, 300)
+
+
+def test_a_failing_comparison_is_a_row_with_its_error(tmp_path: Path) -> None:
+    unknown = replace(TRSM, name="unknown")
+    row = compare_in_child(unknown, folder(tmp_path, unknown), Plan(1, 0), 1)
+    assert row["kernel"] == "unknown"
+    assert "comparison failed" in row["error"]
+
+
+def suite(*args: str | Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "benchmarks.suite", *args],
+        cwd=ROOT,
+        env={**os.environ, "COLUMNS": "200"},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=300,
+    )
+
+
+def test_one_command_tunes_and_compares(tmp_path: Path) -> None:
+    results, json_ = tmp_path / "results", tmp_path / "all.json"
+    said = suite(
+        *("run", "--only", "trsm", "--dir", results, "--json", json_, "--budget", "20"),
+        *("--rounds", "5", "--seconds", "0"),
+        *("--run-options", "--executor inline --trials 3 --transforms reorder,split"),
+    )
+    assert said.returncode == 0, said.stderr
+    assert "geometric mean against the best peer" in said.stdout
+    data = json.loads(json_.read_text())
+    (row,) = data["rows"]
+    assert row["kernel"] == "trsm"
+    assert row["wrong"] == {}
+    assert {"numpy", "gcc -O3"} <= row["ratios"].keys()
+    assert row["best_peer"] in row["ratios"]
+    assert len(row["samples"]["schedsearch"]) == 5
+    assert 0 < row["speedup"]["low"] <= row["speedup"]["high"]
+    assert row["roofline"] > 0
+    # What was searched counts: the same budget is not searched twice.
+    place = folder(results, TRSM)
+    spent, exhausted = searched(place.store)
+    assert spent > 0
+    assert not exhausted
+    assert tune(TRSM, place, budget_s=spent) == f"searched {spent:.0f} s already"
+    # A failed search is said, with its cause; what is there stays.
+    ended = tune(TRSM, place, spent + 60, options=["--transforms", "unroll"])
+    assert "failed with exit code 2" in ended
+    again = suite("table", "--dir", results, "--only", "trsm")
+    assert "trsm" in again.stdout
