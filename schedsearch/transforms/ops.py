@@ -55,7 +55,7 @@ class Vector:
     name: str
 
 
-OpArg = At | After | Pair | Vector | int | str | bool | tuple[str, ...]
+OpArg = At | After | Pair | Vector | int | str | bool | tuple[str, ...] | tuple[int, ...]
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,4 @@
-"""Reduction nests: perfect loop nests around one `x[...] += a * b`, as register blocks
-need them."""
+"""Reduction nests: loops around one `x[...] += a * b`, as register blocks need them."""
 
 from __future__ import annotations
 
@@ -9,19 +8,23 @@ from math import inf
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.vectors import C_TYPES
-from schedsearch.transforms.walkers import nests
+from schedsearch.transforms.walkers import shifted
 
 
 @dataclass(frozen=True)
 class ReductionNest:
     """A reduction nest: its loops, the contiguous one, the instruction for its statement,
-    and the last operand that is read along it."""
+    and the operand to pack.
+
+    `transposed`: the operand is contiguous along another loop, so it has to be packed.
+    """
 
     loops: tuple[q.For, ...]
     stmt: q.Reduce
     along: q.For
     instruction: str
     operand: q.Read
+    transposed: bool
 
     @property
     def reductions(self) -> tuple[q.For, ...]:
@@ -34,45 +37,103 @@ class ReductionNest:
             if loop is not self.along and dim is not None and moves(self.stmt.idx, loop, dim):
                 yield loop
 
-    def packable(self, inner: int) -> bool:
-        """Whether loops outside the `inner` innermost reductions use the operand again,
-        and what those read of it is a box."""
-        reductions = self.reductions[len(self.reductions) - inner :]
-        others = [x for x in self.loops if x not in self.reductions and x is not self.along]
+    def packable(self, rows: q.For, inner: int) -> bool:
+        """Whether `rows` uses the operand again, and what it and the `inner` innermost
+        reductions read of it is a box, one loop to a dimension."""
+        inside = [*self.reductions[len(self.reductions) - inner :], self.along]
         idx = self.operand.idx
-        return all(first_dim(idx, loop) is None for loop in others) and all(
-            dim is None or (moves(idx, loop, dim) and dim < len(idx) - 1)
-            for loop in reductions
-            for dim in [first_dim(idx, loop)]
-        )
+        dims = [dim for loop in inside if (dim := first_dim(idx, loop)) is not None]
+        boxed = all(moves(idx, loop, dim) for loop, dim in self._moving(inside))
+        return first_dim(idx, rows) is None and boxed and len(set(dims)) == len(dims)
+
+    def _moving(self, loops: list[q.For]) -> Iterator[tuple[q.For, int]]:
+        for loop in loops:
+            dim = first_dim(self.operand.idx, loop)
+            if dim is not None:
+                yield loop, dim
+
+    def siblings(self) -> Iterator[tuple[q.Path, int]]:
+        """Statements to split off so that the nest becomes perfect: each gap as the path
+        of the statement before it and the number of loops around it; the last one comes
+        before the nest, if any does."""
+        followed = [d for d, at in self._positions() if at + 1 < len(self.loops[d].body)]
+        if followed:
+            yield self._path_in(followed[-1]), followed[-1] + 1
+        if self.preceded:
+            depth = [d for d, at in self._positions() if at][-1]
+            yield shifted(self._path_in(depth), -1), depth + 1
+
+    @property
+    def preceded(self) -> bool:
+        """Whether other statements in the loops come before."""
+        return any(at for _, at in self._positions())
+
+    def _positions(self) -> Iterator[tuple[int, int]]:
+        """Depth of every loop, and the position in its body of what leads to the statement."""
+        for depth in range(len(self.loops)):
+            position = self._path_in(depth)[-1]
+            assert isinstance(position, int)
+            yield depth, position
+
+    def _path_in(self, depth: int) -> q.Path:
+        """Path of what leads to the statement in the loop at `depth`."""
+        return self.stmt.path[: len(self.loops[depth].path) + 1]
 
 
 def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
-    """Every nest of the procedure whose result can stay in vector registers."""
-    for loops in nests(proc):
-        nest = _as_reduction(proc, loops)
-        if nest is not None:
-            yield nest
+    """Every nest of the procedure whose result can stay in vector registers: of every
+    statement the longest perfect one, and the longest after splitting others off."""
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.Reduce) and stmt.type in C_TYPES and stmt.idx and _dense(proc, stmt):
+            whole = _loops_around(proc, stmt)
+            alone = _perfect(whole)
+            for loops in (whole, alone) if len(alone) < len(whole) else (whole,):
+                nest = _as_reduction(proc, loops, stmt)
+                if nest is not None:
+                    yield nest
 
 
-def _as_reduction(proc: q.Proc, loops: tuple[q.For, ...]) -> ReductionNest | None:
-    stmt = loops[-1].body[0]
-    if not isinstance(stmt, q.Reduce) or stmt.type not in C_TYPES or not stmt.idx:
-        return None
+def _loops_around(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
+    """The loops around a statement, as far out as they are independent of each other and
+    what else is in them may be split off."""
+    loops: tuple[q.For, ...] = ()
+    needed = q.used_vars((stmt,))
+    for depth in range(len(stmt.path) - 1, 0, -1):
+        loop = proc.by_path[stmt.path[:depth]]
+        if not isinstance(loop, q.For) or loop.parallel:
+            break
+        local = {s.buf for s in loop.body if isinstance(s, q.Alloc)}
+        local |= {s.name for s in loop.body if isinstance(s, q.WindowStmt)}
+        bounds = {var for inner in loops for var in q.expr_vars(inner.hi)}
+        if loop.lo != q.Affine(0) or loop.extent == 0 or loop.iter in bounds or local & needed:
+            break
+        loops = (loop, *loops)
+    return loops
+
+
+def _perfect(loops: tuple[q.For, ...]) -> tuple[q.For, ...]:
+    """The innermost of `loops` that hold nothing but each other."""
+    alone = 0
+    for loop in reversed(loops):
+        if len(loop.body) > 1:
+            break
+        alone += 1
+    return loops[len(loops) - alone :]
+
+
+def _as_reduction(proc: q.Proc, loops: tuple[q.For, ...], stmt: q.Reduce) -> ReductionNest | None:
     distinct = {loop.iter.name for loop in loops} | {arg.var.name for arg in proc.args}
     if len(distinct) < len(loops) + len(proc.args):
         return None  # windows are written with names
-    if any(loop.parallel or loop.lo != q.Affine(0) or loop.extent == 0 for loop in loops):
-        return None
-    if not _dense(proc, stmt):
-        return None
     for loop in loops:
         if moves(stmt.idx, loop, len(stmt.idx) - 1):
             instruction = _instruction(stmt, loop)
             reduced = any(first_dim(stmt.idx, other) is None for other in loops)
             if instruction is not None and reduced:
-                vectors = [read for read in _reads(stmt) if _operand(read, loop) == "vector"]
-                return ReductionNest(loops, stmt, loop, instruction, vectors[-1])
+                kinds = {_operand(read, loop): read for read in _reads(stmt)}
+                transposed = "column" in kinds
+                operand = kinds["column" if transposed else "vector"]
+                return ReductionNest(loops, stmt, loop, instruction, operand, transposed)
     return None
 
 
@@ -118,22 +179,30 @@ def _plainly(index: q.Affine, loop: q.For) -> bool:
 
 
 def _instruction(stmt: q.Reduce, along: q.For) -> str | None:
-    """Name of the vector instruction for the statement along a loop."""
+    """Name of the vector instruction for the statement along a loop, once an operand that
+    lies across is packed."""
     match stmt.rhs:
-        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs):
-            shapes = (_operand(lhs, along), _operand(rhs, along))
-            if "vector" in shapes and None not in shapes:
-                return f"fma_{shapes[0]}_{shapes[1]}"
+        # Exo lets no instruction have one array twice.
+        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs) if lhs.buf != rhs.buf:
+            shapes = [_operand(lhs, along), _operand(rhs, along)]
+            if None in shapes or shapes.count("column") > 1 or shapes == ["scalar", "scalar"]:
+                return None
+            first, second = ("vector" if shape == "column" else shape for shape in shapes)
+            return f"fma_{first}_{second}"
         case q.Read() as read if _operand(read, along) == "vector":
             return "add_vector"
     return None
 
 
 def _operand(read: q.Read, along: q.For) -> str | None:
-    if read.idx and moves(read.idx, along, len(read.idx) - 1):
-        return "vector"
-    # A scalar becomes a window of one element: it needs a dimension to cut it from.
-    return "scalar" if read.idx and first_dim(read.idx, along) is None else None
+    """How a loop moves an operand: along its rows, across them, or not at all."""
+    dim = first_dim(read.idx, along)
+    if dim is None:
+        # A scalar becomes a window of one element: it needs a dimension to cut it from.
+        return "scalar" if read.idx else None
+    if not moves(read.idx, along, dim):
+        return None
+    return "vector" if dim == len(read.idx) - 1 else "column"
 
 
 def row_length(proc: q.Proc, read: q.Read) -> float:

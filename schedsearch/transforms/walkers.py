@@ -114,19 +114,11 @@ def statement_count(body: tuple[q.Stmt, ...]) -> int:
 
 def next_path(path: q.Path) -> q.Path:
     """Path of the following statement of the same block."""
+    return shifted(path, 1)
+
+
+def shifted(path: q.Path, by: int) -> q.Path:
+    """Path of the statement `by` positions further on in the same block."""
     last = path[-1]
     assert isinstance(last, int)
-    return (*path[:-1], last + 1)
-
-
-def nests(proc: q.Proc) -> Iterator[tuple[q.For, ...]]:
-    """Every maximal chain of perfectly nested loops with one simple statement inside."""
-    inner = {pair[1].path for pair in perfect_pairs(proc)}
-    for loop in loops(proc):
-        if loop.path in inner:
-            continue
-        chain = [loop]
-        while len(chain[-1].body) == 1 and isinstance(chain[-1].body[0], q.For):
-            chain.append(chain[-1].body[0])
-        if len(chain[-1].body) == 1 and not q.blocks(chain[-1].body[0]):
-            yield tuple(chain)
+    return (*path[:-1], last + by)

@@ -31,6 +31,11 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "depthwise": [{}],
     "column_sums": [{"n": 1}, {"n": 8}, {"n": 37}],
     "batched": [{}],
+    "second_transposed": [{}],
+    "batched_transposed": [{"M": 1}, {"M": 9}],
+    "initialised": [{}],
+    "two_in_one_loop": [{}],
+    "triangle": [{}],
 }
 
 
@@ -54,7 +59,8 @@ def test_every_block_keeps_the_meaning(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["strided_result", "window_argument", "bytes_summed", "no_reduction"]
+    "name",
+    ["strided_result", "window_argument", "bytes_summed", "squares", "symmetric", "no_reduction"],
 )
 def test_proposes_nothing_where_it_does_not_fit(name: str) -> None:
     assert not list(BLOCK.rewrites(mirror(PROCEDURES[name]), TARGET))

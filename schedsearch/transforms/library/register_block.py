@@ -10,14 +10,16 @@ for i in seq(0, 512):                     for io in seq(0, 64):
                                                   C[8 * io ..., 32 * jo ...] = acc[...]
 ```
 
-For any perfect nest around one `x[...] += a * b` (or `+= b`) with loops that `x`
-does not depend on, and one loop along which `x` and the operands are contiguous
-(an operand may also not depend on it). `rows` is the name of a second loop to
-tile, empty for none; `tile_rows` times `tile_vectors` registers hold the result;
-`inner` is the number of innermost reduction loops inside the tile. Other
-reductions go outside, with the contiguous loop before them, so that a panel of
-the contiguous operand stays in cache while the rows pass by. With `pack` that
-panel is first copied to where its rows lie next to each other.
+For any nest around one `x[...] += a * b` (or `+= b`) with loops that `x` does not
+depend on, and one loop along which `x` and the operands are contiguous (an operand
+may also not depend on it). Other statements in these loops are first split off into
+loops of their own. `rows` is the name of a second loop to tile, empty for none;
+`tile_rows` times `tile_vectors` registers hold the result; `inner` is the number of
+innermost reduction loops inside the tile. Other reductions go outside, with the
+contiguous loop before them, so that a panel of the contiguous operand stays in cache
+while the rows pass by. With `pack` that panel is first copied to where its rows lie
+next to each other, and turned if the contiguous loop runs across them (`B[j, k]`).
+`nest` counts the reductions that start at the same loop.
 
 Iterations that the tile does not divide get a nest of their own, after this one.
 
@@ -25,6 +27,7 @@ Tile sizes fill the register file of the target as BLIS does: `rows * vectors`
 accumulators, `vectors` operands and one broadcast (Low et al., TOMS 2016).
 """
 
+from collections import Counter
 from collections.abc import Iterator
 
 from schedsearch.core import ast as q
@@ -40,9 +43,10 @@ from schedsearch.transforms.walkers import (
     fresh,
     lanes,
     names,
+    next_path,
 )
 
-VERSION = 1
+VERSION = 2
 
 PACKED = 2
 """Position of a loop among its siblings once a panel is allocated and copied before it."""
@@ -52,11 +56,14 @@ MAX_TILE = 64
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    started: Counter[q.Path] = Counter()
     for nest in reduction_nests(proc):
         width = lanes(target, ELEMENT_BITS[nest.stmt.type])
+        first = nest.loops[0]
         for rows in [None, *nest.row_loops()]:
             for tile_rows, tile_vectors in _tiles(nest, rows, width, target.vector_registers):
                 args: dict[str, ArgValue] = {
+                    "nest": started[first.path],
                     "rows": rows.iter.name if rows else "",
                     "tile_rows": tile_rows,
                     "tile_vectors": tile_vectors,
@@ -64,9 +71,11 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 }
                 far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
                 for inner in sorted({1, len(nest.reductions)}):
-                    yield nest.loops[0], {**args, "inner": inner, "pack": False}
-                    if rows and far_apart and nest.packable(inner):
-                        yield nest.loops[0], {**args, "inner": inner, "pack": True}
+                    if not nest.transposed:
+                        yield first, {**args, "inner": inner, "pack": False}
+                    if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
+                        yield first, {**args, "inner": inner, "pack": True}
+        started[first.path] += 1
 
 
 def _tiles(
@@ -99,10 +108,15 @@ def _fits(loop: q.For, factor: int) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    nest = next((n for n in reduction_nests(ast) if n.loops[0].path == path), None)
-    if nest is None:
+    nests = [nest for nest in reduction_nests(ast) if nest.loops[0].path == path]
+    if not (isinstance(args["nest"], int) and 0 <= args["nest"] < len(nests)):
         raise RewriteError("there is no reduction that fits vector registers")
+    nest = nests[args["nest"]]
     _check(nest, args)
+    for gap, around in nest.siblings():
+        yield Op("fission", (After(gap), around))
+    if nest.preceded:
+        path = next_path(path)
     along, width = nest.along.iter.name, args["lanes"]
     rows = args["rows"]
     taken = names(ast)
@@ -152,6 +166,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     outside = [name for name in order if name not in (*inner, *tile)]
     if args["pack"] or args["inner"] < len(reductions):
         first = [along, *(name for name in outside if name in reductions)]
+        if args["pack"]:  # every step of these loops has a panel of its own
+            moving = [x.iter.name for x in nest.loops if first_dim(nest.operand.idx, x) is not None]
+            first = [n for n in outside if n in moving and n not in first] + first
         outside = first + [name for name in outside if name not in first]
     for position, name in enumerate([*outside, *inner, *tile]):
         while order.index(name) > position:
@@ -162,7 +179,10 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if args["pack"]:
         panel = len(first)
         name = fresh(taken, f"{nest.operand.buf.name}_panel")
-        yield Op("stage_mem", (at(order[panel]), _panel(nest, args, inner), name))
+        home = path_of(order[panel])
+        yield Op("stage_mem", (At(home), _panel(nest, args, inner), name))
+        if nest.transposed:
+            yield Op("rearrange_dim", (At(home), _along_last(nest, inner)))
         packed = panel
 
     # The result's tile: staged around the innermost reductions, in registers.
@@ -210,6 +230,15 @@ def _panel(nest: ReductionNest, args: Args, inner: list[str]) -> str:
     return f"{nest.operand.buf.name}[{', '.join(parts)}]"
 
 
+def _along_last(nest: ReductionNest, inner: list[str]) -> tuple[int, ...]:
+    """The panel's dimensions, that of the contiguous loop last."""
+    inside = [loop for loop in nest.loops if loop.iter.name in inner or loop is nest.along]
+    moving = [{x for x in inside if x.iter in q.expr_vars(index)} for index in nest.operand.idx]
+    dims = [loops for loops in moving if loops]
+    last = dims.index({nest.along})
+    return (*(dim for dim in range(len(dims)) if dim != last), last)
+
+
 def _check(nest: ReductionNest, args: Args) -> None:
     """Refuse arguments that `propose` would not give: a trace may come from anywhere."""
     sizes = (args["tile_rows"], args["tile_vectors"], args["lanes"], args["inner"])
@@ -217,11 +246,14 @@ def _check(nest: ReductionNest, args: Args) -> None:
         raise RewriteError(f"tile sizes are whole numbers from 1 to {MAX_TILE}")
     if args["inner"] > len(nest.reductions):
         raise RewriteError(f"there are only {len(nest.reductions)} reduction loops")
-    if args["pack"] is not False and not (args["rows"] and nest.packable(args["inner"])):
-        raise RewriteError("there is no panel to pack here")
-    row_loops = {loop.iter.name for loop in nest.row_loops()}
+    row_loops = {loop.iter.name: loop for loop in nest.row_loops()}
     if args["rows"] not in {"", *row_loops} or bool(args["rows"]) != (args["tile_rows"] > 1):
         raise RewriteError(f"rows of {args['rows']!r} cannot be tiled here")
+    rows = row_loops.get(args["rows"])
+    if args["pack"] is not False and not (rows and nest.packable(rows, args["inner"])):
+        raise RewriteError("there is no panel to pack here")
+    if nest.transposed and not args["pack"]:
+        raise RewriteError("the operand lies across: it has to be packed")
 
 
 def _window(nest: ReductionNest, args: Args) -> str:

@@ -57,6 +57,53 @@ def batched(C: f32[3, 4, 8], A: f32[3, 4, 5], B: f32[3, 5, 8]):
 
 
 @proc
+def second_transposed(C: f32[6, 21], A: f32[6, 5], B: f32[21, 5]):
+    for i in seq(0, 6):
+        for j in seq(0, 21):
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[j, k]
+
+
+@proc
+def batched_transposed(M: size, C: f32[2, M, 8], A: f32[2, M, 3, 2], B: f32[2, 8, 3, 2]):
+    for b in seq(0, 2):
+        for i in seq(0, M):
+            for j in seq(0, 8):
+                for k in seq(0, 3):
+                    for l in seq(0, 2):
+                        C[b, i, j] += A[b, i, k, l] * B[b, j, k, l]
+
+
+@proc
+def initialised(C: f32[6, 16], s: f32[6], A: f32[6, 5], B: f32[5, 16]):
+    for i in seq(0, 6):
+        s[i] = 0.0
+        for j in seq(0, 16):
+            C[i, j] = 1.0
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[k, j]
+        for k in seq(0, 5):
+            s[i] += A[i, k]
+
+
+@proc
+def two_in_one_loop(y: f32[9], z: f32[9], w: f32[7], A: f32[7, 9]):
+    for i in seq(0, 7):
+        for j in seq(0, 9):
+            y[j] += A[i, j]
+        for j in seq(0, 9):
+            z[j] += A[i, j] * w[i]
+
+
+@proc
+def triangle(C: f32[37, 37], A: f32[37, 4], B: f32[4, 37]):
+    for i in seq(0, 37):
+        for j in seq(0, i + 1):
+            for k in seq(0, 4):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
 def strided_result(C: f32[8, 8], A: f32[8, 8]):
     for i in seq(0, 8):
         for j in seq(0, 8):
@@ -78,6 +125,21 @@ def bytes_summed(C: i8[8, 16], A: i8[8, 8], B: i8[8, 16]):
         for j in seq(0, 16):
             for k in seq(0, 8):
                 C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def squares(y: f32[9], A: f32[7, 9]):
+    for i in seq(0, 7):
+        for j in seq(0, 9):
+            y[j] += A[i, j] * A[i, j]
+
+
+@proc
+def symmetric(C: f32[9, 9], A: f32[9, 4]):
+    for i in seq(0, 9):
+        for j in seq(0, 9):
+            for k in seq(0, 4):
+                C[i, j] += A[i, k] * A[j, k]
 
 
 @proc
