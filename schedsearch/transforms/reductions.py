@@ -99,7 +99,7 @@ def _loops_around(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
     loops: tuple[q.For, ...] = ()
     needed = q.used_vars((stmt,))
     for depth in range(len(stmt.path) - 1, 0, -1):
-        loop = proc.by_path[stmt.path[:depth]]
+        loop = proc.by_path.get(stmt.path[:depth])
         if not isinstance(loop, q.For) or loop.parallel:
             break
         local = {s.buf for s in loop.body if isinstance(s, q.Alloc)}
