@@ -14,7 +14,9 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET
 
-MACHINE = replace(TARGET, cache_bytes=(32768, 1048576), line_bytes=64, vector_bits=512)
+MACHINE = replace(
+    TARGET, cache_bytes=(32768, 1048576), line_bytes=64, vector_bits=512, vector_registers=32
+)
 
 
 PROCEDURES = load_source(PROCS / "locality.py").procs
