@@ -6,20 +6,18 @@ so), `-O3 -march=native -ffast-math`, and Polly where clang has it.
 
 from __future__ import annotations
 
-import re
-import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from schedsearch.core.errors import UserError
+from schedsearch.core.build import COMPILERS, Build
 from schedsearch.core.keys import digest
-from schedsearch.core.records import Failure, GeneratedC
+from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.compiler import default_flags
+from schedsearch.transforms.generated import with_build
 
 _COMPILE_S = 120.0
-_VERSIONED = tuple(f"clang-{major}" for major in range(30, 13, -1))
 _POLLY = ("-mllvm", "-polly")
 _PROBE = GeneratedC("probe", "", "int probe(void) { return 0; }", digest("probe"))
 
@@ -32,40 +30,27 @@ class CompilerPeer:
     builder: Builder
 
 
-def compiler_peers(cache: Path) -> Iterator[CompilerPeer | tuple[str, str]]:
+def compiler_peers(target: Target, cache: Path) -> Iterator[CompilerPeer | tuple[str, str]]:
     """What is installed; for what is not, its name and why."""
-    flags = default_flags()
-    for kind, names in (("gcc", ("gcc",)), ("clang", ("clang", *_VERSIONED))):
-        title = f"{kind} -O3"
-        found = next((name for name in names if shutil.which(name)), None)
-        if found is None:
-            yield title, "not installed"
+    for kind in COMPILERS:
+        compiler = target.compiler_for(Build(compiler=kind))
+        if compiler is None:
+            yield f"{kind} -O3", "not installed"
             continue
-        try:
-            builder = Builder(find_compiler(found), flags, cache)
-        except UserError as error:
-            yield title, str(error)
-            continue
-        yield CompilerPeer(title, builder)
+        builder = Builder(compiler, default_flags(), cache)
+        yield CompilerPeer(f"{kind} -O3", builder)
         if kind == "clang":
-            yield from _polly(builder, flags)
+            yield _polly(builder)
 
 
-def _polly(builder: Builder, flags: Sequence[str]) -> Iterator[CompilerPeer | tuple[str, str]]:
-    title = "clang -O3 +Polly"
-    with_polly = replace(builder, flags=(*flags, *_POLLY))
+def _polly(builder: Builder) -> CompilerPeer | tuple[str, str]:
+    title = "clang +Polly"
+    with_polly = replace(builder, flags=(*builder.flags, *_POLLY))
     if isinstance(with_polly.build(_PROBE, _COMPILE_S), Failure):
-        yield title, "this clang has no Polly"
-    else:
-        yield CompilerPeer(title, with_polly)
+        return title, "this clang has no Polly"
+    return CompilerPeer(title, with_polly)
 
 
 def with_restrict(code: GeneratedC) -> GeneratedC:
-    """The same C with `restrict` on the pointer parameters of the procedure's definition."""
-    head = re.compile(rf"^void {code.proc}\((.*?)\) \{{", re.M | re.S)
-    match = head.search(code.source)
-    assert match is not None, f"no definition of {code.proc}"
-    typed = re.sub(r"\*\s*(?!ctxt\b)(?=\w)", "* restrict ", match.group(1))
-    start, end = match.span(1)
-    source = code.source[:start] + typed + code.source[end:]
-    return replace(code, source=source, key=digest(f"{code.header}\n{source}"))
+    """The same C, its array arguments declared not to overlap."""
+    return with_build(code.proc, code.header, code.source, Build(restrict=True))

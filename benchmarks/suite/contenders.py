@@ -14,7 +14,7 @@ from benchmarks.suite.case import Case
 from benchmarks.suite.compilers import CompilerPeer, compiler_peers, with_restrict
 from benchmarks.suite.data import Arrays
 from benchmarks.suite.rounds import Call
-from schedsearch.core.records import Failure, GeneratedC
+from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.subject import Subject, cache_dir
 from schedsearch.store.database import Store
@@ -67,10 +67,14 @@ def best_tuned(store: Path, case: Case, threads: int) -> Tuned | None:
                 measurement = candidate.record.measurement
                 code = opened.code(candidate.record.keys.code or "")
                 if code and measurement and measurement.kind in ("confirm", "baseline"):
-                    builder = Builder(target.compiler, target.flags, cache_dir() / "artifacts")
-                    found.append(Tuned(candidate, code, builder))
+                    found.append(Tuned(candidate, code, _builder(target)))
                     break
     return max(found, key=lambda tuned: tuned.candidate.record.speedup or 0.0, default=None)
+
+
+def _builder(target: Target) -> Builder:
+    artifacts = cache_dir() / "artifacts"
+    return Builder(target.compiler, target.flags, artifacts, target.other_compilers)
 
 
 def contenders(
@@ -84,7 +88,7 @@ def contenders(
         yield native(OURS, tuned.builder, tuned.code, arrays)
     if case.c_peers:
         code = with_restrict(subject.code)
-        for peer in compiler_peers(cache_dir() / "artifacts"):
+        for peer in compiler_peers(subject.target, cache_dir() / "artifacts"):
             if isinstance(peer, CompilerPeer):
                 yield native(peer.name, peer.builder, code, arrays)
             else:

@@ -13,6 +13,7 @@ from benchmarks.suite.contenders import BASELINE, OURS, Absent, Contender, best_
 from benchmarks.suite.data import Array, Arrays, make_arrays
 from benchmarks.suite.roofline import Roof, measure_roof
 from benchmarks.suite.rounds import Plan, Samples, ratio, seconds, time_interleaved
+from benchmarks.suite.tune import searched
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.work import Work
@@ -55,6 +56,7 @@ def measure(case: Case, store: Path, plan: Plan, threads: int = 1) -> dict[str, 
         "bytes": subject.work.bytes,
         "footprint": arrays.bytes,
         "candidate": best.id if best else None,
+        "searched_s": searched(store)[0],
         "schedule": [step.to_json() for step in best.record.trace.steps] if best else None,
         "absent": absent,
         "wrong": wrong,

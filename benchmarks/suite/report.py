@@ -9,11 +9,14 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 
+from benchmarks.suite.contenders import OURS
 from schedsearch.cli.format import duration
 
 Row = dict[str, Any]
 
 BEST = "best peer"
+WIDE = 200
+"""Columns that all intervals need."""
 
 
 def geometric_mean(rows: Sequence[Row]) -> tuple[float, int] | None:
@@ -25,45 +28,54 @@ def geometric_mean(rows: Sequence[Row]) -> tuple[float, int] | None:
     return math.exp(sum(map(math.log, best)) / len(best)), len(best)
 
 
-def table(rows: Sequence[Row]) -> RenderableType:
-    """One line per kernel; above 1 we are faster, intervals are 95 %."""
+def table(rows: Sequence[Row], width: int = WIDE) -> RenderableType:
+    """One line per kernel; above 1 we are faster, intervals are 95 %.
+
+    Below `WIDE` columns only the speed-up and the best peer's ratio keep theirs.
+    """
     peers = list(dict.fromkeys(name for row in rows for name in row.get("ratios", {})))
     out = Table(box=None, header_style="bold", pad_edge=False)
     out.add_column("kernel", no_wrap=True)
-    for title in ("time", "speed-up", *peers):
-        out.add_column(title, justify="right", no_wrap=True)
-    out.add_column(BEST, no_wrap=True)
-    out.add_column("roof", justify="right", no_wrap=True)
+    for title in ("time", "speed-up", *peers, BEST):
+        out.add_column(title, justify="right", no_wrap=width >= WIDE)
+    out.add_column("", no_wrap=True)
+    out.add_column("% of roof", justify="right", no_wrap=True)
     for row in rows:
-        out.add_row(*_cells(row, peers))
+        out.add_row(*_cells(row, peers, width >= WIDE))
     return out
 
 
-def _cells(row: Row, peers: Sequence[str]) -> list[str]:
+def _cells(row: Row, peers: Sequence[str], intervals: bool) -> list[str]:
     if "ratios" not in row:
-        reason = row.get("error") or row["absent"].get("schedsearch") or row["wrong"]["schedsearch"]
-        return [row["kernel"], "-", f"[red]{_escaped(reason.splitlines()[0][:60])}[/]"]
-    ratios = row["ratios"]
-    cells = [row["kernel"], duration(row["seconds"]["schedsearch"]), _ratio(row["speedup"])]
+        return [row["kernel"], "-", f"[red]{_escaped(_problem(row).splitlines()[0][:60])}[/]"]
+    ratios, best = row["ratios"], row["best_peer"]
+    cells = [row["kernel"], duration(row["seconds"][OURS]), _judged(row["speedup"])]
     for peer in peers:
         if peer in ratios:
-            cells.append(_ratio(ratios[peer], colour=peer == row["best_peer"]))
+            cells.append(_ratio(ratios[peer], intervals))
         else:
             cells.append("wrong" if peer in row["wrong"] else "-")
-    cells.append(row["best_peer"] or "-")
-    cells.append(f"{row['roofline']:.0%} {row['limit'][:3]}")
+    cells += [_judged(ratios[best]), best] if best else ["-", ""]
+    cells.append(f"{row['roofline']:.0%} {row['limit']}")
     return cells
 
 
-def _ratio(estimate: dict[str, float], colour: bool = False) -> str:
-    """`1.23 [1.20, 1.25]`; green if clearly faster than the best peer, red if slower."""
-    digits = 2 if estimate["value"] < 10 else 1 if estimate["value"] < 100 else 0
-    numbers = [f"{estimate[part]:.{digits}f}" for part in ("value", "low", "high")]
-    text = _escaped(f"{numbers[0]} [{numbers[1]}, {numbers[2]}]")
-    if not colour:
-        return text
+def _problem(row: Row) -> str:
+    """Why a row has no ratios."""
+    return str(row.get("error") or row["absent"].get(OURS) or row["wrong"].get(OURS))
+
+
+def _judged(estimate: dict[str, float]) -> str:
+    """A ratio in green if it is clearly above 1, in red if clearly below."""
     tone = "green" if estimate["low"] >= 1 else "red" if estimate["high"] < 1 else "yellow"
-    return f"[{tone}]{text}[/]"
+    return f"[{tone}]{_ratio(estimate, True)}[/]"
+
+
+def _ratio(estimate: dict[str, float], interval: bool) -> str:
+    """`1.23 [1.20, 1.25]`"""
+    digits = 2 if estimate["value"] < 10 else 1 if estimate["value"] < 100 else 0
+    value, low, high = (f"{estimate[part]:.{digits}f}" for part in ("value", "low", "high"))
+    return _escaped(f"{value} [{low}, {high}]" if interval else value)
 
 
 def _escaped(text: str) -> str:
@@ -72,23 +84,31 @@ def _escaped(text: str) -> str:
 
 def show(console: Console, rows: Sequence[Row], total: int) -> None:
     """Print the table, what is absent or wrong, and the geometric mean."""
-    console.print(table(rows), soft_wrap=True)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
+    console.print(table(rows, console.width))
     console.print(
-        "\nRatios: time of the peer / ours, median over interleaved rounds with its 95 % "
-        "interval; roof: share of the roofline (multiply-add peak, copy bandwidth).",
+        "\nRatios: time of the peer / ours, medians over interleaved rounds with 95 % intervals. "
+        "Roof: multiply-add peak or copy bandwidth, whichever binds.",
         soft_wrap=True,
     )
     missing = {name: reason for row in rows for name, reason in row.get("absent", {}).items()}
     for name, reason in missing.items():
-        if name != "schedsearch":
+        if name != OURS:
             console.print(f"absent: {name} ({reason})", markup=False, soft_wrap=True)
     for row in rows:
         for name, problem in row.get("wrong", {}).items():
-            console.print(f"wrong, not timed: {name} on {row['kernel']}: {problem}", markup=False)
+            text = f"wrong, not timed: {name} on {row['kernel']}: {problem}"
+            console.print(text, markup=False, soft_wrap=True)
+        if "ratios" not in row:
+            console.print(f"{row['kernel']}: {_problem(row)}", markup=False, soft_wrap=True)
     if mean := geometric_mean(rows):
+        slower = [row["kernel"] for row in rows if row.get("speedup", {}).get("high", 1) < 1]
         console.print(
             f"[bold]geometric mean against the best peer: {mean[0]:.2f}x[/] "
-            f"over {mean[1]} of {total} kernels"
+            f"over {mean[1]} of {total} kernels; "
+            f"slower than as written: {', '.join(slower) or 'none'}",
+            soft_wrap=True,
         )
 
 

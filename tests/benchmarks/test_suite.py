@@ -94,7 +94,7 @@ def test_arrays_start_as_the_case_says() -> None:
 def test_restrict_is_on_every_pointer_but_the_context() -> None:
     code = load_subject(TRSM.file, TRSM.proc, {}, None).code
     text = with_restrict(code).source
-    assert "void trsm( void *ctxt, float* restrict B, const float* restrict L ) {" in text
+    assert "( void *ctxt, float *__restrict__ B, const float *__restrict__ L ) {" in text
     assert with_restrict(code).key != code.key
 
 
