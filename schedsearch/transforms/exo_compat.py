@@ -4,8 +4,9 @@ Each workaround is named here and has a test in `tests/transforms/test_exo_compa
 that fails once Exo no longer needs it:
 
 1. An illegal rewrite raises many kinds of exception  -> `EXO_ERRORS`.
-2. Generated C differs between processes, because symbols hash by address and
-   index terms pass through sets                      -> `canonical` fixes term order.
+2. Generated C differs between processes, because symbols hash by address, index
+   terms and callees pass through sets                -> `canonical` fixes term order,
+   `generate_c` that of instructions.
 3. `x[5 * (i % 2)]` loses its parentheses              -> `canonical` puts the atom first.
 4. `%` of a negative value follows C, not Exo          -> `canonical` divides instead.
 5. A constant division in an index becomes a float,
@@ -86,9 +87,13 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
 
     Raises CodegenError with Exo's reason.
     """
-    proc = canonical(procedure._loopir_proc)
+    canonicaliser = _Canonicaliser({})
+    proc = canonicaliser.proc(procedure._loopir_proc)
+    # Exo walks callees in the order of their addresses: instructions are given sorted.
+    instructions = [callee for callee in canonicaliser.callees.values() if callee.instr]
+    instructions.sort(key=lambda callee: str(callee.name))
     try:
-        header, source = compile_to_strings(LIBRARY, [proc])
+        header, source = compile_to_strings(LIBRARY, [*instructions, proc])
     except EXO_ERRORS as error:
         raise CodegenError(f"{type(error).__name__}: {error}") from error
     return with_build(str(proc.name), header, source, build)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.fused.model import Fused
+from schedsearch.transforms.fused.naming import fused_name
+from schedsearch.transforms.fused.source import fused_source, register_kinds
 from schedsearch.transforms.loader import Source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, Vector, cursor_at
@@ -35,14 +38,12 @@ def _carried_out(procedure: Any, trace: Trace) -> Iterator[tuple[Op, str]]:
 def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str] = ()) -> str:
     """A standalone module: the source file's text, then the schedule as a function.
 
-    Vector sets the schedule uses are defined in between. `notes` are comment
+    Vector memories and instructions the schedule uses are defined in between. `notes` are comment
     lines for the top (speed-up, target, how it was found).
     """
     steps = list(_carried_out(source.procs[name], trace))
     operators = sorted({op.name for op, _ in steps})
-    vectors = {
-        (arg.kind, arg.lanes) for op, _ in steps for arg in op.args if isinstance(arg, Vector)
-    }
+    definitions = _definitions(arg for op, _ in steps for arg in op.args)
     body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if steps else []
     body += [*(line for _, line in steps), "return p"]
     variable = source.variables[name]
@@ -55,8 +56,8 @@ def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str
                 source.text.rstrip(),
             ]
         ),
-        *([IMPORTS.strip()] if vectors else []),
-        *(vector_source(kind, lanes).strip() for kind, lanes in sorted(vectors)),
+        *([IMPORTS.strip()] if definitions else []),
+        *definitions,
         f"def schedule_{name}(p):\n"
         f'    """{len(trace)} rewrites, each checked by Exo when this runs."""\n'
         + textwrap.indent("\n".join(body), "    "),
@@ -64,6 +65,21 @@ def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str
         f'if __name__ == "__main__":\n    print({variable}_scheduled.c_code_str())',
     ]
     return "\n\n\n".join(sections) + "\n"
+
+
+def _definitions(args: Iterable[OpArg]) -> list[str]:
+    """Python texts of the vector sets, then of the fused instructions."""
+    sets: set[tuple[str, int]] = set()
+    fused: dict[str, str] = {}
+    for arg in args:
+        match arg:
+            case Vector():
+                sets.add((arg.kind, arg.lanes))
+            case Fused():
+                sets |= {(kind, arg.lanes) for kind in register_kinds(arg)}
+                fused[fused_name(arg)] = fused_source(arg).strip()
+    texts = [vector_source(kind, lanes).strip() for kind, lanes in sorted(sets)]
+    return texts + [fused[name] for name in sorted(fused)]
 
 
 def c_files(code: GeneratedC, stem: str, notes: Sequence[str] = ()) -> tuple[str, str]:
@@ -108,6 +124,8 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             return f"{_cursor(procedure, arg.path)}.expand(0, 1)"
         case Vector():
             return arg.name
+        case Fused():
+            return fused_name(arg)
         case tuple():
             return f"[{', '.join(repr(item) for item in arg)}]"
         case _:

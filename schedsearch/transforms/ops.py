@@ -16,6 +16,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
 from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound
+from schedsearch.transforms.fused.model import Fused
+from schedsearch.transforms.fused.source import fused_instruction
 from schedsearch.transforms.vectors import vector_set
 
 Args = Mapping[str, Any]
@@ -55,7 +57,7 @@ class Vector:
     name: str
 
 
-OpArg = At | After | Pair | Vector | int | str | bool | tuple[str, ...] | tuple[int, ...]
+OpArg = At | After | Pair | Vector | Fused | int | str | bool | tuple[str, ...] | tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return cursor_at(proc, arg.path).expand(0, 1)
         case Vector():
             return vector_set(arg.kind, arg.lanes)[arg.name]
+        case Fused():
+            return fused_instruction(arg)
         case tuple():
             return list(arg)
         case _:

@@ -8,6 +8,7 @@ It is text because an exported schedule has to carry it along.
 from __future__ import annotations
 
 import linecache
+from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
@@ -118,6 +119,13 @@ def memory_name(kind: str, lanes: int) -> str:
     return set_name(kind, lanes).upper()
 
 
+def register_of(memory: str) -> tuple[str, int] | None:
+    """`"VEC_F32X16"` -> `("f32", 16)`; None for any other memory."""
+    kind, _, lanes = memory.removeprefix("VEC_").lower().partition("x")
+    known = kind in C_TYPES and lanes.isdigit() and memory == memory_name(kind, int(lanes))
+    return (kind, int(lanes)) if known else None
+
+
 def vector_source(kind: str, lanes: int) -> str:
     """Python text that defines one set; needs postponed annotations and `IMPORTS` before it."""
     return _TEMPLATE.format(
@@ -134,10 +142,16 @@ def vector_source(kind: str, lanes: int) -> str:
 @cache
 def vector_set(kind: str, lanes: int) -> dict[str, Any]:
     """The memory and the instructions of one set, by name."""
-    text = "from __future__ import annotations\n" + IMPORTS + vector_source(kind, lanes)
-    file = f"<schedsearch {set_name(kind, lanes)}>"
+    namespace = define(set_name(kind, lanes), vector_source(kind, lanes), {})
+    return {name: value for name, value in namespace.items() if name.lower().startswith("vec_")}
+
+
+def define(name: str, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
+    """The names that generated Exo source defines, given those it uses."""
+    text = f"from __future__ import annotations\n{IMPORTS}{source}"
+    file = f"<schedsearch {name}>"
     # Exo reads the source of what it parses through linecache.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    namespace: dict[str, Any] = {}
+    namespace = dict(given)
     exec(compile(text, file, "exec"), namespace)
-    return {name: value for name, value in namespace.items() if name.lower().startswith("vec_")}
+    return namespace

@@ -44,6 +44,9 @@ EXTERNS: dict[str, Callable[..., float]] = {
     "sin": math.sin,
     "sqrt": math.sqrt,
     "relu": lambda x: max(x, 0.0),
+    "fmaxf": max,
+    "expf": math.exp,
+    "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "select": lambda a, b, yes, no: yes if a < b else no,
 }
 

@@ -22,14 +22,17 @@ static void *dirty_malloc(size_t n) { return memset(malloc(n), 0xff, n); }
 """
 """Fresh memory is all ones: NaN as a float, -1 as an integer."""
 
-PADDING = 64
-"""Elements before and after every array; they must not change."""
+PADDING = 61
+"""Elements before and after every array; they must not change. Odd, so that no array is
+aligned to more than its elements."""
 
 
 class Library:
     """The functions of `codes`, in order, compiled together."""
 
-    def __init__(self, codes: Sequence[GeneratedC], folder: Path) -> None:
+    def __init__(
+        self, codes: Sequence[GeneratedC], folder: Path, flags: Sequence[str] = ("-O1",)
+    ) -> None:
         parts = [PRELUDE]
         for number, code in enumerate(codes):
             text = f"{code.header}\n{code.source}"
@@ -40,8 +43,8 @@ class Library:
             parts.append(text)
         source, library = folder / "kernels.c", folder / "kernels.so"
         source.write_text("\n".join(parts))
-        flags = ["-O1", "-w", "-shared", "-fPIC", "-ftrivial-auto-var-init=pattern"]
-        subprocess.run(["gcc", *flags, "-o", library, source, "-lm"], check=True)
+        fixed = ["-w", "-shared", "-fPIC", "-ftrivial-auto-var-init=pattern"]
+        subprocess.run(["gcc", *fixed, *flags, "-o", library, source, "-lm"], check=True)
         handle = ctypes.CDLL(str(library))
         self.functions = [handle[f"k{number}_{code.proc}"] for number, code in enumerate(codes)]
 

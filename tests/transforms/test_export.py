@@ -14,9 +14,10 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import c_files, schedule_lines, schedule_python
 from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.registry import label
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import label, select
 from schedsearch.transforms.replay import Replayer
-from transforms.helpers import CONTROLS, PROCS, kernels, walk
+from transforms.helpers import CONTROLS, PROCS, TARGET, kernels, walk
 
 BLOCK_SCHEDSEARCH = """
 import runpy, sys
@@ -158,3 +159,16 @@ def test_c_files_compile(name: str, tmp_path: Path) -> None:
     flags = ["-fsyntax-only", "-std=c11", "-Wall", "-Werror", "-Wno-unused-function"]
     for file in ("kernel.c", "twice.c"):
         subprocess.run(["gcc", *flags, tmp_path / file], check=True)
+
+
+@pytest.mark.parametrize("name", ["functions", "stencil", "widened"])
+def test_generated_instructions_travel_with_the_file(name: str, tmp_path: Path) -> None:
+    source = load_source(PROCS / "elementwise.py")
+    (vectorise,) = select(["vectorise"])
+    rewrites = vectorise.rewrites(mirror(source.procs[name]), TARGET)
+    trace = Trace((next(r for r in rewrites if r.arg("tail") == "masked"),))
+    path = tmp_path / f"vectorised_{name}.py"
+    path.write_text(schedule_python(source, name, trace))
+    subprocess.run([sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, path], check=True)
+    expected = Replayer(source.procs[name]).state(trace).procedure
+    assert generate_c(scheduled(path, name)).key == generate_c(expected).key

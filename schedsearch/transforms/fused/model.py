@@ -1,0 +1,98 @@
+"""What a fused vector instruction is: one loop over the lanes of a register, as a value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from schedsearch.core import ast as q
+
+ELEMENTS = {
+    "f32": ("float", 4),
+    "f64": ("double", 8),
+    "i32": ("int32_t", 4),
+    "i8": ("int8_t", 1),
+    "ui8": ("uint8_t", 1),
+    "ui16": ("uint16_t", 2),
+}
+"""C type and bytes of the element types there are vectors of."""
+
+EXTERNS = frozenset({"relu", "select", "sqrt", "fmaxf", "expf", "sin", "sigmoid"})
+"""Exo's external functions that have a vector form."""
+
+LANE = q.Var("l", -1)
+"""The loop variable of every instruction."""
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An array given to an instruction, as a window of all its dimensions.
+
+    `box` is the extent of the window per dimension, with one lane; empty for a
+    scalar. If the operand `moves`, the last dimension runs with the lanes.
+    `registers`: it is a register of a vector memory.
+    """
+
+    type: str
+    box: tuple[int, ...]
+    moves: bool
+    registers: bool
+    written: bool
+
+
+@dataclass(frozen=True)
+class Fused:
+    """An instruction: `body` for every lane.
+
+    Operand `k` is the variable with uid `k` and is indexed from the start of its
+    window; local scalars follow. A `counted` instruction does the first `n`
+    iterations, `n` being its argument; others do as many as there are `lanes`.
+    """
+
+    lanes: int
+    counted: bool
+    operands: tuple[Operand, ...]
+    body: tuple[q.Stmt, ...]
+
+
+def operand(uid: int) -> q.Var:
+    return q.Var(f"x{uid}", uid)
+
+
+def promoted(kind: str) -> str:
+    """C computes in `int` with smaller integers."""
+    return kind if kind in ("f32", "f64") else "i32"
+
+
+def wider(one: str, other: str) -> str:
+    """Type in which C adds values of two types."""
+    kinds = {promoted(one), promoted(other)}
+    return next(kind for kind in ("f64", "f32", "i32") if kind in kinds)
+
+
+def value_type(stmt: q.Assign | q.Reduce) -> str | None:
+    """Type in which C computes the right-hand side; None if it mixes types."""
+    kinds = {promoted(read.type) for read in reads(stmt.rhs)} or {promoted(stmt.type)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def reads(expr: q.Expr) -> Iterator[q.Read]:
+    return (node for node in q.walk_expr(expr) if isinstance(node, q.Read))
+
+
+def widest(body: tuple[q.Stmt, ...]) -> int:
+    """Bytes of the widest elements that registers have to hold in `body`."""
+    kinds = {promoted(s.type) for s in q.walk(body) if isinstance(s, q.Assign | q.Reduce)}
+    for stmt in q.walk(body):
+        if isinstance(stmt, q.Assign | q.Reduce):
+            kinds |= {promoted(read.type) for read in reads(stmt.rhs)}
+    return max((ELEMENTS[kind][1] for kind in kinds), default=4)
+
+
+def by_value(op: Operand) -> bool:
+    return not op.moves and not op.written and set(op.box) <= {1}
+
+
+def strides(op: Operand) -> list[int]:
+    """Dimensions whose stride the instruction needs."""
+    return [dim for dim, extent in enumerate(op.box[:-1]) if extent > 1]

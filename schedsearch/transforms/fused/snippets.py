@@ -1,0 +1,128 @@
+"""C snippets that fused vector instructions are made of: `(name, text)` each.
+
+Every snippet guards itself, so that several instructions may bring the same one.
+"""
+
+from __future__ import annotations
+
+from schedsearch.transforms.fused.model import ELEMENTS
+from schedsearch.transforms.vectors import set_name
+
+Snippet = tuple[str, str]
+
+_EXTERNS = {
+    "relu": "a[l] > 0 ? a[l] : 0",
+    "select": "a[l] < b[l] ? c[l] : d[l]",
+    "sqrt": "sqrt{f}(a[l])",
+    "fmaxf": "a[l] > b[l] ? a[l] : b[l]",
+    "expf": "exp{f}(a[l])",
+    "sin": "sin{f}(a[l])",
+    "sigmoid": "1 / (1 + exp{f}(-a[l]))",
+}
+_ARITY = {"select": 4, "fmaxf": 2}
+
+# Masked intrinsics by bytes of a register: width in their names, and what they need.
+_WIDTHS = {64: ("512", "__AVX512F__"), 32: ("256", "__AVX512VL__"), 16: ("", "__AVX512VL__")}
+_SUFFIXES = {"f32": "ps", "f64": "pd", "i32": "epi32", "i8": "epi8", "ui8": "epi8", "ui16": "epi16"}
+
+
+def types(kind: str, lanes: int) -> Snippet:
+    """A register type, and its unaligned form (`_u`) for memory."""
+    vec, (ctype, size) = set_name(kind, lanes), ELEMENTS[kind]
+    text = (
+        f"typedef {ctype} {vec} __attribute__((vector_size({lanes * size})));\n"
+        f"typedef {ctype} {vec}_u "
+        f"__attribute__((vector_size({lanes * size}), aligned({size}), may_alias));"
+    )
+    return vec, guarded(vec, text)
+
+
+def spread(kind: str, lanes: int) -> Snippet:
+    """A scalar in every lane."""
+    return _lanewise(f"{set_name(kind, lanes)}_all", kind, lanes, f"{ELEMENTS[kind][0]} a", "a")
+
+
+def conversion(before: str, after: str, lanes: int) -> Snippet:
+    source = set_name(before, lanes)
+    return _lanewise(f"{source}_to_{after}", after, lanes, f"{source} a", "a[l]")
+
+
+def extern(name: str, kind: str, lanes: int) -> Snippet:
+    """One of Exo's external functions, in single precision on single-precision numbers."""
+    vec = set_name(kind, lanes)
+    params = ", ".join(f"{vec} {letter}" for letter in "abcd"[: _ARITY.get(name, 1)])
+    value = _EXTERNS[name].format(f="f" if kind == "f32" else "")
+    function = f"{vec}_{name}"
+    title, text = _lanewise(function, kind, lanes, params, value)
+    return title, f"#include <math.h>\n{text}"
+
+
+def total(kind: str, lanes: int) -> Snippet:
+    """The sum of all lanes."""
+    vec, ctype = set_name(kind, lanes), ELEMENTS[kind][0]
+    body = f"{ctype} r = 0;\n    for (int l = 0; l < {lanes}; l++) r += a[l];\n    return r;"
+    return _function(f"{vec}_sum", ctype, f"{vec} a", body)
+
+
+def first(kind: str, lanes: int) -> Snippet:
+    """The first `n` lanes, 0 in the others."""
+    vec = set_name(kind, lanes)
+    return _lanewise(f"{vec}_first", kind, lanes, f"{vec} a, long n", "l < n ? a[l] : 0")
+
+
+def partial_load(kind: str, lanes: int) -> Snippet:
+    """The first `n` lanes from memory, 0 in the others."""
+    vec, (ctype, _) = set_name(kind, lanes), ELEMENTS[kind]
+    plain = f"{vec} r = {{0}};\n    for (long l = 0; l < n; l++) r[l] = p[l];\n    return r;"
+    masked = f"return ({vec})_mm{{width}}_maskz_loadu_{_SUFFIXES[kind]}({{mask}}, p);"
+    return _partial(kind, lanes, "load_n", vec, f"const {ctype} *p, long n", masked, plain)
+
+
+def partial_store(kind: str, lanes: int) -> Snippet:
+    """The first `n` lanes to memory."""
+    vec, (ctype, size) = set_name(kind, lanes), ELEMENTS[kind]
+    plain = "for (long l = 0; l < n; l++) p[l] = a[l];"
+    cast = {"f32": "__m{bits}", "f64": "__m{bits}d"}.get(kind, "__m{bits}i")
+    register = f"({cast.format(bits=lanes * size * 8)})a"
+    masked = f"_mm{{width}}_mask_storeu_{_SUFFIXES[kind]}(p, {{mask}}, {register});"
+    return _partial(kind, lanes, "store_n", "void", f"{ctype} *p, {vec} a, long n", masked, plain)
+
+
+def _partial(
+    kind: str, lanes: int, name: str, result: str, params: str, masked: str, plain: str
+) -> Snippet:
+    """A function with a masked instruction where the target has one."""
+    name, size = f"{set_name(kind, lanes)}_{name}", ELEMENTS[kind][1]
+    if lanes * size not in _WIDTHS:
+        return _function(name, result, params, plain)
+    width, feature = _WIDTHS[lanes * size]
+    condition = f"defined({feature})" + (" && defined(__AVX512BW__)" if size < 4 else "")
+    mask = "(1ull << (n - 1) << 1) - 1"  # n is from 1 to 64
+    body = "\n".join(
+        [
+            f"#if {condition}",
+            "    " + masked.format(width=width, mask=mask),
+            "#else",
+            f"    {plain}",
+            "#endif",
+        ]
+    )
+    title, text = _function(name, result, params, body.lstrip())
+    include = f"#if {condition}\n#include <immintrin.h>\n#endif"
+    return title, f"{include}\n{text}"
+
+
+def _lanewise(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
+    vec = set_name(kind, lanes)
+    body = f"{vec} r;\n    for (int l = 0; l < {lanes}; l++) r[l] = {value};\n    return r;"
+    return _function(name, vec, params, body)
+
+
+def _function(name: str, result: str, params: str, body: str) -> Snippet:
+    head = f"static inline __attribute__((always_inline)) {result} {name}({params})"
+    return name, guarded(name, f"{head}\n{{\n    {body}\n}}")
+
+
+def guarded(name: str, text: str) -> str:
+    macro = f"HAVE_{name.upper()}"
+    return f"#ifndef {macro}\n#define {macro}\n{text}\n#endif"

@@ -1,0 +1,115 @@
+"""Carry out an innermost loop on whole vector registers.
+
+```
+for i in seq(0, n):                      for io in seq(0, n / 8):
+    y[i] = a * x[i] + y[i]        ->         vec_f32x8_...(y[8 * io:8 * io + 8], a, x[...])
+                                         if n % 8 > 0:
+                                             vec_f32x8_...(n % 8, y[...], a, x[...])
+```
+
+For a loop of assignments and reductions whose iterations are independent, whose
+accesses move with it by one element or not at all, and which writes only what moves;
+scalars declared inside become registers. Each copy of the body is one instruction
+(`transforms/fused`), generated for it.
+
+`lanes` is the length of a register, `unroll` how many follow each other. What the
+registers do not cover is the argument `tail`: `none` (nothing is left), `cut` (a
+scalar loop), `masked` (an instruction for the first `n` lanes).
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.transforms.factors import divides
+from schedsearch.transforms.fused.model import widest
+from schedsearch.transforms.fused.recognise import fuse
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.ops import Args, At, Op, OpArg, Proposal, Steps
+from schedsearch.transforms.walkers import fresh, loops, names, next_path
+
+VERSION = 1
+
+MAX_UNROLL = 8
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        width = _width(target, loop)
+        if loop.extent is not None and loop.extent < width:
+            continue
+        if not _vectorisable(proc, loop, width):
+            continue
+        for unroll in (1, 4):
+            factor = width * unroll
+            if unroll > 1 and loop.extent is not None and loop.extent < factor:
+                continue
+            whole = divides(proc, factor, loop.hi - loop.lo)
+            for tail in ("none",) if whole else ("masked", "cut"):
+                yield loop, {"lanes": width, "unroll": unroll, "tail": tail}
+
+
+def _width(target: Target, loop: q.For) -> int:
+    """Lanes of a register, fewer for loops that are shorter."""
+    width = max(target.vector_bits // (8 * widest(loop.body)), 1)
+    while loop.extent is not None and width > max(loop.extent, 2):
+        width //= 2
+    return width
+
+
+def _vectorisable(proc: q.Proc, loop: q.For, lanes: int) -> bool:
+    fused = fuse(proc, loop, lanes, counted=True)
+    return fused is not None and all(op.moves for op in fused.operands if op.written)
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    loop = ast.by_path[path]
+    lanes, unroll, tail = _checked(args)
+    if not isinstance(loop, q.For) or not _vectorisable(ast, loop, lanes):
+        raise RewriteError("the iterations of this loop have no vector form")
+    taken = names(ast)
+    outer, vector, lane = (fresh(taken, f"{loop.iter.name}{suffix}") for suffix in "ovl")
+    if loop.lo != q.Affine(0):
+        yield Op("shift_loop", (At(path), 0))
+    # A rest of unknown length may be empty, which an instruction's `n: size` may not be.
+    guarded = tail == "masked" and loop.extent is None
+    kinds: dict[str, tuple[str, OpArg]] = {
+        "none": ("perfect", True),
+        "cut": ("tail", "cut"),
+        "masked": ("tail", "cut_and_guard" if guarded else "cut"),
+    }
+    new = (outer, vector if unroll > 1 else lane)
+    procedure = yield Op("divide_loop", (At(path), lanes * unroll, new), (kinds[tail],))
+    if tail == "masked":
+        rest = next_path(path)
+        yield _replace(procedure, (*rest, 0) if guarded else rest, lanes, counted=True)
+    innermost = (*path, 0)
+    if unroll > 1:
+        split = (At(innermost), lanes, (vector, lane))
+        procedure = yield Op("divide_loop", split, (("perfect", True),))
+        innermost = (*innermost, 0)
+    yield _replace(procedure, innermost, lanes, counted=False)
+    if unroll > 1:
+        yield Op("unroll_loop", (At((*path, 0)),))
+
+
+def _replace(procedure: Any, path: q.Path, lanes: int, counted: bool) -> Op:
+    ast = mirror(procedure)
+    loop = ast.by_path[path]
+    assert isinstance(loop, q.For)
+    fused = fuse(ast, loop, lanes, counted)
+    if fused is None:
+        raise RewriteError("the divided loop has no vector form")
+    return Op("replace", (At(path), fused))
+
+
+def _checked(args: Args) -> tuple[int, int, str]:
+    """The arguments, if `propose` could have given them: a trace may come from anywhere."""
+    lanes, unroll, tail = args["lanes"], args["unroll"], args["tail"]
+    if not all(type(number) is int and number >= 1 for number in (lanes, unroll)):
+        raise RewriteError("lanes and unroll are whole numbers from 1 on")
+    if unroll > MAX_UNROLL or tail not in ("none", "cut", "masked"):
+        raise RewriteError(f"there is no vector form with unroll {unroll} and tail {tail!r}")
+    return lanes, unroll, tail

@@ -1,0 +1,114 @@
+"""Vectorised loops compute what the plain loops mean, for every length and tail."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import GeneratedC, Target
+from schedsearch.evaluate.host import cpu_identity
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from transforms.helpers import PROCS, TARGET, arguments
+from transforms.interpret import interpret
+from transforms.native import Library
+
+PROCEDURES = load_source(PROCS / "elementwise.py").procs
+(VECTORISE,) = select(["vectorise"])
+WIDE = replace(TARGET, vector_bits=512)
+SIZES = [1, 3, 4, 5, 17, 53]
+
+
+FLAGS = {
+    "baseline": ["-O2"],
+    "avx2": ["-O3", "-mavx2", "-mfma", "-ffast-math"],
+    "avx512": ["-O3", "-march=x86-64-v4", "-ffast-math"],
+}
+"""Options of gcc by the features a host needs to run the result."""
+
+
+def runs_here(flags: str) -> bool:
+    needed = {"avx2": {"avx2", "fma"}, "avx512": {"avx512vl", "avx512bw"}}.get(flags, set())
+    return needed <= set(cpu_identity()[1])
+
+
+@pytest.mark.parametrize("target", [TARGET, WIDE], ids=["128", "512"])
+@pytest.mark.parametrize("name", sorted(n for n in PROCEDURES if not n.startswith("no_")))
+def test_every_form_keeps_the_meaning(name: str, target: Target, tmp_path: Path) -> None:
+    original = PROCEDURES[name]
+    meaning = mirror(original)
+    rewrites = list(VECTORISE.rewrites(meaning, target))
+    assert rewrites
+    vectorised = [apply(original, meaning, rewrite) for rewrite in rewrites]
+    for procedure in vectorised:
+        assert any(isinstance(stmt, q.Call) for stmt in q.walk(mirror(procedure).body))
+    library = Library([generate_c(procedure) for procedure in vectorised], tmp_path)
+    for n in SIZES:
+        wanted = arguments(meaning, {"n": n}, 3)
+        interpret(meaning, wanted)
+        for number, rewrite in enumerate(rewrites):
+            found = arguments(meaning, {"n": n}, 3)
+            library.call(number, meaning, found)
+            same = [np.allclose(a, b, rtol=1e-5) for a, b in zip(found, wanted, strict=True)]
+            assert all(same), (n, rewrite)
+
+
+@pytest.mark.parametrize("name", sorted(n for n in PROCEDURES if n.startswith("no_")))
+def test_refuses_what_has_no_vector_form(name: str) -> None:
+    assert not list(VECTORISE.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+def expression(rng: random.Random, depth: int) -> str:
+    if depth == 0:
+        return rng.choice(["x[i]", "x[i + 2]", "y[i]", "s", "c[1]", "c[2]", "2.0", "3.0"])
+    left, right = expression(rng, depth - 1), expression(rng, rng.randrange(depth))
+    forms = ["({0} + {1})", "({0} - {1})", "({0} * {1})", "(-{0})", "fmaxf({0}, {1})", "relu({0})"]
+    return rng.choice(forms).format(left, right)
+
+
+@pytest.fixture(scope="module")
+def random_loops(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[q.Proc, GeneratedC]]:
+    """Loops of random expressions: what they mean, and their vectorised C with masked tails."""
+    rng = random.Random(7)
+    text = ["from __future__ import annotations", "from exo import proc"]
+    text += ["from exo.libs.externs import fmaxf, relu"]
+    for number in range(14):
+        kind = rng.choice(["f32", "f64"])
+        text += ["@proc", f"def f{number}(n: size, y: {kind}[n], z: {kind}[n], x: {kind}[n + 2], "]
+        text += [f"    s: {kind}, c: {kind}[3]):", "    for i in seq(0, n):", f"        t: {kind}"]
+        text += [f"        t = {expression(rng, 3)}", f"        y[i] += {expression(rng, 2)}"]
+        text += [f"        z[i] {rng.choice(['=', '+='])} t * {expression(rng, 1)}", ""]
+    path = tmp_path_factory.mktemp("random") / "loops.py"
+    path.write_text("\n".join(text))
+    out = []
+    for procedure in load_source(path).procs.values():
+        meaning = mirror(procedure)
+        rewrites = [r for r in VECTORISE.rewrites(meaning, WIDE) if r.arg("tail") == "masked"]
+        out.append((meaning, generate_c(apply(procedure, meaning, rng.choice(rewrites)))))
+    return out
+
+
+@pytest.mark.parametrize("flags", FLAGS)
+def test_random_expressions_on_every_register_width(
+    flags: str, random_loops: list[tuple[q.Proc, GeneratedC]], tmp_path: Path
+) -> None:
+    if not runs_here(flags):
+        pytest.skip(f"this processor does not run {flags} code")
+    library = Library([code for _, code in random_loops], tmp_path, FLAGS[flags])
+    for number, (meaning, _) in enumerate(random_loops):
+        for n in (1, 16, 39):
+            wanted, found = (
+                arguments(meaning, {"n": n}, number),
+                arguments(meaning, {"n": n}, number),
+            )
+            interpret(meaning, wanted)
+            library.call(number, meaning, found)
+            for a, b in zip(found, wanted, strict=True):
+                np.testing.assert_array_equal(a, b)
