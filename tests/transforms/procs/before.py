@@ -159,6 +159,12 @@ def split(n: size, x: f32[n]):
 
 
 @proc
+def vectorise(n: size, a: f32, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = a * x[i] + y[i]
+
+
+@proc
 def unroll(x: f32[8]):
     for i in seq(0, 3):
         x[2 * i] = 1.0
@@ -212,8 +218,3 @@ def inline_value(n: size, x: f32[n], y: f32[n]):
 def compile_with(y: f32[8], x: f32[8]):
     for i in seq(0, 8):
         y[i] += x[i]
-
-
-def vectorise(n: size, a: f32, y: f32[n], x: f32[n]):
-    for i in seq(0, n):
-        y[i] = a * x[i] + y[i]
