@@ -6,20 +6,17 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
-from transforms.helpers import PROCS, TARGET, arguments
-from transforms.interpret import interpret
-from transforms.native import Library
+from transforms.execution import assert_same_meaning
+from transforms.helpers import PROCS, TARGET
 
 PROCEDURES = load_source(PROCS / "stages.py").procs
 TRANSFORMS = select(["compute_at", "fuse", "inline_value", "shrink_buffer"])
@@ -60,19 +57,8 @@ def states(original: Any, depth: int) -> Iterator[tuple[Trace, State]]:
 
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_chain_keeps_the_meaning(name: str, tmp_path: Path) -> None:
-    meaning = mirror(PROCEDURES[name])
     found = list(states(PROCEDURES[name], 2))
-    library = Library([generate_c(state.procedure) for _, state in found], tmp_path)
-    for number, (trace, state) in enumerate(found):
-        for sizes in SIZES[name]:
-            wanted = arguments(meaning, sizes, 3)
-            interpreted, native = arguments(meaning, sizes, 3), arguments(meaning, sizes, 3)
-            interpret(meaning, wanted)
-            interpret(state.ast, interpreted)
-            library.call(number, meaning, native)
-            for results in (interpreted, native):
-                pairs = zip(results, wanted, strict=True)
-                assert all(np.allclose(a, b, rtol=1e-6) for a, b in pairs), (sizes, str(trace))
+    assert_same_meaning(PROCEDURES[name], found, SIZES[name], tmp_path)
 
 
 def accepted(name: str, transform: str) -> dict[Rewrite, q.Proc]:

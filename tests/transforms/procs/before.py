@@ -218,3 +218,25 @@ def inline_value(n: size, x: f32[n], y: f32[n]):
 def compile_with(y: f32[8], x: f32[8]):
     for i in seq(0, 8):
         y[i] += x[i]
+
+
+@proc
+def tile(b: f32[64, 64], a: f32[64, 64]):
+    for i in seq(0, 64):
+        for j in seq(0, 64):
+            b[j, i] = a[i, j]
+
+
+@proc
+def unroll_and_jam(n: size, y: f32[8], A: f32[8, n], x: f32[n]):
+    for i in seq(0, 8):
+        for k in seq(0, n):
+            y[i] += A[i, k] * x[k]
+
+
+@proc
+def interleave(n: size, x: f32[n], y: f32[n], z: f32[n]):
+    for i in seq(0, n):
+        t: f32
+        t = x[i] * x[i]
+        y[i] = t / z[i]

@@ -1,0 +1,65 @@
+"""Unroll an outer loop inside the loops it contains.
+
+```
+for i in seq(0, 8):                  for i in seq(0, 4):
+    for k in seq(0, n):         ->       for k in seq(0, n):
+        y[i] += A[i, k] * x[k]               y[2 * i] += A[2 * i, k] * x[k]
+                                             y[2 * i + 1] += A[2 * i + 1, k] * x[k]
+```
+
+What iterations share (`x[k]`) is loaded once for all of them, and their sums are
+independent chains (Callahan, Carr and Kennedy, PLDI 1990). Temporaries are copied.
+Iterations that the factor does not divide get a loop of their own.
+"""
+
+from collections.abc import Iterator
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.jam import jam_steps, jammable
+from schedsearch.transforms.ops import Args, Proposal, Steps
+from schedsearch.transforms.walkers import accesses, loops, statement_count
+
+VERSION = 1
+
+FACTORS = (2, 4, 8)
+
+MAX_STATEMENTS = 64
+"""Statements inside the outer loop afterwards, of a size that Exo still handles fast."""
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        if not _contains_loop(loop) or not jammable(loop) or not _shares(loop):
+            continue
+        for factor in FACTORS:
+            small = factor * statement_count(loop.body) <= MAX_STATEMENTS
+            if small and (loop.extent is None or factor <= loop.extent):
+                yield loop, {"factor": factor}
+
+
+def _contains_loop(loop: q.For) -> bool:
+    return any(isinstance(stmt, q.For) for stmt in loop.body)
+
+
+def _shares(loop: q.For) -> bool:
+    """Whether an element that loops inside move through is the same in every iteration, or
+    (stencils) is also touched in another one."""
+    local = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
+    inside = {stmt.iter for stmt in q.walk(loop.body) if isinstance(stmt, q.For)}
+    places: dict[tuple[q.Var, tuple[object, ...]], set[tuple[int, ...]]] = {}
+    for access in accesses(loop.body):
+        used = {var for index in access.idx for var in q.expr_vars(index)}
+        if access.buf in local or not used & inside:
+            continue
+        if loop.iter not in used:
+            return True
+        terms = tuple(index.terms for index in access.idx)
+        places.setdefault((access.buf, terms), set()).add(
+            tuple(index.const for index in access.idx if loop.iter in q.expr_vars(index))
+        )
+    return any(len(group) > 1 for group in places.values())
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    yield from jam_steps(ast, path, args["factor"])

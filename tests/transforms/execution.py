@@ -1,0 +1,39 @@
+"""Scheduled states against what the original procedure means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.replay import State
+from transforms.helpers import arguments
+from transforms.interpret import interpret
+from transforms.native import Library
+
+
+def assert_same_meaning(
+    original: Any,
+    states: Sequence[tuple[Trace, State]],
+    sizes: Sequence[Mapping[str, int]],
+    folder: Path,
+) -> None:
+    """Interpreted and compiled, every state computes what `original` does."""
+    meaning = mirror(original)
+    library = Library([generate_c(state.procedure) for _, state in states], folder)
+    for controls in sizes:
+        wanted = arguments(meaning, controls, 3)
+        interpret(meaning, wanted)
+        for number, (trace, state) in enumerate(states):
+            interpreted, native = arguments(meaning, controls, 3), arguments(meaning, controls, 3)
+            interpret(state.ast, interpreted)
+            library.call(number, meaning, native)
+            for results in (interpreted, native):
+                pairs = zip(results, wanted, strict=True)
+                same = all(np.allclose(a, b, rtol=1e-5, atol=1e-6) for a, b in pairs)
+                assert same, (controls, *map(str, trace.steps))

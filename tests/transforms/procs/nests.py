@@ -1,0 +1,64 @@
+"""Nests to tile, jam, interleave, hoist from, prefetch for and specialise."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def transpose(n: size, m: size, b: f32[m, n], a: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            b[j, i] = a[i, j]
+
+
+@proc
+def product(C: f32[9, 13], A: f32[9, 20], B: f32[20, 13]):
+    for i in seq(0, 9):
+        for j in seq(0, 13):
+            for k in seq(0, 20):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def jacobi(b: f32[21, 70], a: f32[21, 70]):
+    for i in seq(0, 19):
+        for j in seq(0, 68):
+            b[i + 1, j + 1] = a[i, j + 1] + a[i + 1, j] - a[i + 1, j + 2] + a[i + 2, j + 1]
+
+
+@proc
+def rows(n: size, m: size, y: f32[n], A: f32[n, m], x: f32[m], z: f32[n]):
+    for i in seq(0, n):
+        total: f32
+        total = 0.0
+        for k in seq(0, m):
+            square: f32
+            square = x[k] * x[k]
+            total += A[i, k] * square
+        z[i] = total
+        for k in seq(0, m):
+            y[i] += A[i, k] * x[k]
+
+
+@proc
+def chain(n: size, y: f32[n], x: f32[n], z: f32[n]):
+    for i in seq(0, n):
+        t: f32[2]
+        t[0] = x[i] * x[i]
+        t[1] = t[0] + x[i]
+        y[i] = t[1] * z[i]
+
+
+@proc
+def triangle(y: f32[11], A: f32[11, 11]):
+    for i in seq(0, 11):
+        for k in seq(0, i):
+            y[i] += A[i, k]
+
+
+@proc
+def recurrence(x: f32[12], y: f32[12]):
+    for i in seq(0, 11):
+        y[i] = x[i] + 1.0
+        x[i + 1] = y[i] * 0.5

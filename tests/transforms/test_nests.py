@@ -1,0 +1,104 @@
+"""Tiling, unroll-and-jam and interleaving keep the meaning, for every factor and tail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import PROCS, TARGET
+
+PROCEDURES = load_source(PROCS / "nests.py").procs
+TRANSFORMS = ("tile", "unroll_and_jam", "interleave")
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "transpose": [{"n": 1, "m": 1}, {"n": 3, "m": 17}, {"n": 19, "m": 41}],
+    "product": [{}],
+    "jacobi": [{}],
+    "rows": [{"n": 1, "m": 1}, {"n": 2, "m": 3}, {"n": 11, "m": 5}],
+    "chain": [{"n": 1}, {"n": 4}, {"n": 11}],
+    "triangle": [{}],
+    "recurrence": [{}],
+}
+
+
+def accepted(name: str, *transforms: str, target: Any = TARGET) -> list[tuple[Trace, State]]:
+    """What the transforms propose for a procedure and Exo accepts."""
+    original = PROCEDURES[name]
+    ast = mirror(original)
+    found = []
+    for transform in select(transforms):
+        for rewrite in transform.rewrites(ast, target):
+            try:
+                procedure = apply(original, ast, rewrite)
+            except RewriteError:
+                continue
+            found.append((Trace((rewrite,)), State(procedure, mirror(procedure))))
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_every_proposal_keeps_the_meaning(name: str, tmp_path: Path) -> None:
+    found = accepted(name, *TRANSFORMS)
+    assert_same_meaning(PROCEDURES[name], found, SIZES[name], tmp_path)
+
+
+def sizes_of(found: list[tuple[Trace, State]]) -> set[str]:
+    return {str(trace.steps[0].arg("sizes")) for trace, _ in found}
+
+
+def test_tiles_are_made_for_what_does_not_fit_a_cache() -> None:
+    assert any(sizes.count("x") == 2 for sizes in sizes_of(accepted("product", "tile")))
+    roomy = replace(TARGET, cache_bytes=(32 * 1024, 1024 * 1024))
+    assert not accepted("product", "tile", target=roomy)
+    # A row's transpose touches one line of every row: too many for the first level.
+    assert sizes_of(accepted("transpose", "tile", target=roomy)) == {"32x32", "16x64"}
+
+
+def test_triangles_are_not_tiled_and_chains_not_interleaved() -> None:
+    assert not accepted("triangle", "tile", "unroll_and_jam")
+    assert not accepted("recurrence", "interleave")
+
+
+def test_jamming_copies_temporaries_and_keeps_loops() -> None:
+    found = {t.steps[0].arg("factor"): s for t, s in accepted("rows", "unroll_and_jam")}
+    assert set(found) == {2, 4}
+    main = found[4].ast.body[0]
+    assert isinstance(main, q.For)
+    kinds = [type(stmt).__name__ for stmt in main.body]
+    assert kinds == ["Alloc"] * 4 + ["Assign"] * 4 + ["For"] + ["Assign"] * 4 + ["For"]
+    assert all(not s.shape for s in q.walk(main.body) if isinstance(s, q.Alloc))
+
+
+def refused(name: str, transform: str, **args: Any) -> str:
+    ast = mirror(PROCEDURES[name])
+    rewrite = next(select([transform])[0].rewrites(ast, TARGET))
+    with pytest.raises(RewriteError) as error:
+        apply(PROCEDURES[name], ast, replace(rewrite, args=tuple(sorted(args.items()))))
+    return str(error.value)
+
+
+@pytest.mark.parametrize("factor", [0, 1, -2, 17, True, "2", 2.0])
+def test_jam_refuses_factors_it_would_not_propose(factor: Any) -> None:
+    assert "factors are from 2" in refused("rows", "unroll_and_jam", factor=factor)
+    assert "factors are from 2" in refused("chain", "interleave", factor=factor)
+
+
+@pytest.mark.parametrize("sizes", ["", "8", "8x", "1x8", "8x0", "8x8x8x8", "-2x4", "8x99999", 8])
+def test_tile_refuses_sizes_it_would_not_propose(sizes: Any) -> None:
+    assert "sizes are" in refused("product", "tile", sizes=sizes)
+
+
+def test_refusals_by_length() -> None:
+    assert "only 9 iterations" in refused("product", "unroll_and_jam", factor=16)
+    assert "no 3 loops" in refused("transpose", "tile", sizes="4x4x4")
