@@ -46,6 +46,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
+from schedsearch.transforms import exo_speed
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, to_affine
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
@@ -74,6 +75,7 @@ SOLVER_STEPS = 10_000_000
 tell. Counted in z3's own steps rather than time, so that every machine agrees."""
 
 z3.set_param("rlimit", SOLVER_STEPS)
+exo_speed.install()
 
 pysmt.factory.Factory = cache(pysmt.factory.Factory)
 

@@ -1,0 +1,107 @@
+"""Work that Exo 1.0.0 does again and again, done once. Results stay the same.
+
+Each point has a test in `tests/transforms/test_exo_speed.py` that compares with
+Exo's own function.
+
+1. Every question to z3 asks PySMT first which solvers are installed, 10 to 50 ms
+   -> `solver_name` remembers.
+2. Code generation looks for the range of every size that an assert mentions with 30
+   questions, about 1 s each time   -> depends on arguments and asserts only: remembered.
+3. Patterns and error messages read the source line of every frame on the stack
+   -> only the frames are needed.
+"""
+
+from __future__ import annotations
+
+import inspect
+from functools import cache
+from typing import Any
+
+import pysmt.factory
+import pysmt.shortcuts
+from exo.core.LoopIR import LoopIR
+from exo.frontend import boundscheck, parse_fragment, pattern_match
+from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
+from pysmt import logics
+
+_exo_arg_range = range_analysis.arg_range_analysis
+
+Range = tuple[int | None, int | None]
+
+_ranges: dict[Any, Range] = {}
+
+
+def install() -> None:
+    """Make Exo use what is below. May be called twice."""
+    boundscheck._get_smt_solver = _any_solver
+    LoopIR_unification._get_smt_solver = _any_solver
+    new_analysis_core._get_smt_solver = _linear_solver
+    range_analysis.arg_range_analysis = arg_range
+    for module in (parse_fragment, pattern_match, new_eff):
+        module.inspect = _Frames
+
+
+def _any_solver() -> Any:
+    return pysmt.shortcuts.Solver(name=solver_name(None))
+
+
+def _linear_solver() -> Any:
+    return pysmt.shortcuts.Solver(name=solver_name(logics.LIA))
+
+
+@cache
+def solver_name(logic: Any) -> str:
+    """The solver that Exo would take. Raises OSError if there is none."""
+    factory = pysmt.factory.Factory(pysmt.shortcuts.get_env())
+    names = list(factory.all_solvers(logic=logic))
+    if not names:
+        raise OSError("PySMT finds no SMT solver; z3-solver should be installed")
+    return str(names[0])
+
+
+def arg_range(proc: Any, arg: Any, fast: bool = True) -> Range:
+    """Least and largest value of a size argument, None where it has none."""
+    if fast:
+        return _exo_arg_range(proc, arg, fast=True)  # type: ignore[no-any-return]
+    names = {a.name: number for number, a in enumerate(proc.args)}
+    args = tuple(_shape(a.type, names) for a in proc.args)
+    asserts = tuple(_shape(pred, names) for pred in proc.preds)
+    key = (names[arg.name], args, asserts)
+    if key not in _ranges:
+        _ranges[key] = _exo_arg_range(proc, arg, fast=False)
+    return _ranges[key]
+
+
+def _shape(node: Any, names: dict[Any, int]) -> Any:
+    """A LoopIR type or expression as hashable data; arguments by number."""
+    match node:
+        case LoopIR.Tensor():
+            return "tensor", node.is_window, tuple(_shape(extent, names) for extent in node.hi)
+        case LoopIR.Read():
+            return "read", names[node.name]
+        case LoopIR.Const():
+            return "const", type(node.val), node.val
+        case LoopIR.USub():
+            return "-", _shape(node.arg, names)
+        case LoopIR.BinOp():
+            return node.op, _shape(node.lhs, names), _shape(node.rhs, names)
+        case LoopIR.StrideExpr():
+            return "stride", names[node.name], node.dim
+        case LoopIR.ReadConfig():
+            return "config", id(node.config), node.field
+        case _:
+            return type(node)
+
+
+class _Frames:
+    """What Exo uses of `inspect`, without looking source lines up."""
+
+    FrameInfo = inspect.FrameInfo
+
+    @staticmethod
+    def stack() -> list[inspect.FrameInfo]:
+        return inspect.stack(context=0)[1:]  # as seen by who calls
+
+    @staticmethod
+    def getframeinfo(frame: Any) -> inspect.Traceback:
+        return inspect.getframeinfo(frame, context=0)

@@ -1,0 +1,118 @@
+"""What is remembered for Exo is what Exo would have found out again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exo.core.LoopIR import LoopIR
+from exo.frontend import boundscheck, pattern_match
+from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
+
+from schedsearch.transforms import exo_speed
+from schedsearch.transforms.exo_compat import canonical, generate_c
+from schedsearch.transforms.loader import load_source
+
+SIZED = """from __future__ import annotations
+from exo import proc
+
+
+@proc
+def below(n: size, m: size, x: f32[n]):
+    assert n <= 40
+    assert m + 3 <= n
+    for i in seq(0, n):
+        x[i] = 0.0
+
+
+@proc
+def above(n: size, m: size, x: f32[n]):
+    assert n >= 40
+    assert m + 3 <= n
+    for i in seq(0, n):
+        x[i] = 0.0
+
+
+@proc
+def renamed(a: size, b: size, y: f32[a]):
+    assert a <= 40
+    assert b + 3 <= a
+    for j in seq(0, a):
+        y[j] = 1.0
+
+
+@proc
+def strided(n: size, m: size, w: [f32][n, m]):
+    assert stride(w, 0) == 16
+    assert n % 8 == 0
+    for i in seq(0, n):
+        w[i, 0] = 0.0
+"""
+
+
+@pytest.fixture
+def procs(tmp_path: Path) -> dict[str, Any]:
+    (file := tmp_path / "sized.py").write_text(SIZED)
+    return {name: p._loopir_proc for name, p in load_source(file).procs.items()}
+
+
+def sizes(proc: Any) -> list[Any]:
+    return [arg for arg in proc.args if isinstance(arg.type, LoopIR.Size)]
+
+
+def test_ranges_of_arguments_are_exos_own(procs: dict[str, Any]) -> None:
+    for proc in procs.values():
+        for arg in sizes(proc):
+            expected = exo_speed._exo_arg_range(proc, arg, fast=False)
+            for _ in range(2):
+                assert range_analysis.arg_range_analysis(proc, arg, fast=False) == expected
+    n, m = sizes(procs["below"])
+    assert exo_speed.arg_range(procs["below"], n, fast=False) == (4, 40)
+    assert exo_speed.arg_range(procs["below"], m, fast=False) == (1, 37)
+    assert exo_speed.arg_range(procs["below"], m) == (1, None)
+
+
+def test_equal_asserts_are_asked_about_once(
+    procs: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def ask(proc: Any, arg: Any, fast: bool) -> exo_speed.Range:
+        asked.append(f"{proc.name} {arg.name.name()}")
+        return (1, None)
+
+    monkeypatch.setattr(exo_speed, "_exo_arg_range", ask)
+    monkeypatch.setattr(exo_speed, "_ranges", {})
+    for proc in procs.values():
+        for copy in (proc, canonical(proc)):
+            for arg in sizes(copy):
+                exo_speed.arg_range(copy, arg, fast=False)
+    names = ("below n", "below m", "above n", "above m", "strided n", "strided m")
+    assert asked == list(names)
+
+
+def test_code_generation_asks_nothing_the_second_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (file := tmp_path / "sized.py").write_text(SIZED)
+    procedure = load_source(file).procs["below"]
+    first = generate_c(procedure)
+
+    def fail(*_: Any) -> None:
+        raise AssertionError("a solver was started")
+
+    monkeypatch.setattr(new_analysis_core, "_get_smt_solver", fail)
+    assert generate_c(procedure) == first
+
+
+def test_solvers_are_those_exo_would_take() -> None:
+    for module in (boundscheck, LoopIR_unification, new_analysis_core):
+        assert "z3" in type(module._get_smt_solver()).__name__.lower()
+
+
+def test_the_frames_start_at_the_caller() -> None:
+    for module in (pattern_match, new_eff):
+        frames = module.inspect.stack()
+        assert frames[0].function == "test_the_frames_start_at_the_caller"
+        assert module.inspect.getframeinfo(frames[0][0]).filename == __file__
