@@ -20,6 +20,7 @@ from .procs import generate, handwritten, triple
 
 SCREEN = TimingPlan("screen", 2, 2, sample_ns=1e5)
 INCLUDES = """
+#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,10 @@ CRASH = {
     "far past the end": ("right(y, x); y[64 + 4096] = 0;", "SIGSEGV"),
     "far before the start": ("right(y, x); y[-4096] = 0;", "SIGSEGV"),
     "illegal instruction": ("__builtin_trap();", "SIGILL"),
-    "stack overflow": ("volatile char big[64 << 20]; big[0] = 1; big[32 << 20] = 2;", "SIGSEGV"),
+    "stack overflow": (
+        "volatile char big[64 << 20]; for (long i = 64 << 20; i--; i -= 99) big[i] = 1;",
+        "SIGSEGV",
+    ),
     "abort": ("abort();", "SIGABRT"),
     "heap corruption": ("free((void *)x);", "SIG"),
     "huge allocation": ("volatile float *t = malloc(1ull << 40); t[0] = 1;", "SIGSEGV"),

@@ -27,7 +27,7 @@ def script(tmp_path: Path, name: str, text: str) -> str:
 
 def test_compiler_is_found_by_name_and_by_path() -> None:
     found = find_compiler("gcc")
-    assert found.kind == "gcc"
+    assert found.kind in ("gcc", "clang")  # some systems call clang gcc
     assert found == find_compiler(found.path)
     assert find_compiler().path
 

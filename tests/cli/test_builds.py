@@ -1,0 +1,67 @@
+"""Compiler and options as a choice: from a run to the files, with one compiler and with two."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.build import DEFAULT_BUILD
+from schedsearch.core.records import Outcome
+from schedsearch.evaluate.compiler import find_compiler, other_compilers
+from schedsearch.store.database import Store
+from schedsearch.store.views import StoredCandidate
+
+from .invoke import KERNELS, Answer
+
+Run = Callable[..., Answer]
+
+TUNE = ("--executor", "inline", "--budget", "60", "--trials", "3", "--transforms", "compile_with")
+
+
+def measured(home: Path) -> list[StoredCandidate]:
+    with Store.open(home / "schedsearch.sqlite", create=False) as store:
+        (scope,) = store.scopes()
+        found = store.load(scope)
+    return [c for c in found if c.record.outcome is Outcome.CORRECT and c.record.trace.steps]
+
+
+def test_options_and_restrict_reach_every_file(run: Run, tmp_path: Path) -> None:
+    shutil.copy(KERNELS / "matmul32.py", tmp_path / "mm.py")
+    said = run("run", "mm.py", "--cc", "gcc", *TUNE)
+    assert said.code == 0, said.err
+    found = measured(tmp_path)
+    assert found
+    assert all(c.record.trace.build != DEFAULT_BUILD for c in found)
+    for candidate in found:
+        build = candidate.record.trace.build
+        assert build.compiler == find_compiler("gcc").kind
+        (out := tmp_path / str(candidate.id)).mkdir()
+        replayed = run("replay", candidate.id)
+        assert "C as recorded" in replayed.out, replayed.err
+        assert run("export", candidate.id, "--out", out).code == 0
+        text = (out / "matmul32.c").read_text()
+        header = (out / "matmul32.h").read_text()
+        assert ("__restrict__" in text) == ("__restrict__" in header) == build.restrict
+        assert build.options in text.splitlines()[1]
+        assert "must not overlap" in header
+        command = ["gcc", "-Wall", "-Werror", "-c", out / "matmul32.c", "-o", out / "out.o"]
+        subprocess.run(command, check=True)
+    again = run("run", "mm.py", "--cc", "gcc", *TUNE)
+    assert again.code == 0
+    assert "resuming" in again.err
+    kept = {c.id: c.record.keys for c in measured(tmp_path)}
+    assert all(kept[c.id] == c.record.keys for c in found)
+
+
+def test_the_other_compiler_is_searched_too(run: Run, tmp_path: Path) -> None:
+    others = other_compilers(find_compiler())
+    if not others:
+        pytest.skip("only one C compiler on this machine")
+    shutil.copy(KERNELS / "matmul32.py", tmp_path / "mm.py")
+    assert run("run", "mm.py", *TUNE[:-4], "--trials", "8", *TUNE[-2:]).code == 0
+    kinds = {c.record.trace.build.compiler for c in measured(tmp_path)}
+    assert others[0].kind in kinds
