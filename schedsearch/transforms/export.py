@@ -9,12 +9,14 @@ from typing import Any
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.excerpt import excerpt
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.naming import fused_name
 from schedsearch.transforms.fused.source import fused_source, register_kinds
+from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.loader import Source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, At, Op, OpArg, Pair, Vector, cursor_at
+from schedsearch.transforms.ops import After, At, Instruction, Op, OpArg, Pair, Vector, cursor_at
 from schedsearch.transforms.registry import carry_out
 from schedsearch.transforms.vectors import IMPORTS, vector_source
 
@@ -68,9 +70,10 @@ def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str
 
 
 def _definitions(args: Iterable[OpArg]) -> list[str]:
-    """Python texts of the vector sets, then of the fused instructions."""
+    """Python texts of vector sets, then of fused instructions, then of instruction files."""
     sets: set[tuple[str, int]] = set()
     fused: dict[str, str] = {}
+    files: dict[tuple[str, str], set[str]] = {}
     for arg in args:
         match arg:
             case Vector():
@@ -78,8 +81,15 @@ def _definitions(args: Iterable[OpArg]) -> list[str]:
             case Fused():
                 sets |= {(kind, arg.lanes) for kind in register_kinds(arg)}
                 fused[fused_name(arg)] = fused_source(arg).strip()
+            case Instruction():
+                files.setdefault((arg.set, arg.digest), set()).add(arg.name)
+    excerpts = [excerpt(find(*key).text, files[key]) for key in sorted(files)]
+    sets = sets.union(*(each.registers for each in excerpts))
     texts = [vector_source(kind, lanes).strip() for kind, lanes in sorted(sets)]
-    return texts + [fused[name] for name in sorted(fused)]
+    texts += [fused[name] for name in sorted(fused)]
+    if imports := sorted({line for each in excerpts for line in each.imports}):
+        texts.append("\n".join(imports))
+    return texts + [text for each in excerpts for text in each.definitions]
 
 
 def c_files(code: GeneratedC, stem: str, notes: Sequence[str] = ()) -> tuple[str, str]:
@@ -122,7 +132,7 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             return f"{_cursor(procedure, arg.path)}.after()"
         case Pair():
             return f"{_cursor(procedure, arg.path)}.expand(0, 1)"
-        case Vector():
+        case Vector() | Instruction():
             return arg.name
         case Fused():
             return fused_name(arg)

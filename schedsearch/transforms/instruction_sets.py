@@ -9,6 +9,7 @@ store or a trace says about sets is compared, never run.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -22,7 +23,7 @@ from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.isa import isa
 from schedsearch.core.keys import digest
 from schedsearch.core.records import InstructionSet, Target
-from schedsearch.transforms.loader import import_file
+from schedsearch.transforms.loader import SOURCE_PREFIX, import_file
 from schedsearch.transforms.mirror import mirror
 
 
@@ -45,7 +46,7 @@ class Instructions:
         path = Path(self.record.path)
         found = {
             name: value
-            for name, value in vars(import_file(path)).items()
+            for name, value in vars(_imported(path) or import_file(path)).items()
             if isinstance(value, Procedure) and value.is_instr()
         }
         if not found:
@@ -117,7 +118,17 @@ def with_instructions(target: Target, files: Sequence[Path]) -> Target:
     return replace(target, instructions=sets)
 
 
+def _imported(path: Path) -> Any:
+    """The module of this file, if a kernel has imported it: memories are compared by
+    identity, so there must not be two of each."""
+    for name, module in sys.modules.copy().items():
+        if getattr(module, "__file__", None) == str(path) and not name.startswith(SOURCE_PREFIX):
+            return module
+    return None
+
+
 def _read(path: Path) -> Instructions:
+    path = path.resolve()
     try:
         text = path.read_text()
     except (OSError, UnicodeDecodeError) as error:

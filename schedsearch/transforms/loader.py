@@ -16,6 +16,9 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.transforms.mirror import mirror
 
+SOURCE_PREFIX = "schedsearch_source_"
+"""Modules are called that and a digest of their path, whatever the file is called."""
+
 
 @dataclass(frozen=True)
 class Source:
@@ -88,7 +91,7 @@ def import_file(path: Path) -> Any:
 
     The file's own directory is importable while it loads.
     """
-    name = f"schedsearch_source_{digest(str(path.resolve()))}"
+    name = f"{SOURCE_PREFIX}{digest(str(path.resolve()))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise UserError(f"{path} is not a Python file (its name should end in .py)")

@@ -18,6 +18,7 @@ from schedsearch.core.trace import ArgValue, format_path
 from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
+from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.vectors import vector_set
 
 Args = Mapping[str, Any]
@@ -57,7 +58,28 @@ class Vector:
     name: str
 
 
-OpArg = At | After | Pair | Vector | Fused | int | str | bool | tuple[str, ...] | tuple[int, ...]
+@dataclass(frozen=True)
+class Instruction:
+    """An instruction of a set (`instruction_sets.py`), of the text with this digest."""
+
+    set: str
+    digest: str
+    name: str
+
+
+OpArg = (
+    At
+    | After
+    | Pair
+    | Vector
+    | Fused
+    | Instruction
+    | int
+    | str
+    | bool
+    | tuple[str, ...]
+    | tuple[int, ...]
+)
 
 
 @dataclass(frozen=True)
@@ -119,6 +141,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return vector_set(arg.kind, arg.lanes)[arg.name]
         case Fused():
             return fused_instruction(arg)
+        case Instruction():
+            return find(arg.set, arg.digest).procedures[arg.name]
         case tuple():
             return list(arg)
         case _:

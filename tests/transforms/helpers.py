@@ -13,11 +13,13 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.interpret import DTYPES
+from transforms.procs import portable
 
 PROCS = Path(__file__).parent / "procs"
 
@@ -34,6 +36,7 @@ TARGET = Target(
     flags=(),
     exo_version="1.0.0",
     z3_version="4",
+    instructions=(load_instructions(Path(portable.__file__)),),
 )
 
 CONTROLS: dict[str, list[dict[str, int]]] = {

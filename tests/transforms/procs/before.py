@@ -240,3 +240,11 @@ def interleave(n: size, x: f32[n], y: f32[n], z: f32[n]):
         t: f32
         t = x[i] * x[i]
         y[i] = t / z[i]
+
+
+@proc
+def use_instruction(y: i32[8], A: i8[8, 64], x: i8[64]):
+    for i in seq(0, 8):
+        for ko in seq(0, 16):
+            for k in seq(0, 4):
+                y[i] += A[i, 4 * ko + k] * x[4 * ko + k]

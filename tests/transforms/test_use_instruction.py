@@ -1,0 +1,185 @@
+"""Instructions replace the nests they carry out, and no others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError, UserError
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.export import schedule_python
+from schedsearch.transforms.instruction_sets import find, load_instructions, with_instructions
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, label, select
+from transforms.helpers import PROCS, TARGET, arguments
+from transforms.interpret import interpret
+from transforms.native import Library
+
+SOURCE = load_source(PROCS / "instructed.py")
+(USE,) = select(["use_instruction"])
+(PORTABLE,) = TARGET.instructions
+
+
+def proposals(name: str) -> list[Rewrite]:
+    return list(USE.rewrites(mirror(SOURCE.procs[name]), TARGET))
+
+
+def instructed(name: str) -> tuple[Any, list[Rewrite]]:
+    """The procedure after every proposal, those of later statements first."""
+    procedure = SOURCE.procs[name]
+    for rewrite in reversed(proposals(name)):
+        procedure = apply(procedure, mirror(procedure), rewrite)
+    return procedure, proposals(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "sizes"),
+    [
+        ("dots", ["portable_i8_dot4"], [{}]),
+        (
+            "lengths",
+            ["portable_scale", "portable_scale_n"],
+            [{"n": n} for n in (1, 3, 4, 7)],
+        ),
+        ("blocks", ["portable_copy_block"], [{}]),
+    ],
+)
+def test_instructions_keep_the_meaning(
+    name: str, names: list[str], sizes: list[dict[str, int]], tmp_path: Path
+) -> None:
+    procedure, rewrites = instructed(name)
+    assert [rewrite.arg("instruction") for rewrite in rewrites] == names
+    calls = [s.proc.name for s in q.walk(mirror(procedure).body) if isinstance(s, q.Call)]
+    assert calls == names
+    library = Library([generate_c(procedure)], tmp_path)
+    meaning = mirror(SOURCE.procs[name])
+    for controls in sizes:
+        wanted, found = arguments(meaning, controls, 5), arguments(meaning, controls, 5)
+        interpret(meaning, wanted)
+        library.call(0, meaning, found)
+        assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
+
+
+def test_registers_of_generated_sets_are_operands() -> None:
+    procedure, rewrites = instructed("in_registers")
+    assert [rewrite.arg("instruction") for rewrite in rewrites] == ["portable_fma"]
+    (call,) = (s for s in q.walk(mirror(procedure).body) if isinstance(s, q.Call))
+    assert [arg.mem for arg in call.proc.args] == ["VEC_F32X4", "DRAM", "DRAM"]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "overlapping",
+        "squares",
+        "too_long",
+        "strided",
+        "column",
+        "windows_given",
+        "other_type",
+        "other_memory",
+        "other_order",
+        "wide_rows",
+    ],
+)
+def test_what_an_instruction_does_not_do_is_left_alone(name: str) -> None:
+    assert proposals(name) == []
+    meaning = mirror(SOURCE.procs[name])
+    loop = next(s for s in q.walk(meaning.body) if isinstance(s, q.For))
+    for instruction in find(PORTABLE.name, PORTABLE.digest).asts:
+        args = {"set": PORTABLE.name, "digest": PORTABLE.digest, "instruction": instruction}
+        rewrite = Rewrite(
+            USE.name, USE.version, loop.path, label(loop), tuple(sorted(args.items()))
+        )
+        with pytest.raises(RewriteError, match="does not do what is there"):
+            apply(SOURCE.procs[name], meaning, rewrite)
+
+
+def changed(rewrite: Rewrite, **values: str) -> Rewrite:
+    return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), **values}.items())))
+
+
+def test_a_trace_says_which_text_it_needs() -> None:
+    (rewrite,) = proposals("dots")
+    meaning = mirror(SOURCE.procs["dots"])
+    for values, message in (
+        ({"digest": "0" * 32}, "instruction set portable has changed: the trace needs 0000"),
+        ({"set": "mine", "digest": "0" * 32}, "mine is not loaded: give its file with --instr"),
+        ({"instruction": "portable_dot"}, "portable has no instruction 'portable_dot'"),
+    ):
+        with pytest.raises(RewriteError, match=message):
+            apply(SOURCE.procs["dots"], meaning, changed(rewrite, **values))
+
+
+BLOCK_SCHEDSEARCH = """
+import runpy, sys
+class Blocker:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] == "schedsearch":
+            raise ImportError("schedsearch is not installed here")
+sys.meta_path.insert(0, Blocker())
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+def test_an_exported_schedule_defines_its_instructions(tmp_path: Path) -> None:
+    source = load_source(PROCS / "before.py")
+    meaning = mirror(source.procs["use_instruction"])
+    (rewrite,) = USE.rewrites(meaning, TARGET)
+    file = tmp_path / "alone.py"
+    text = schedule_python(source, "use_instruction", Trace((rewrite,)))
+    file.write_text(text)
+    assert "def portable_i8_dot4(" in text
+    assert "portable_scale" not in text
+    found = subprocess.run(
+        [sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, file],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert "portable_dot(&A[" in found.stdout
+    assert "static inline int32_t portable_dot" in found.stdout
+
+
+BROKEN = {
+    "no_text": ("cannot read instructions", None),
+    "fails": (r"ZeroDivisionError.*\n  at .*fails\.py:1", "1 / 0"),
+    "empty": ("no Exo instruction in", "x = 1\n"),
+}
+
+
+@pytest.mark.parametrize("name", sorted(BROKEN))
+def test_files_that_are_no_instruction_sets_are_refused(name: str, tmp_path: Path) -> None:
+    message, text = BROKEN[name]
+    path = tmp_path / f"{name}.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(UserError, match=message):
+        load_instructions(path)
+
+
+def test_two_sets_may_not_define_the_same_name(tmp_path: Path) -> None:
+    copy = tmp_path / "copied.py"
+    copy.write_text((PROCS / "portable.py").read_text() + "\n# another text\n")
+    with pytest.raises(UserError, match="copied and portable both define SCRATCH; rename it"):
+        with_instructions(TARGET, [PROCS / "portable.py", copy])
+
+
+def test_a_target_has_the_sets_its_cpu_can_run() -> None:
+    features = ("avx512f", "avx512bw", "avx512dq", "avx512vl")
+    plain = replace(TARGET, isa="avx512", features=features)
+    vnni = replace(plain, features=(*features, "avx512_vnni"))
+    names = [[s.name for s in with_instructions(t, []).instructions] for t in (plain, vnni)]
+    assert names == [["avx512"], ["avx512", "avx512_vnni"]]
+    mine = with_instructions(plain, [PROCS / "portable.py"])
+    assert [s.name for s in mine.instructions] == ["avx512", "portable"]
+    assert len({plain.key, with_instructions(plain, []).key, mine.key}) == 3
