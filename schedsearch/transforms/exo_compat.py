@@ -21,17 +21,12 @@ that fails once Exo no longer needs it:
    the loop starts at 0.
 11. `replace` makes `a[i, k]` the window `a[i:i+1, k]` or
    `a[i, k:k+1]`, as it happens                       -> `call_args` takes the last dimension.
-12. Every question to the solver looks anew for nine
-   solvers that are not installed, a fifth of a rewrite's
-   time                                                -> one PySMT factory per environment.
 """
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-import pysmt.factory
 import z3
 from exo.backend.LoopIR_compiler import compile_to_strings
 from exo.core.internal_cursors import InvalidCursorError
@@ -76,8 +71,6 @@ tell. Counted in z3's own steps rather than time, so that every machine agrees."
 
 z3.set_param("rlimit", SOLVER_STEPS)
 exo_speed.install()
-
-pysmt.factory.Factory = cache(pysmt.factory.Factory)
 
 LIBRARY = "kernel"
 """Exo's library name: the context struct is `kernel_Context` in every kernel."""

@@ -10,8 +10,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import pysmt.environment
-import pysmt.factory
 import pytest
 import z3
 from exo.backend.LoopIR_compiler import compile_to_strings
@@ -172,8 +170,3 @@ def test_11_one_element_windows_of_instructions_lie_along_the_last_dimension() -
     assert str(row).replace("row", "") != str(column).replace("column", "")
     assert mirror(row).body == mirror(column).body
     assert raw_c(row).source.replace("row", "") == raw_c(column).source.replace("column", "")
-
-
-def test_12_the_solver_is_looked_for_once() -> None:
-    environment = pysmt.environment.get_env()
-    assert pysmt.factory.Factory(environment) is pysmt.factory.Factory(environment)

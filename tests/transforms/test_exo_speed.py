@@ -13,6 +13,7 @@ from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_an
 from schedsearch.transforms import exo_speed
 from schedsearch.transforms.exo_compat import canonical, generate_c
 from schedsearch.transforms.loader import load_source
+from transforms.helpers import PROCS
 
 SIZED = """from __future__ import annotations
 from exo import proc
@@ -116,3 +117,13 @@ def test_the_frames_start_at_the_caller() -> None:
         frames = module.inspect.stack()
         assert frames[0].function == "test_the_frames_start_at_the_caller"
         assert module.inspect.getframeinfo(frames[0][0]).filename == __file__
+
+
+def test_the_effect_of_a_loop_is_computed_once() -> None:
+    procedure = load_source(PROCS / "locality.py").procs["product"]._loopir_proc
+    outer = procedure.body[0]
+    context = new_eff.ContextExtraction(procedure, [outer.body[0]])
+    once = context.loop_preenv(outer)
+    assert once is context.loop_preenv(outer)
+    assert once is not context.loop_preenv(outer.body[0])
+    assert str(once) == str(exo_speed._exo_loop_preenv(context, outer))
