@@ -16,7 +16,18 @@ from schedsearch.transforms.fused.source import fused_source, register_kinds
 from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.loader import Source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, At, Instruction, Op, OpArg, Pair, Vector, cursor_at
+from schedsearch.transforms.ops import (
+    After,
+    At,
+    Instruction,
+    Op,
+    OpArg,
+    Pair,
+    Parts,
+    Route,
+    Vector,
+    cursor_at,
+)
 from schedsearch.transforms.registry import carry_out
 from schedsearch.transforms.vectors import IMPORTS, vector_source
 
@@ -132,6 +143,9 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             return f"{_cursor(procedure, arg.path)}.after()"
         case Pair():
             return f"{_cursor(procedure, arg.path)}.expand(0, 1)"
+        case Parts():
+            statement = _cursor(procedure, arg.path)
+            return f"[{', '.join(_part(statement, route) for route in arg.routes)}]"
         case Vector() | Instruction():
             return arg.name
         case Fused():
@@ -140,6 +154,11 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             return f"[{', '.join(repr(item) for item in arg)}]"
         case _:
             return repr(arg)
+
+
+def _part(statement: str, route: Route) -> str:
+    steps = (f"args()[{step}]" if isinstance(step, int) else f"{step}()" for step in route)
+    return ".".join([f"{statement}.rhs()", *steps])
 
 
 def _cursor(procedure: Any, path: q.Path) -> str:

@@ -49,6 +49,18 @@ class Pair:
     path: q.Path
 
 
+Route = tuple[str | int, ...]
+"""Way to a part of an expression: names of Exo's cursor methods, numbers among arguments."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Parts of the right side of the statement at `path`."""
+
+    path: q.Path
+    routes: tuple[Route, ...]
+
+
 @dataclass(frozen=True)
 class Vector:
     """A memory or an instruction of a generated vector set (`vectors.py`)."""
@@ -71,6 +83,7 @@ OpArg = (
     At
     | After
     | Pair
+    | Parts
     | Vector
     | Fused
     | Instruction
@@ -137,6 +150,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return cursor_at(proc, arg.path).after()
         case Pair():
             return cursor_at(proc, arg.path).expand(0, 1)
+        case Parts():
+            return [_part(cursor_at(proc, arg.path).rhs(), route) for route in arg.routes]
         case Vector():
             return vector_set(arg.kind, arg.lanes)[arg.name]
         case Fused():
@@ -147,3 +162,9 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return list(arg)
         case _:
             return arg
+
+
+def _part(expr: Any, route: Route) -> Any:
+    for step in route:
+        expr = expr.args()[step] if isinstance(step, int) else getattr(expr, step)()
+    return expr

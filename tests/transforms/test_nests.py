@@ -1,4 +1,4 @@
-"""Tiling, unroll-and-jam and interleaving keep the meaning, for every factor and tail."""
+"""Tiling, unroll-and-jam, interleaving and hoisting keep the meaning, for every factor and tail."""
 
 from __future__ import annotations
 
@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exo.stdlib import scheduling
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
@@ -19,7 +22,7 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import PROCS, TARGET
 
 PROCEDURES = load_source(PROCS / "nests.py").procs
-TRANSFORMS = ("tile", "unroll_and_jam", "interleave")
+TRANSFORMS = ("tile", "unroll_and_jam", "interleave", "hoist")
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "transpose": [{"n": 1, "m": 1}, {"n": 3, "m": 17}, {"n": 19, "m": 41}],
@@ -29,6 +32,10 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "chain": [{"n": 1}, {"n": 4}, {"n": 11}],
     "triangle": [{}],
     "recurrence": [{}],
+    "normalise": [{"n": 1}, {"n": 5}],
+    "outer_product": [{}],
+    "later_in_body": [{"n": 1}, {"n": 6}],
+    "changing": [{}],
 }
 
 
@@ -102,3 +109,35 @@ def test_tile_refuses_sizes_it_would_not_propose(sizes: Any) -> None:
 def test_refusals_by_length() -> None:
     assert "only 9 iterations" in refused("product", "unroll_and_jam", factor=16)
     assert "no 3 loops" in refused("transpose", "tile", sizes="4x4x4")
+
+
+def hoisted(name: str) -> set[tuple[Any, Any]]:
+    return {(t.steps[0].arg("expr"), t.steps[0].arg("levels")) for t, _ in accepted(name, "hoist")}
+
+
+def test_hoists_what_stays_the_same_and_only_that() -> None:
+    assert hoisted("normalise") == {("sqrt((v[i] + 9.0))", 1), ("(v[i] * by)", 1)}
+    assert hoisted("outer_product") == {("A[i, k]", 1)}
+    assert hoisted("later_in_body") == {("(x[i] * x[i])", 1)}
+    assert not hoisted("changing")  # overwritten; and a loop that may not run at all
+
+
+def test_hoist_refuses_what_changes() -> None:
+    message = "no such expression stays the same"
+    assert message in refused("normalise", "hoist", expr="x[i, j]", levels=1)
+    assert message in refused("normalise", "hoist", expr="(v[i] * by)", levels=2)
+    assert message in refused("normalise", "hoist", expr="(v[i] * by)", levels=True)
+
+
+def test_parts_of_expressions_are_exported_as_people_write_them() -> None:
+    original = PROCEDURES["normalise"]
+    ((trace, state),) = [
+        (trace, state)
+        for trace, state in accepted("normalise", "hoist")
+        if "sqrt" in str(trace.steps[0].arg("expr"))
+    ]
+    lines = schedule_lines(original, trace)
+    assert lines[0] == "p = bind_expr(p, [p.find(\"y[_] = _\").rhs().lhs().rhs()], 'y_h')"
+    scope = {**vars(scheduling), "p": original}
+    exec("\n".join(lines), scope)
+    assert generate_c(scope["p"]).key == generate_c(state.procedure).key

@@ -207,6 +207,13 @@ def shrink_buffer(n: size, x: f32[n, 8]):
 
 
 @proc
+def hoist(y: f32[4, 8], x: f32[4, 8], v: f32[4]):
+    for i in seq(0, 4):
+        for j in seq(0, 8):
+            y[i, j] = x[i, j] / v[i]
+
+
+@proc
 def inline_value(n: size, x: f32[n], y: f32[n]):
     t: f32[n]
     for i in seq(0, n):

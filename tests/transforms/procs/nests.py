@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exo import proc
+from exo.libs.externs import sqrt
 
 
 @proc
@@ -62,3 +63,36 @@ def recurrence(x: f32[12], y: f32[12]):
     for i in seq(0, 11):
         y[i] = x[i] + 1.0
         x[i + 1] = y[i] * 0.5
+
+
+@proc
+def normalise(n: size, y: f32[n, 7], x: f32[n, 7], v: f32[n], by: f32):
+    for i in seq(0, n):
+        for j in seq(0, 7):
+            y[i, j] = x[i, j] / sqrt(v[i] + 9.0) + v[i] * by
+
+
+@proc
+def outer_product(C: f32[5, 6], A: f32[5, 3], B: f32[3, 6]):
+    for i in seq(0, 5):
+        for k in seq(0, 3):
+            for j in seq(0, 6):
+                C[i, j] += A[i, k] * B[k, j] + A[i, k]
+
+
+@proc
+def later_in_body(n: size, y: f32[n, 4], x: f32[n], z: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, 4):
+            z[i] = z[i] + 1.0
+            y[i, j] = x[i] * x[i]
+
+
+@proc
+def changing(y: f32[6], x: f32[6]):
+    for i in seq(0, 6):
+        y[i] = x[0] + 1.0
+        x[0] = y[i]
+    for i in seq(0, 6):
+        for j in seq(0, i):
+            y[i] += x[i] * 2.0
