@@ -25,6 +25,7 @@ from schedsearch.evaluate.oracle import Mode, oracle
 from schedsearch.evaluate.reports import Recording, Verdict
 from schedsearch.evaluate.runner import Limits, run_harness
 from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.work import count_work
 
 __all__ = ["Anchor", "Bench", "Evaluation", "TimingPlan", "prepare"]
 
@@ -40,6 +41,9 @@ _SCREEN_S = 1.0
 # Address space beyond the arrays: libraries, stacks, the kernel's own buffers.
 _SPARE_BYTES = 2 << 30
 _SPARE_FILE_BYTES = 1 << 20
+# A case that is only verified may cost about 20 ms, as written.
+_CASE_FLOPS = 2e7
+_CASE_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
@@ -186,7 +190,12 @@ def prepare(
     # One core, unless kernels have threads: the last, since interrupts favour the first.
     cores = usable_cores() if "-fopenmp" in builder.flags else usable_cores()[-1:]
     bench = Bench(executable, context_fields(reference.header), (), (), baseline, cores)
-    bindings = (*verification_bindings(proc, binding), binding)
+
+    def affordable(case: Binding) -> bool:
+        work = count_work(proc, case)
+        return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
+
+    bindings = (*verification_bindings(proc, binding, affordable), binding)
     key = digest_of([builder.key, reference.key, seed])
     cases = tuple(
         _case(proc, bound, mode, work_dir / key, seed)

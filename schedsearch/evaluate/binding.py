@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from schedsearch.core import ast as q
@@ -59,6 +60,11 @@ _SMALL = (
     _Preferences(sizes=_ODD_SIZES, index=1, truth=0, innermost=2, pad=_ODD_PAD),
     _Preferences(sizes=_ODD_SIZES[2::-1], index=2, truth=1, innermost=2, pad=0),
 )
+# Several whole register tiles and a rest in every dimension, the most that is affordable.
+_TAILS = tuple(
+    _Preferences(sizes=sizes, index=1, truth=1, innermost=1, pad=_ODD_PAD)
+    for sizes in ((131, 197, 71, 139), (67, 73, 41, 37))
+)
 
 
 def bind(proc: q.Proc, requested: Mapping[str, int]) -> Binding:
@@ -73,14 +79,19 @@ def bind(proc: q.Proc, requested: Mapping[str, int]) -> Binding:
     return _solve(Constraints(proc), proc, requested, _TIMED)
 
 
-def verification_bindings(proc: q.Proc, binding: Binding) -> tuple[Binding, ...]:
-    """Small additional cases on which a candidate must also be right.
+def verification_bindings(
+    proc: q.Proc, binding: Binding, affordable: Callable[[Binding], bool]
+) -> tuple[Binding, ...]:
+    """Additional cases on which a candidate must also be right.
 
     A size that is still an argument may be anything its asserts allow, however
-    it was bound for timing: sizes that divide nothing, both truth values, other
-    indices, and windows whose innermost stride is 2 where that is allowed.
+    it was bound for timing: 1 (Exo has no size 0), sizes that divide nothing,
+    smaller than usual tiles and, if `affordable`, larger; both truth values, indices
+    0, 1 and 2, and windows whose innermost stride is 2 where that is allowed.
     """
-    found = (_solve(Constraints(proc), proc, {}, preferences) for preferences in _SMALL)
+    found = [_solve(Constraints(proc), proc, {}, preferences) for preferences in _SMALL]
+    tails = (_solve(Constraints(proc), proc, {}, preferences) for preferences in _TAILS)
+    found += list(islice(filter(affordable, tails), 1))
     return tuple(dict.fromkeys(b for b in found if b != binding))
 
 

@@ -15,6 +15,11 @@ from schedsearch.transforms.mirror import mirror
 
 from . import procs
 
+
+def cases(proc: q.Proc) -> tuple[Binding, ...]:
+    return verification_bindings(proc, bind(proc, {}), lambda binding: True)
+
+
 BOUND: list[tuple[Any, dict[str, int], dict[str, int]]] = [
     (procs.matmul, {"M": 8}, {"K": 256, "M": 8, "N": 256}),
     (procs.every_type, {}, {"b": 1, "k": 1, "n": 256}),
@@ -46,20 +51,32 @@ def test_windows_are_padded_unless_asserted_otherwise() -> None:
 
 def test_verification_tries_other_sizes_strides_and_truth_values() -> None:
     proc = mirror(procs.every_type)
-    found = verification_bindings(proc, bind(proc, {}))
-    assert {b.value("n") for b in found} == {1, 7, 37}
+    found = cases(proc)
+    assert {b.value("n") for b in found} == {1, 7, 37, 131}
+    assert {b.value("k") for b in found} == {0, 1, 2}
     assert {b.value("b") for b in found} == {0, 1}
     windows = mirror(procs.windowed)
-    found = verification_bindings(windows, bind(windows, {}))
+    found = cases(windows)
     assert {strides[1] for b in found for _, strides in b.strides} == {1, 2}
     unit = mirror(procs.unit_stride)
-    for binding in verification_bindings(unit, bind(unit, {})):
+    for binding in cases(unit):
         assert dict(binding.strides)["x"] == (64, 1)
 
 
 def test_constant_sizes_need_no_other_cases() -> None:
     proc = mirror(procs.triple)
-    assert verification_bindings(proc, bind(proc, {})) == ()
+    assert cases(proc) == ()
+
+
+def test_the_largest_affordable_tails_are_verified() -> None:
+    proc = mirror(procs.matmul)
+    names = ("M", "N", "K")
+    sizes = [tuple(b.value(n) for n in names) for b in cases(proc)]
+    assert (1, 1, 1) in sizes
+    assert (131, 197, 71) in sizes
+    few = verification_bindings(proc, bind(proc, {}), lambda b: b.value("M") < 100)
+    assert (67, 73, 41) in [tuple(b.value(n) for n in names) for b in few]
+    assert len(verification_bindings(proc, bind(proc, {}), lambda b: False)) == 3
 
 
 @pytest.mark.parametrize(
@@ -122,7 +139,7 @@ def test_bindings_satisfy_the_asserts_or_say_which_do_not_hold(data: st.DataObje
     if any(holds(Binding((("m", j), ("n", i)))) for i, j in pairs):
         binding = bind(proc, {})
         assert holds(binding)
-        assert all(holds(b) for b in verification_bindings(proc, binding))
+        assert all(holds(b) for b in verification_bindings(proc, binding, lambda b: True))
         return
     try:
         assert holds(bind(proc, {}))
