@@ -79,7 +79,7 @@ def compare(
         for case in cases:
             _compare(case, cases, base, threads, Plan(rounds, seconds), json_)
     finally:
-        show(console, read_rows(base, cases), len(cases))
+        show(console, read_rows(base, cases, threads), len(cases))
 
 
 @app.command()
@@ -102,16 +102,18 @@ def run(
             _tune(case, base, budgets, fresh, threads, run_options)
             _compare(case, cases, base, threads, Plan(rounds, seconds), json_)
     finally:
-        show(console, read_rows(base, cases), len(cases))
+        show(console, read_rows(base, cases, threads), len(cases))
 
 
 @app.command()
-def table(only: Only = "*", base: Base = DEFAULT_DIR, json_: Json = None) -> None:
+def table(
+    only: Only = "*", base: Base = DEFAULT_DIR, threads: Threads = 1, json_: Json = None
+) -> None:
     """Print the table of what was compared before."""
     cases = select(only)
-    show(console, read_rows(base, cases), len(cases))
+    show(console, read_rows(base, cases, threads), len(cases))
     if json_:
-        write_json(json_, as_json(read_rows(base, cases), len(cases)))
+        write_json(json_, as_json(read_rows(base, cases, threads), len(cases)))
 
 
 @app.command("list")
@@ -149,7 +151,7 @@ def _tune(
     threads: int,
     run_options: str,
 ) -> None:
-    place = folder(base, case)
+    place = folder(base, case, threads)
     if fresh:
         shutil.rmtree(place.path, ignore_errors=True)
     console.print(f"{case.name:<20}tuning for {budgets[case.name]:.0f} s ...", markup=False)
@@ -160,12 +162,12 @@ def _tune(
 def _compare(
     case: Case, cases: list[Case], base: Path, threads: int, plan: Plan, json_: Path | None
 ) -> None:
-    place = folder(base, case)
+    place = folder(base, case, threads)
     console.print(f"{case.name:<20}comparing ...", markup=False)
     row = compare_in_child(case, place, plan, threads)
     place.write_row(row)
     if json_:
-        write_json(json_, as_json(read_rows(base, cases), len(cases)))
+        write_json(json_, as_json(read_rows(base, cases, threads), len(cases)))
     if "ratios" in row:
         best = row["best_peer"]
         against = f", {row['ratios'][best]['value']:.2f}x {best}" if best else ""

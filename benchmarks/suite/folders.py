@@ -41,13 +41,14 @@ class Folder:
         return row
 
 
-def folder(base: Path, case: Case) -> Folder:
-    return Folder(base / case.name)
+def folder(base: Path, case: Case, threads: int = 1) -> Folder:
+    """`DIR/gemm_nn`, or `DIR/gemm_nn-2-threads`."""
+    return Folder(base / (case.name if threads == 1 else f"{case.name}-{threads}-threads"))
 
 
-def read_rows(base: Path, cases: Sequence[Case]) -> list[dict[str, Any]]:
+def read_rows(base: Path, cases: Sequence[Case], threads: int = 1) -> list[dict[str, Any]]:
     """The rows there are, in the order of `cases`."""
-    rows = (folder(base, case).read_row() for case in cases)
+    rows = (folder(base, case, threads).read_row() for case in cases)
     return [row for row in rows if row is not None]
 
 

@@ -19,6 +19,9 @@ from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.work import Work
 from schedsearch.search.subject import load_subject
 
+AGAIN = "schedsearch again"
+"""Our schedule as its own peer: how far from 1 its ratio is, is this machine's noise."""
+
 # Relative to the largest result. Inputs are positive, so results are without cancellation:
 # sums of 2^20 floats differ by some 1e-5, a wrong or missing term of a 512-term one by 1e-2.
 TOLERANCE = {"float32": 2e-4, "float64": 1e-11, "float16": 1e-2}
@@ -27,8 +30,8 @@ TOLERANCE = {"float32": 2e-4, "float64": 1e-11, "float16": 1e-2}
 def measure(case: Case, store: Path, plan: Plan, threads: int = 1) -> dict[str, Any]:
     """The suite's row of `case`, as JSON data: times in seconds, ratios of peers to us.
 
-    Without a tuned schedule the peers are timed all the same, and `speedup` and
-    `ratios` are missing. Raises UserError if the procedure cannot be loaded.
+    Without a tuned schedule the peers are timed all the same, and what compares with it
+    (`speedup`, `ratios`, ...) is missing. Raises UserError if the procedure cannot be loaded.
     """
     subject = load_subject(case.file, case.proc, dict(case.sizes), None)
     arrays = make_arrays(case, subject)
@@ -45,6 +48,8 @@ def measure(case: Case, store: Path, plan: Plan, threads: int = 1) -> dict[str, 
         raise UserError(f"{case.name} as written {absent[BASELINE]}")
     wrong = differences(case, arrays, entered)
     calls = {c.name: c.call for c in entered if c.name not in wrong}
+    if OURS in calls:
+        calls[AGAIN] = calls[OURS]
     samples = time_interleaved(calls, arrays.restore, plan)
     roofs.append(measure_roof(subject, arrays.bytes))
     best = tuned.candidate if tuned else None
@@ -76,9 +81,10 @@ def _compared(samples: dict[str, Samples], roofs: list[Roof], work: Work) -> dic
     ratios = {
         name: asdict(ratio(own, ours))
         for name, own in samples.items()
-        if name not in (OURS, BASELINE)
+        if name not in (OURS, AGAIN, BASELINE)
     }
     return {
+        "noise": asdict(ratio(samples[AGAIN], ours)),
         "speedup": asdict(ratio(samples[BASELINE], ours)),
         "ratios": ratios,
         "best_peer": min(ratios, key=lambda name: ratios[name]["value"], default=None),

@@ -103,6 +103,11 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
         if "ratios" not in row:
             console.print(f"{row['kernel']}: {_problem(row)}", markup=False, soft_wrap=True)
     if mean := geometric_mean(rows):
+        off = sorted(abs(row["noise"]["value"] - 1) for row in rows if "noise" in row)
+        console.print(
+            f"noise (our schedule against itself): {off[len(off) // 2]:.1%} at the median, "
+            f"{off[-1]:.1%} at worst"
+        )
         slower = [row["kernel"] for row in rows if row.get("speedup", {}).get("high", 1) < 1]
         console.print(
             f"[bold]geometric mean against the best peer: {mean[0]:.2f}x[/] "

@@ -18,8 +18,8 @@ _SAMPLE_S = 0.010
 _SAMPLES = 3
 # Slower calls are sampled once a round, and not in every round: nobody waits minutes
 # to know by how many per cent something is fifty times slower.
-_SLOW_S = 0.050
-_ROUNDS_OF_SLOW = ((2.0, 1), (0.25, 3))
+_SLOW_S, _SLOWER_S, _SLOWEST_S = 0.05, 0.25, 2.0
+_ROUNDS_OF_SLOWER = 3
 _LEAST_ROUNDS = 5
 
 
@@ -51,14 +51,13 @@ def time_interleaved(
         for number in range(plan.rounds):
             if number >= _LEAST_ROUNDS and time.perf_counter() - start > plan.seconds:
                 break
-            turns = [
-                name
-                for name in calls
-                if number < _rounds_of(call_s[name], plan.rounds)
-                for _ in range(1 if call_s[name] > _SLOW_S else _SAMPLES)
-            ]
+            turns = [name for name in calls for _ in range(_samples_in(number, call_s[name]))]
             order.shuffle(turns)
-            heard: dict[str, list[float]] = {name: [] for name in calls}
+            # Of the slowest, calibration is the only sample; it is long enough to count.
+            heard: dict[str, list[float]] = {
+                name: [call_s[name]] if number == 0 and call_s[name] > _SLOWEST_S else []
+                for name in calls
+            }
             for name in turns:
                 heard[name].append(_sample(calls[name], restore, counts[name]))
             for name in calls:
@@ -80,8 +79,13 @@ def seconds(samples: Samples) -> float:
     return median_with_interval([min(sample) for sample in samples if sample]).value
 
 
-def _rounds_of(call_s: float, most: int) -> int:
-    return next((rounds for limit, rounds in _ROUNDS_OF_SLOW if call_s > limit), most)
+def _samples_in(number: int, call_s: float) -> int:
+    """How many samples round `number` takes of what lasts `call_s` seconds."""
+    if call_s > _SLOWEST_S:
+        return 0
+    if call_s > _SLOWER_S:
+        return 1 if number < _ROUNDS_OF_SLOWER else 0
+    return 1 if call_s > _SLOW_S else _SAMPLES
 
 
 def _calibrate(call: Call, restore: Callable[[], None]) -> tuple[int, float]:
