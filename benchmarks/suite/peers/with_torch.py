@@ -170,9 +170,17 @@ def heat_3d(a: Any, b: Any) -> Call:
 
 @tensors
 def blur(out: Any, inp: Any) -> Call:
-    """The mean of 3 x 3 windows, as its pooling operator has it."""
-    image = inp[None, None]
-    return lambda: F.avg_pool2d(image, 3, stride=1)[0, 0]
+    """Slices: its pooling operator, the mean of 3 x 3 windows, is ten times slower."""
+    third = 0.33333333
+    across = torch.empty(inp.shape[0], out.shape[1])
+
+    def call() -> None:
+        torch.add(inp[:, :-2], inp[:, 1:-1], out=across)
+        across.add_(inp[:, 2:]).mul_(third)
+        torch.add(across[:-2], across[1:-1], out=out)
+        out.add_(across[2:]).mul_(third)
+
+    return call
 
 
 @tensors
