@@ -62,7 +62,9 @@ def state(record: TuningRecord) -> str:
 
 def target(machine: Target, build: Build = DEFAULT_BUILD) -> str:
     """`zen5 · 512-bit vectors · gcc 12.2.0 -O3 -march=native`"""
-    return f"{machine.cpu} · {machine.vector_bits}-bit vectors · {compiled(machine, build)}"
+    threads = f"{machine.threads} threads · " if machine.threads > 1 else ""
+    compiler = compiled(machine, build)
+    return f"{threads}{machine.cpu} · {machine.vector_bits}-bit vectors · {compiler}"
 
 
 def compiled(machine: Target, build: Build) -> str:

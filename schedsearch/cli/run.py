@@ -58,9 +58,13 @@ def run(
         str | None,
         typer.Option(metavar="A,B,...", help="Use only these rewrites, e.g. reorder,split,unroll."),
     ] = None,
+    threads: Annotated[
+        int,
+        typer.Option(metavar="N", help="Threads a kernel may use (OpenMP); timed on N cores."),
+    ] = 1,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - 1."),
+        typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - threads."),
     ] = None,
     executor: Annotated[
         str, typer.Option(help="ray, or inline (one process, deterministic).")
@@ -96,6 +100,7 @@ def run(
         workers=workers,
         seed=seed,
         transforms=parse_names(transforms),
+        threads=threads,
     )
     make_writable(out)
     view = make_view(Console(stderr=True, highlight=False))

@@ -20,7 +20,7 @@ from schedsearch.evaluate.harness import (
     harness_sources,
     layout,
 )
-from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.oracle import Mode, oracle
 from schedsearch.evaluate.reports import Recording, Verdict
 from schedsearch.evaluate.runner import Limits, run_harness
@@ -44,6 +44,10 @@ _SPARE_FILE_BYTES = 1 << 20
 # A case that is only verified may cost about 20 ms, as written.
 _CASE_FLOPS = 2e7
 _CASE_BYTES = 8 << 20
+# Stack and malloc arena of a thread; verification uses more threads than cores.
+_THREAD_BYTES = 160 << 20
+# Runs of a kernel with threads per case (`verify_races` of runtime/harness.c).
+_RACE_CHECKS = 5
 
 
 @dataclass(frozen=True)
@@ -118,7 +122,8 @@ class Bench:
     def _verify_s(self, plan: TimingPlan | None) -> float:
         """Seconds that verification may take; less while screening, once there is something
         fast to compare with."""
-        calls_s = sum(self.call_ns) * 1e-9
+        runs = _RACE_CHECKS if len(self.cores) > 1 else 1
+        calls_s = runs * sum(self.call_ns) * 1e-9
         patient = _VERIFY_S + _PATIENCE * calls_s
         if plan is None or plan.give_up_below is None:
             return patient
@@ -155,7 +160,9 @@ class Bench:
 
     def _limits(self, wall_s: float, file_bytes: int) -> Limits:
         arrays = max((case.bytes for case in self.cases), default=0)
-        return Limits(wall_s, 4 * arrays + _SPARE_BYTES, file_bytes + _SPARE_FILE_BYTES)
+        threads = (2 * len(self.cores) + 1) * _THREAD_BYTES
+        memory = 4 * arrays + threads + _SPARE_BYTES
+        return Limits(wall_s, memory, file_bytes + _SPARE_FILE_BYTES)
 
     def _limits_text(self, limits: Limits, verify_s: float) -> str:
         """In the order `set_up_process` and `main` of runtime/harness.c read them."""
@@ -172,11 +179,13 @@ def prepare(
     builder: Builder,
     work_dir: Path,
     seed: int = 0,
+    threads: int = 1,
 ) -> Bench:
     """Build the harness of a workload and record the reference's outputs in `work_dir`.
 
     Cases are the verification bindings (small) and `binding`, each on integers
-    and on floats; the last is the one that is timed. Raises UserError if the
+    and on floats; the last is the one that is timed. Kernels get `threads` cores,
+    and as many threads if they are parallel. Raises UserError if the
     unscheduled procedure does not compile, crashes or takes too long.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
@@ -187,9 +196,8 @@ def prepare(
             "Check the compiler's flags, and instructions or externs the procedure uses."
         )
     executable = builder.executable(harness_sources(proc, reference), _COMPILE_S)
-    # One core, unless kernels have threads: the last, since interrupts favour the first.
-    cores = usable_cores() if "-fopenmp" in builder.flags else usable_cores()[-1:]
-    bench = Bench(executable, context_fields(reference.header), (), (), baseline, cores)
+    fields, cores = context_fields(reference.header), measuring_cores(threads)
+    bench = Bench(executable, fields, (), (), baseline, cores)
 
     def affordable(case: Binding) -> bool:
         work = count_work(proc, case)

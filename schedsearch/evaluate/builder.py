@@ -25,12 +25,14 @@ from schedsearch.evaluate.elf import code_identity
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.process import run_group
 
-_CACHE_VERSION = 1
+_CACHE_VERSION = 2
 
 # Without the second, -fPIC keeps gcc from inlining Exo's helpers (`_relu_float`):
 # they have external linkage and could be interposed.
 _SHARED_FLAGS = ("-std=gnu11", "-fPIC", "-fno-semantic-interposition")
-_PROGRAM_FLAGS = ("-O2", "-march=native", "-std=gnu11")
+_PROGRAM_FLAGS = ("-O2", "-march=native", "-std=gnu11", "-pthread")
+
+_OPENMP = "-fopenmp"
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class Builder:
         timeout_s: float,
     ) -> str | Failure:
         """Compile and link into place; returns the binary key."""
+        if "#pragma omp" in text:
+            flags = (*flags, _OPENMP)
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             object_file, linked = Path(scratch, "kernel.o"), Path(scratch, "kernel.so")
             compile_args: list[str | Path] = [

@@ -16,6 +16,7 @@ from schedsearch.core.records import Compiler, Target
 
 _CPUINFO = Path("/proc/cpuinfo")
 _CACHES = Path("/sys/devices/system/cpu/cpu0/cache")
+_CPUS = Path("/sys/devices/system/cpu")
 _GOVERNOR = Path("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor")
 _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
@@ -83,6 +84,22 @@ def _model() -> str:
 def usable_cores() -> tuple[int, ...]:
     """Cores this process may run on, ascending."""
     return tuple(sorted(os.sched_getaffinity(0)))
+
+
+def measuring_cores(threads: int) -> tuple[int, ...]:
+    """The cores that kernels with `threads` threads are timed on, ascending.
+
+    The last ones, since interrupts favour the first; hardware threads that share a
+    core only where there are no cores left.
+    """
+    alone: list[int] = []
+    sharing: list[int] = []
+    seen: set[str] = set()
+    for core in reversed(usable_cores()):
+        physical = _read(_CPUS / f"cpu{core}" / "topology" / "thread_siblings_list") or str(core)
+        (sharing if physical in seen else alone).append(core)
+        seen.add(physical)
+    return tuple(sorted([*alone, *sharing][:threads]))
 
 
 def host_state() -> tuple[tuple[str, str], ...]:

@@ -1,4 +1,5 @@
-"""Measured limits of one core: the roofs of the roofline (Williams et al., CACM 2009)."""
+"""Measured limits of the cores that kernels run on: the roofs of the roofline (Williams et al.,
+CACM 2009)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ _SCALAR_BYTES = 8  # one register without vectors: an f64, two f32
 
 @dataclass(frozen=True)
 class Peaks:
-    """Of one core: multiply-add peak in GFLOP/s by type, copy bandwidth in GB/s.
+    """Of the target's threads together: multiply-add peak in GFLOP/s by type, copy
+    bandwidth in GB/s.
 
     Bandwidth counts bytes read plus bytes written, as STREAM does.
     """
@@ -43,6 +45,7 @@ def calibrate(builder: Builder, target: Target) -> Peaks:
     copied = max(2 * max(target.cache_bytes), _COPY_BYTES)
     source = "\n".join(
         [
+            f"#define THREADS {target.threads}",
             f"#define LANE_BYTES {lane_bytes}",
             f"#define COPY_BYTES ((size_t){copied})",
             runtime_source("peak.c"),

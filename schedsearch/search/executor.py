@@ -58,7 +58,7 @@ class InlineExecutor:
 
     def __init__(self, spec: WorkSpec) -> None:
         self._expand = ExpandWorker(spec)
-        self._build = BuildWorker(spec.builder)
+        self._build = BuildWorker(spec)
         self._measure: BenchWorker | None = None
         self._jobs: deque[tuple[int, Job]] = deque()
         self._tickets = 0

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import fcntl
-import os
-import tempfile
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,6 +12,7 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.evaluate.builder import Builder
+from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.expand import Expander, Expansion
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.registry import select
@@ -92,6 +88,7 @@ class ExpandWorker:
 
     def __init__(self, spec: WorkSpec) -> None:
         self.spec = spec
+        self.turn = make_turn(spec.target)
 
     @cached_property
     def expander(self) -> Expander:
@@ -100,11 +97,13 @@ class ExpandWorker:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
         replayer = Replayer(source.procs[self.spec.proc])
         transforms = select(self.spec.transforms)
-        return Expander(replayer, self.spec.target, transforms, dict(self.spec.sizes))
+        sizes = dict(self.spec.sizes)
+        return Expander(replayer, self.spec.target, transforms, sizes, self.turn.offer)
 
     def run(self, job: ExpandJob) -> Expansion | ReplayFailed:
         try:
-            return self.expander.expand(job.trace)
+            with self.turn:
+                return self.expander.expand(job.trace)
         except ReplayError as error:
             return ReplayFailed(str(error))
 
@@ -112,13 +111,15 @@ class ExpandWorker:
 class BuildWorker:
     """Compiles."""
 
-    def __init__(self, builder: Builder) -> None:
-        self.builder = builder
+    def __init__(self, spec: WorkSpec) -> None:
+        self.builder = spec.builder
+        self.turn = make_turn(spec.target)
 
     def run(self, job: BuildJob) -> Built:
-        start = time.perf_counter()
-        result = self.builder.build(job.code, BUILD_TIMEOUT_S)
-        return Built(result, time.perf_counter() - start)
+        with self.turn:
+            start = time.perf_counter()
+            result = self.builder.build(job.code, BUILD_TIMEOUT_S)
+            return Built(result, time.perf_counter() - start)
 
 
 class BenchWorker:
@@ -130,26 +131,3 @@ class BenchWorker:
     def run(self, job: MeasureJob) -> Evaluation:
         with measuring_slot():
             return self.bench.evaluate(job.artifact, job.plan, job.anchor)
-
-
-def slot_file() -> Path:
-    """In the temporary directory, because a home may be shared by machines."""
-    return Path(tempfile.gettempdir(), f"schedsearch-measuring-{os.getuid()}.lock")
-
-
-@contextmanager
-def measuring_slot() -> Iterator[None]:
-    """Wait until nobody else of this user measures on this machine, and keep others waiting.
-
-    The lock ends with the process, however it ends.
-    """
-    with slot_file().open("a") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
-
-
-def leave_last_core() -> None:
-    """Keep this process, and the compilers it starts, off the core that measures."""
-    cores = sorted(os.sched_getaffinity(0))
-    if len(cores) > 1:
-        os.sched_setaffinity(0, cores[:-1])

@@ -19,7 +19,6 @@ import ray
 from ray.exceptions import RayError, RayTaskError
 
 from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.builder import Builder
 from schedsearch.search.jobs import (
     BenchWorker,
     BuildJob,
@@ -31,21 +30,21 @@ from schedsearch.search.jobs import (
     MeasureJob,
     Result,
     WorkSpec,
-    leave_last_core,
 )
+from schedsearch.search.turns import leave_measuring_cores
 
 
 class _ExpandActor(ExpandWorker):
     def __init__(self, spec: WorkSpec) -> None:
-        leave_last_core()
+        leave_measuring_cores(spec.target)
         os.nice(5)  # builds feed the measuring slot: they go first
         super().__init__(spec)
 
 
 class _BuildActor(BuildWorker):
-    def __init__(self, builder: Builder) -> None:
-        leave_last_core()
-        super().__init__(builder)
+    def __init__(self, spec: WorkSpec) -> None:
+        leave_measuring_cores(spec.target)
+        super().__init__(spec)
 
 
 class _Pool:
@@ -128,7 +127,7 @@ class RayExecutor:
             build = ray.remote(num_cpus=0)(_BuildActor)
             spec = self._spec
             self._pools[ExpandJob] = _Pool(lambda: expand.remote(spec), self.slots)
-            self._pools[BuildJob] = _Pool(lambda: build.remote(spec.builder), self.slots)
+            self._pools[BuildJob] = _Pool(lambda: build.remote(spec), self.slots)
         except (RayError, OSError, RuntimeError, ValueError) as error:
             self._failure = error
         finally:

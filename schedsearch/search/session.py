@@ -23,10 +23,11 @@ from schedsearch.evaluate.peak import Peaks, calibrate
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
-from schedsearch.search.jobs import WorkSpec, measuring_slot
+from schedsearch.search.jobs import WorkSpec
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.strategies import make_strategy
 from schedsearch.search.subject import Subject, cache_dir, load_subject
+from schedsearch.search.turns import measuring_slot
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.identity import ast_key
@@ -39,7 +40,7 @@ BASELINE = TimingPlan(kind="baseline", min_rounds=2, max_rounds=3)
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chose. `workers` None: one per core but the measuring one."""
+    """What the user chose. `workers` None: one per core but the measuring ones."""
 
     file: Path
     proc: str | None
@@ -52,6 +53,7 @@ class Options:
     workers: int | None = None
     seed: int = 0
     transforms: tuple[str, ...] | None = None
+    threads: int = 1
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,10 @@ def tune(options: Options, listener: Listener) -> Result:
         raise UserError(f"unknown executor {options.executor!r}; known: {', '.join(EXECUTORS)}")
     transforms = tuple(transform.name for transform in select(options.transforms))
     strategy = make_strategy(options.strategy, Trace().key, options.seed)
-    subject = load_subject(options.file, options.proc, options.sizes, options.cc)
+    subject = load_subject(options.file, options.proc, options.sizes, options.cc, options.threads)
+    if options.threads > 1:
+        with measuring_slot():
+            calibrate(subject.builder, subject.target)  # before workers start on those cores
     with Store.open(options.store) as store:
         scope = store.register(subject.workload, subject.target, subject.source.text)
         _check_transforms(store, scope, transforms)
@@ -114,7 +119,12 @@ def tune(options: Options, listener: Listener) -> Result:
         try:
             listener.phase("measuring the baseline")
             bench = prepare(
-                subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
+                subject.ast,
+                subject.code,
+                subject.binding,
+                subject.builder,
+                cache_dir() / "bench",
+                threads=options.threads,
             )
             baseline = _baseline(bench, subject)
             listener.phase("starting workers")
@@ -187,7 +197,9 @@ def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -
     # Imported only when used: it takes one to two seconds.
     from schedsearch.search.ray_executor import RayExecutor
 
-    return RayExecutor(spec, options.workers or max(1, subject.target.cores - 1))
+    cores, threads = subject.target.cores, subject.target.threads
+    free = cores - threads if cores > threads else cores - 1
+    return RayExecutor(spec, options.workers or max(1, free))
 
 
 def _attach(executor: Executor, bench: Bench) -> None:

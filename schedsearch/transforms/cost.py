@@ -14,13 +14,14 @@ is measured first; nothing is ever accepted or rejected because of it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import log
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.locality import UNKNOWN_EXTENT, traffic_cost
+from schedsearch.transforms.races import has_parallel_loops
 from schedsearch.transforms.walkers import element_bits, lanes
 
 STRIDED = 4.0
@@ -29,6 +30,8 @@ CHAIN = 4.0
 """Latency of a floating-point addition, in cycles."""
 LOOP = 1.0
 """Overhead of one iteration of a loop that is neither vectorised nor unrolled."""
+FORK = 5000.0
+"""Starting and joining the threads of a parallel loop: some microseconds."""
 UNROLLED = 8
 """Compilers unroll innermost loops of constant length up to about this."""
 
@@ -38,8 +41,12 @@ Access = tuple[q.Var, tuple[q.Affine, ...]]
 def log_cost(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> float:
     """Natural logarithm of the estimated cost of one call; `sizes` binds arguments by name."""
     values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
-    compute = _Estimate(proc, target, values).block(proc.body, None)
-    return log(1.0 + compute + traffic_cost(proc, target, sizes))
+    compute = _Estimate(proc, target, dict(values)).block(proc.body, None)
+    traffic = traffic_cost(proc, target, sizes)
+    if has_parallel_loops(proc):
+        alone = _Estimate(proc, replace(target, threads=1), values).block(proc.body, None)
+        traffic *= min(compute / alone, 1.0)  # threads share the misses as they share the work
+    return log(1.0 + compute + traffic)
 
 
 @dataclass
@@ -59,6 +66,8 @@ class _Estimate:
         cost = self.simple(body, loop)
         for stmt in body:
             match stmt:
+                case q.For() if stmt.parallel:
+                    cost += FORK + self.loop(stmt) / self.shares(stmt)
                 case q.For():
                     cost += self.loop(stmt)
                 case q.If():
@@ -79,6 +88,11 @@ class _Estimate:
         if loop.extent is not None and trips <= UNROLLED:
             return trips * per_iteration
         return trips * (per_iteration + LOOP) + LOOP
+
+    def shares(self, loop: q.For) -> float:
+        """How many times faster the target's threads run a parallel loop."""
+        trips = max(self.value(loop.hi) - self.value(loop.lo), 1)
+        return trips / -(-trips // self.target.threads)
 
     def simple(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> float:
         """Cost of the assignments and reductions directly in `body`."""

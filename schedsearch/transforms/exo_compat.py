@@ -21,6 +21,8 @@ that fails once Exo no longer needs it:
    the loop starts at 0.
 11. `replace` makes `a[i, k]` the window `a[i:i+1, k]` or
    `a[i, k:k+1]`, as it happens                       -> `call_args` takes the last dimension.
+12. `parallelize_loop` accepts races                   -> refused by `unsound`, and wherever
+   else one comes from by `registry.carry_out`; what races is decided in `races.py`.
 """
 
 from __future__ import annotations
@@ -33,6 +35,7 @@ from exo.core.internal_cursors import InvalidCursorError
 from exo.core.LoopIR import LoopIR, T
 from exo.core.memory import MemGenError
 from exo.core.prelude import Sym, null_srcinfo
+from exo.core.proc_eqv import derive_proc
 from exo.frontend.parse_fragment import ParseFragmentError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
@@ -44,6 +47,7 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.transforms import exo_speed
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, to_affine
+from schedsearch.transforms.races import conflict
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
@@ -103,6 +107,10 @@ def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
         loop = mirror(procedure).by_path[path]
         if isinstance(loop, q.For) and loop.lo != q.Affine(0):
             return "Exo tells whether a loop runs at all only if it starts at 0"
+    if operator == "parallelize_loop":
+        ast = mirror(procedure)
+        loop = ast.by_path[path]
+        return conflict(ast, loop) if isinstance(loop, q.For) else None
     return None
 
 
@@ -154,7 +162,10 @@ class _Canonicaliser:
 
     def callee(self, proc: Any) -> Any:
         if id(proc) not in self.callees:
-            self.callees[id(proc)] = _Canonicaliser(self.callees).proc(proc)
+            copy = _Canonicaliser(self.callees).proc(proc)
+            if copy is not proc:
+                derive_proc(proc, copy)  # Exo's check of parallel loops asks what it stems from
+            self.callees[id(proc)] = copy
         return self.callees[id(proc)]
 
     def block(self, stmts: Any) -> list[Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from schedsearch.core import ast as q
@@ -44,7 +44,11 @@ class Expansion:
 
 
 class Expander:
-    """Expands traces of one procedure with a fixed alphabet for one target."""
+    """Expands traces of one procedure with a fixed alphabet for one target.
+
+    `between` is called between children: an expansion takes seconds, and others may
+    need the machine to themselves.
+    """
 
     def __init__(
         self,
@@ -52,11 +56,13 @@ class Expander:
         target: Target,
         transforms: Sequence[Transform],
         sizes: Mapping[str, int],
+        between: Callable[[], None] = lambda: None,
     ) -> None:
         self.replayer = replayer
         self.target = target
         self.transforms = transforms
         self.sizes = sizes
+        self.between = between
         self.code_of: dict[str, str] = {}
 
     def expand(self, trace: Trace) -> Expansion:
@@ -69,8 +75,12 @@ class Expander:
         clock.lap("propose")
         before = self._log_cost(state.ast)
         clock.lap("predict")
-        children = tuple(self._child(state, trace, rewrite, before, clock) for rewrite in rewrites)
-        return Expansion(trace, children, clock.result())
+        children = []
+        for rewrite in rewrites:
+            self.between()
+            clock.lap("wait")
+            children.append(self._child(state, trace, rewrite, before, clock))
+        return Expansion(trace, tuple(children), clock.result())
 
     def _child(
         self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages

@@ -27,7 +27,9 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import header
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms import library
+from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, Op, Proposal, Steps, run_op
+from schedsearch.transforms.races import has_parallel_loops, races
 
 
 @dataclass(frozen=True)
@@ -103,9 +105,11 @@ def apply(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Any:
 def carry_out(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Iterator[tuple[Op, Any]]:
     """The Exo operators of a rewrite, each with the procedure after it.
 
-    Raises RewriteError as `apply` does.
+    Raises RewriteError as `apply` does, at the end if the result has a parallel loop
+    that may race: Exo's operators treat parallel loops as sequential ones.
     """
     steps = _transform_of(rewrite, ast).steps(ast, rewrite.path, dict(rewrite.args))
+    parallel = has_parallel_loops(ast)
     try:
         op = next(steps)
         while True:
@@ -113,7 +117,9 @@ def carry_out(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Iterator[tuple[O
             yield op, procedure
             op = steps.send(procedure)
     except StopIteration:
-        return
+        reason = next(races(mirror(procedure)), None) if parallel else None
+        if reason:
+            raise RewriteError(reason) from None
     except KeyError as error:
         raise RewriteError(f"argument {error} is missing") from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +23,10 @@ from . import procs
 PLAN = TimingPlan("screen", 2, 2, sample_ns=1e5)
 
 
-def make(procedure: Any, builder: Builder, work: Path, **sizes: int) -> Bench:
+def make(procedure: Any, builder: Builder, work: Path, threads: int = 1, **sizes: int) -> Bench:
     proc = mirror(procedure)
-    return prepare(proc, procs.generate(procedure), bind(proc, sizes), builder, work)
+    code = procs.generate(procedure)
+    return prepare(proc, code, bind(proc, sizes), builder, work, threads=threads)
 
 
 def judge(bench: Bench, builder: Builder, code: GeneratedC) -> Measurement | Failure:
@@ -176,20 +176,35 @@ def test_inputs_are_kept_away_from_zero_where_the_reference_needs_it(
 
 
 def test_kernels_with_threads(builder: Builder, tmp_path: Path) -> None:
-    threaded = replace(builder, flags=(*builder.flags, "-fopenmp"))
-    bench = make(procs.triple, threaded, tmp_path)
-    cores = len(usable_cores())
-    loop = "y[i] = 3.0f * x[i] + (omp_get_num_threads() != CORES);"
-    source = f"""
-        #include <omp.h>
-        void triple(void *ctxt, float *y, const float *x) {{
-            _Pragma("omp parallel for") for (int i = 0; i < 64; i++) {loop}
-        }}"""
     code = procs.generate(procs.triple)
-    right = procs.handwritten(code, source.replace("CORES", str(cores)))
-    assert isinstance(judge(bench, threaded, right), Measurement)
-    wrong = procs.handwritten(code, source.replace("CORES", str(cores + 1)))
-    assert isinstance(judge(bench, threaded, wrong), Failure)
+    cores = len(usable_cores())
+    for threads in {1, cores}:
+        bench = make(procs.triple, builder, tmp_path, threads)
+        for counts, fine in (("THREADS || n == 2 * THREADS + 1", True), ("THREADS", False)):
+            loop = f"int n = omp_get_num_threads(); y[i] = 3.0f * x[i] + !(n == {counts});"
+            source = f"""
+                #include <omp.h>
+                void triple(void *ctxt, float *y, const float *x) {{
+                    #pragma omp parallel for
+                    for (int i = 0; i < 64; i++) {{ {loop} }}
+                }}"""
+            result = judge(
+                bench, builder, procs.handwritten(code, source.replace("THREADS", str(threads)))
+            )
+            assert isinstance(result, Measurement) is fine, result
+
+
+def test_a_race_is_found_out(builder: Builder, tmp_path: Path) -> None:
+    source = """
+        void long_sum(void *ctxt, float *s, const float *x) {
+            #pragma omp parallel for
+            for (int i = 0; i < 4000000; i++) { s[0] += x[i] * x[i]; }
+        }"""
+    bench = make(procs.long_sum, builder, tmp_path, len(usable_cores()))
+    racy = procs.handwritten(procs.generate(procs.long_sum), source)
+    result = judge(bench, builder, racy)
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
 
 
 def test_page_policy_is_recorded(builder: Builder, tmp_path: Path) -> None:

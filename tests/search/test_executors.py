@@ -26,11 +26,11 @@ from schedsearch.search.jobs import (
     ReplayFailed,
     Result,
     WorkSpec,
-    slot_file,
 )
 from schedsearch.search.ray_executor import RayExecutor
 from schedsearch.search.session import EXECUTORS
 from schedsearch.search.subject import Subject, load_subject
+from schedsearch.search.turns import slot_file
 from schedsearch.transforms.expand import Expansion
 
 KERNEL = Path(__file__).parent / "kernels" / "product.py"

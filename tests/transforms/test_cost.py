@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -42,6 +43,20 @@ def test_register_blocks_are_preferred_to_any_loop_order() -> None:
 
 def test_scalar_replacement_lets_a_reduction_vectorise() -> None:
     assert all(gain > 0.3 for _, gain in gains(BEFORE["stage_scalar"], "stage_scalar"))
+
+
+def test_threads_pay_where_there_is_work_for_them() -> None:
+    two = replace(TARGET, threads=2)
+
+    def gain(size: int) -> float:
+        procedure, sizes = BLOCKS["product"], dict.fromkeys("MNK", size)
+        ast = mirror(procedure)
+        (rewrite,) = select(["parallelize"])[0].rewrites(ast, two)
+        after = mirror(apply(procedure, ast, rewrite))
+        return log_cost(ast, two, sizes) - log_cost(after, two, sizes)
+
+    assert gain(512) > 0.3
+    assert gain(4) < 0
 
 
 @pytest.mark.parametrize("name", sorted(kernels()))

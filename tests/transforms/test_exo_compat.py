@@ -170,3 +170,12 @@ def test_11_one_element_windows_of_instructions_lie_along_the_last_dimension() -
     assert str(row).replace("row", "") != str(column).replace("column", "")
     assert mirror(row).body == mirror(column).body
     assert raw_c(row).source.replace("row", "") == raw_c(column).source.replace("column", "")
+
+
+def test_12_parallelize_loop_accepts_races() -> None:
+    """Exo checks parallel loops when it generates C, but only those that no loop is around."""
+    matmul = load_source(PROCS / "kernels.py").procs["matmul"]
+    racy = scheduling.parallelize_loop(matmul, "k")
+    assert "#pragma omp parallel for" in raw_c(racy).source
+    with pytest.raises(RewriteError, match="same elements of C, and it is written"):
+        run_op(matmul, Op("parallelize_loop", (At((0, 0, 0)),)))

@@ -28,7 +28,13 @@ static void limit(int resource, double amount)
         fail("setrlimit");
 }
 
-static void *open_kernel(const char *path)
+/* `set_threads` is the OpenMP library's, NULL if the kernel does not use it. */
+struct kernel {
+    void *function;
+    void (*set_threads)(int);
+};
+
+static struct kernel open_kernel(const char *path)
 {
     void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     void *function = library ? dlsym(library, hs_proc_name) : NULL;
@@ -36,10 +42,24 @@ static void *open_kernel(const char *path)
         report("error cannot load the kernel: %.800s", dlerror());
         _exit(2);
     }
-    return function;
+    void (*set_threads)(int) = (void (*)(int))dlsym(library, "omp_set_num_threads");
+    return (struct kernel){function, set_threads};
 }
 
-static void set_up_process(void)
+enum { RACE_CHECKS = 5 };
+
+/* A race shows rarely: a kernel with threads runs several times, every other time with
+ * more threads than cores, so that they are interrupted anywhere. */
+static void verify_races(struct test_case *test, struct kernel kernel, size_t number, int cores)
+{
+    for (int check = 1; check < RACE_CHECKS; check++) {
+        kernel.set_threads(check % 2 ? 2 * cores + 1 : cores);
+        verify_case(test, kernel.function, number);
+    }
+}
+
+/* Returns the number of cores given. */
+static int set_up_process(void)
 {
     /* Die with the parent. The number of processes is not limited: that limit is
      * per user, so other work of the same user would count. */
@@ -54,6 +74,9 @@ static void set_up_process(void)
     /* Whatever the parent was given (Ray sets 1); read when OpenMP is loaded. */
     snprintf(threads, sizeof threads, "%d", count);
     setenv("OMP_NUM_THREADS", threads, 1);
+    setenv("OMP_PROC_BIND", "true", 1);
+    /* Idle threads of LLVM's library spin for 200 ms, which the other kernel would feel. */
+    setenv("KMP_BLOCKTIME", "1", 1);
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_AS, job_number());
     limit(RLIMIT_CPU, job_number());
@@ -61,6 +84,7 @@ static void set_up_process(void)
 #if defined(__SSE__)
     _mm_setcsr(_mm_getcsr() | 0x8040); /* flush denormals to zero, read them as zero */
 #endif
+    return count;
 }
 
 int main(int argc, char **argv)
@@ -70,23 +94,25 @@ int main(int argc, char **argv)
     job_line(action, sizeof action);
     job_line(kernel, sizeof kernel);
     job_line(anchor, sizeof anchor);
-    set_up_process();
+    int cores = set_up_process();
     double verify_limit = job_number(), target_ns = job_number();
     uint64_t seed = (uint64_t)job_number();
     size_t cases = (size_t)job_number();
     bool record = strcmp(action, "record") == 0;
 
     alarm((unsigned)verify_limit);
-    void *functions[2] = {open_kernel(kernel), NULL};
+    struct kernel candidate = open_kernel(kernel);
     for (size_t number = 0; number < cases; number++) {
         struct test_case test = read_case();
         if (record)
-            record_case(&test, functions[0]);
+            record_case(&test, candidate.function);
         else
-            verify_case(&test, functions[0], number);
+            verify_case(&test, candidate.function, number);
+        if (!record && candidate.set_threads)
+            verify_races(&test, candidate, number, cores);
         if (!record && number + 1 == cases) {
             report("verified");
-            functions[1] = open_kernel(anchor);
+            void *functions[2] = {candidate.function, open_kernel(anchor).function};
             unsigned round_s = (unsigned)(verify_limit + 12e-9 * target_ns);
             time_rounds(&test, functions, target_ns, seed, round_s);
         }

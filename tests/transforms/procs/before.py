@@ -119,6 +119,14 @@ def mult_loops(n: size, x: f32[n, 8]):
 
 
 @proc
+def parallelize(n: size, x: f32[n], y: f32[n], total: f32[1]):
+    for i in seq(0, n):
+        total[0] += y[i]
+    for i in seq(0, n):
+        x[i] = y[i]
+
+
+@proc
 def remove_loop(n: size, x: f32[n]):
     for i in seq(0, n):
         x[0] = 1.0

@@ -1,0 +1,105 @@
+"""Who may use the machine's cores when.
+
+One process at a time measures. Others compute on the cores that kernels are not
+timed on; where no core is left, computing and measuring take turns.
+
+The locks are files in the temporary directory, because a home may be shared by
+machines. They end with the process that holds them, however it ends.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Protocol
+
+from schedsearch.core.records import Target
+from schedsearch.evaluate.host import measuring_cores, usable_cores
+
+TURN_S = 1.0
+"""Computing goes on at least so long once it may: a candidate is measured in about as
+long, and children of one expansion are many and short."""
+
+
+def slot_file(what: str = "measuring") -> Path:
+    return Path(tempfile.gettempdir(), f"schedsearch-{what}-{os.getuid()}.lock")
+
+
+@contextmanager
+def measuring_slot() -> Iterator[None]:
+    """Wait until nobody else of this user measures on this machine, and those who take
+    turns with measuring have stopped; keep others waiting."""
+    with slot_file().open("a") as slot, slot_file("computing").open("a") as computing:
+        fcntl.flock(slot, fcntl.LOCK_EX)
+        fcntl.flock(computing, fcntl.LOCK_EX)
+        yield
+
+
+class Turn(Protocol):
+    """What is computed inside (`with turn:`) calls `offer` now and then."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(self, *error: object) -> None: ...
+
+    def offer(self) -> None: ...
+
+
+class AnyTime:
+    """Measuring has cores of its own."""
+
+    def __enter__(self) -> object:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        pass
+
+    def offer(self) -> None:
+        pass
+
+
+class SharedTurn:
+    """Compute, together with others, while nobody measures.
+
+    Who waits for its turn to measure holds the slot, so that no turn to compute begins
+    before it has measured.
+    """
+
+    def __init__(self) -> None:
+        self._held = ExitStack()
+        self._since = 0.0
+
+    def __enter__(self) -> object:
+        computing = self._held.enter_context(slot_file("computing").open("a"))
+        with slot_file().open("a") as slot:
+            fcntl.flock(slot, fcntl.LOCK_SH)
+            fcntl.flock(computing, fcntl.LOCK_SH)
+        self._since = time.monotonic()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._held.close()
+
+    def offer(self) -> None:
+        """Let others measure, if this turn has lasted long enough."""
+        if time.monotonic() - self._since > TURN_S:
+            self.__exit__()
+            self.__enter__()
+
+
+def make_turn(target: Target) -> Turn:
+    """When this machine's cores may be used for computing while `target` is tuned."""
+    return SharedTurn() if target.threads >= target.cores > 1 else AnyTime()
+
+
+def leave_measuring_cores(target: Target) -> None:
+    """Keep this process, and the compilers it starts, off the cores that measure, if any
+    are left."""
+    others = set(usable_cores()) - set(measuring_cores(target.threads))
+    if others:
+        os.sched_setaffinity(0, others)

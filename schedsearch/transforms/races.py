@@ -1,0 +1,235 @@
+"""Race check: may the iterations of a loop run in any order, and at once?
+
+Exo 1.0.0 accepts parallel loops that race (see `exo_compat`), so this decides, by
+one simple rule: for every buffer that an iteration writes and that outlives the
+iteration, there must be a dimension in which all accesses of iteration `i` are in
+
+    c * i + base + [low, high],   0 <= high - low < |c|
+
+with the same constant `c` and the same loop-invariant `base` for reads, writes and
+reductions alike. Then different iterations touch different elements. What the
+rule does not cover counts as a race.
+
+As Exo does, it takes different arguments of a procedure for different memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from math import inf
+
+from schedsearch.core import ast as q
+from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
+
+Box = tuple[tuple[q.Affine, q.Affine], ...]
+"""First and last index of an access in each dimension; empty if not known."""
+
+_PRIVATE = ("DRAM", "DRAM_STACK", "DRAM_ALIGNED", "AVX2", "AVX512", "Neon")
+_PRIVATE_PREFIX = "VEC_"
+
+
+def thread_private(mem: str) -> bool:
+    """Whether an allocation in this memory belongs to the iteration that executes it:
+    registers, stack and heap do. Static memory is shared, unknown memory may be."""
+    return mem in _PRIVATE or mem.startswith(_PRIVATE_PREFIX)
+
+
+def races(proc: q.Proc) -> Iterator[str]:
+    """A sentence for each parallel loop that may race, in `proc` and what it calls."""
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.For) and stmt.parallel and (reason := conflict(proc, stmt)):
+            yield f"the parallel loop over {stmt.iter.name} in {proc.name} may race: {reason}"
+        elif isinstance(stmt, q.Call) and stmt.proc.instr is None:
+            yield from races(stmt.proc)
+
+
+def has_parallel_loops(proc: q.Proc) -> bool:
+    """Whether `proc` or a procedure it calls has parallel loops."""
+    return any(
+        (isinstance(stmt, q.For) and stmt.parallel)
+        or (isinstance(stmt, q.Call) and has_parallel_loops(stmt.proc))
+        for stmt in q.walk(proc.body)
+    )
+
+
+def conflict(proc: q.Proc, loop: q.For) -> str | None:
+    """Why iterations of `loop`, a loop of `proc`, may conflict; None if they cannot."""
+    if loop.extent is not None and loop.extent <= 1:
+        return None
+    found = _Accesses()
+    found.enter(proc, loop.path)
+    found.block(loop.body)
+    if found.refusal:
+        return found.refusal
+    for buf in sorted(found.written - found.private, key=lambda var: var.uid):
+        boxes = found.boxes[buf]
+        dims = min(len(box) for box in boxes)
+        if not any(_separates(loop, [box[dim] for box in boxes], found) for dim in range(dims)):
+            return (
+                f"iterations may access the same elements of {buf.name}, and it is written"
+                if dims
+                else f"iterations share {buf.name}, and it is written"
+            )
+    return None
+
+
+def _separates(loop: q.For, spans: list[tuple[q.Affine, q.Affine]], found: _Accesses) -> bool:
+    """Whether one dimension keeps iterations apart; `spans`: first and last index of accesses."""
+    step = spans[0][0].coefficient(loop.iter)
+    bases: set[tuple[tuple[q.Atom, int], ...]] = set()
+    low, high = inf, -inf
+    for first, last in spans:
+        for index in (first, last):
+            if index.coefficient(loop.iter) != step:
+                return False
+            rest = index - q.as_affine(loop.iter).scaled(step)
+            steady = tuple(term for term in rest.terms if _invariant(term[0], loop))
+            bases.add(steady)
+            moving = rest - q.Affine(0, steady)
+            low = min(low, bounds(moving, found.ranges)[0])
+            high = max(high, bounds(moving, found.ranges)[1])
+    return len(bases) == 1 and high - low < abs(step)
+
+
+def _invariant(atom: q.Atom, loop: q.For) -> bool:
+    """Whether an atom has one value during the whole loop: what is bound earlier has."""
+    return all(var.uid < loop.iter.uid for var in q.expr_vars(atom))
+
+
+@dataclass(frozen=True)
+class _View:
+    """What a window shows of a buffer: per dimension the index of its first element, and
+    whether the window keeps the dimension."""
+
+    buf: q.Var
+    dims: tuple[tuple[q.Affine, bool], ...]
+
+
+@dataclass
+class _Accesses:
+    """Accesses of a loop's body, in terms of the buffers behind windows."""
+
+    ranges: Ranges = field(default_factory=dict)
+    views: dict[q.Var, _View] = field(default_factory=dict)
+    boxes: dict[q.Var, list[Box]] = field(default_factory=dict)
+    written: set[q.Var] = field(default_factory=set)
+    private: set[q.Var] = field(default_factory=set)
+    refusal: str | None = None
+
+    def enter(self, proc: q.Proc, path: q.Path) -> None:
+        """Bind what is bound around the statement at `path`, and its own variable."""
+        bind_args(self.ranges, [(arg.var.uid, arg.type == "size") for arg in proc.args])
+        for stmt in q.walk(proc.body):
+            if isinstance(stmt, q.For) and path[: len(stmt.path)] == stmt.path:
+                bind_loop(self.ranges, stmt.iter.uid, stmt.lo, stmt.hi)
+            elif isinstance(stmt, q.WindowStmt):
+                self.view(stmt)
+
+    def view(self, stmt: q.WindowStmt) -> None:
+        buf, accesses = self.resolve(stmt.window)
+        dims = tuple(
+            (access.lo, True) if isinstance(access, q.Interval) else (access, False)
+            for access in accesses
+        )
+        self.views[stmt.name] = _View(buf, dims)
+
+    def resolve(self, window: q.Window | q.Read) -> tuple[q.Var, list[q.Interval | q.Affine]]:
+        """The buffer behind an access and the access to it; no indices: all of it, unknown."""
+        view = self.views.get(window.buf)
+        if view is None:
+            return window.buf, list(window.idx)
+        if not window.idx:
+            return view.buf, []
+        accesses: list[q.Interval | q.Affine] = []
+        own = iter(window.idx)
+        for start, kept in view.dims:
+            access = next(own) if kept else None
+            match access:
+                case None:
+                    accesses.append(start)
+                case q.Interval():
+                    accesses.append(q.Interval(start + access.lo, start + access.hi))
+                case _:
+                    accesses.append(start + access)
+        return view.buf, accesses
+
+    def touch(self, access: q.Window | q.Read, writes: bool) -> None:
+        buf, accesses = self.resolve(access)
+        box = tuple(
+            (part.lo, part.hi - 1) if isinstance(part, q.Interval) else (part, part)
+            for part in accesses
+        )
+        self.boxes.setdefault(buf, []).append(box)
+        if writes:
+            self.written.add(buf)
+
+    def block(self, body: tuple[q.Stmt, ...]) -> None:
+        for stmt in body:
+            self.stmt(stmt)
+            for inner in q.blocks(stmt):
+                self.block(inner)
+
+    def stmt(self, stmt: q.Stmt) -> None:
+        match stmt:
+            case q.For():
+                bind_loop(self.ranges, stmt.iter.uid, stmt.lo, stmt.hi)
+            case q.Alloc():
+                self.private.add(stmt.buf)
+                if not thread_private(stmt.mem):
+                    self.refusal = f"iterations share {stmt.buf.name}, which is in {stmt.mem}"
+            case q.Assign() | q.Reduce():
+                self.touch(q.Read(stmt.buf, stmt.idx, stmt.type), writes=True)
+                self.reads(stmt.rhs)
+            case q.WindowStmt():
+                self.view(stmt)
+            case q.Call():
+                self.call(stmt)
+            case q.WriteConfig():
+                self.refusal = f"iterations share {stmt.config}.{stmt.field}, and it is written"
+
+    def reads(self, expr: q.Expr) -> None:
+        for node in q.walk_expr(expr):
+            if isinstance(node, q.Read):
+                self.touch(node, writes=False)
+
+    def call(self, call: q.Call) -> None:
+        """A call accesses, at most, all of the windows and buffers it is given."""
+        self.refusal = self.refusal or _shared_state(call.proc)
+        changed = _written_args(call.proc)
+        for arg, value in zip(call.proc.args, call.args, strict=True):
+            if isinstance(value, q.Read | q.Window):
+                self.touch(value, writes=arg.var in changed)
+            else:
+                self.reads(value)
+
+
+def _written_args(proc: q.Proc) -> frozenset[q.Var]:
+    """Arguments that a procedure may write, through windows and calls too."""
+    behind: dict[q.Var, q.Var] = {}
+    found: set[q.Var] = set()
+    for stmt in q.walk(proc.body):
+        match stmt:
+            case q.WindowStmt():
+                behind[stmt.name] = behind.get(stmt.window.buf, stmt.window.buf)
+            case q.Assign() | q.Reduce():
+                found.add(behind.get(stmt.buf, stmt.buf))
+            case q.Call():
+                changed = _written_args(stmt.proc)
+                for arg, value in zip(stmt.proc.args, stmt.args, strict=True):
+                    if arg.var in changed and isinstance(value, q.Read | q.Window):
+                        found.add(behind.get(value.buf, value.buf))
+    return frozenset(found)
+
+
+def _shared_state(proc: q.Proc) -> str | None:
+    """What two calls of a procedure share beside their arguments; None if nothing."""
+    for stmt in q.walk(proc.body):
+        match stmt:
+            case q.WriteConfig():
+                return f"{proc.name} writes {stmt.config}.{stmt.field}"
+            case q.Alloc() if proc.instr is None and not thread_private(stmt.mem):
+                return f"{proc.name} keeps {stmt.buf.name} in {stmt.mem}"
+            case q.Call() if reason := _shared_state(stmt.proc):
+                return reason
+    return None
