@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.host import cpu_identity
 from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
@@ -38,6 +39,16 @@ TARGET = Target(
     z3_version="4",
     instructions=(load_instructions(Path(portable.__file__)),),
 )
+
+
+def runs_here(flags: Sequence[str]) -> bool:
+    """Whether this processor runs what gcc makes with these flags."""
+    needed: set[str] = set()
+    for flag in flags:
+        needed |= {"-mavx2": {"avx2"}, "-mfma": {"fma"}}.get(flag, set())
+        needed |= {"avx512vl", "avx512bw"} if flag == "-march=x86-64-v4" else set()
+    return needed <= set(cpu_identity()[1])
+
 
 CONTROLS: dict[str, list[dict[str, int]]] = {
     "matmul": [{}],

@@ -11,12 +11,11 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Target
-from schedsearch.evaluate.host import cpu_identity
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import PROCS, TARGET, arguments, runs_here
 from transforms.interpret import interpret
 from transforms.native import Library
 
@@ -31,12 +30,7 @@ FLAGS = {
     "avx2": ["-O3", "-mavx2", "-mfma", "-ffast-math"],
     "avx512": ["-O3", "-march=x86-64-v4", "-ffast-math"],
 }
-"""Options of gcc by the features a host needs to run the result."""
-
-
-def runs_here(flags: str) -> bool:
-    needed = {"avx2": {"avx2", "fma"}, "avx512": {"avx512vl", "avx512bw"}}.get(flags, set())
-    return needed <= set(cpu_identity()[1])
+"""Options of gcc by register width."""
 
 
 @pytest.mark.parametrize("target", [TARGET, WIDE], ids=["128", "512"])
@@ -99,7 +93,7 @@ def random_loops(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[q.Proc,
 def test_random_expressions_on_every_register_width(
     flags: str, random_loops: list[tuple[q.Proc, GeneratedC]], tmp_path: Path
 ) -> None:
-    if not runs_here(flags):
+    if not runs_here(FLAGS[flags]):
         pytest.skip(f"this processor does not run {flags} code")
     library = Library([code for _, code in random_loops], tmp_path, FLAGS[flags])
     for number, (meaning, _) in enumerate(random_loops):

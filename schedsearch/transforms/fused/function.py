@@ -47,6 +47,9 @@ class _Function:
             lines.append(f"        const long m = n - l < {lanes} ? n - l : {lanes};")
             lines += [f"        {line}" for line in body]
             lines.append("    }")
+        elif self.fused.copies > 1:
+            lines.append(f"    for (int v = 0; v < {self.fused.copies}; v++) {{")
+            lines += [*(f"        {line}" for line in body), "    }"]
         else:
             lines += [f"    {line}" for line in body]
         for uid, kind in self.sums.items():
@@ -119,7 +122,7 @@ class _Function:
         if uid >= len(self.fused.operands):
             return f"x{uid} = {text};"
         if self.fused.operands[uid].registers:
-            return f"*x{uid} = {text};"
+            return f"{self.register(stmt.buf)} = {text};"
         if self.fused.counted:
             store = self.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
             return f"{store}({self.address(stmt.buf, stmt.idx)}, {text}, m);"
@@ -154,7 +157,7 @@ class _Function:
         if by_value(op):
             return f"x{uid}", kind, False
         if op.registers:
-            return f"(*x{uid})", kind, True
+            return self.register(read.buf), kind, True
         address = self.address(read.buf, read.idx)
         if not op.moves:
             return f"(*({address}))", kind, False
@@ -162,6 +165,12 @@ class _Function:
             load = self.need(snippets.partial_load(kind, self.fused.lanes), kind)
             return f"{load}({address}, m)", kind, True
         return f"(*(const {self.vec(kind)}_u *)({address}))", kind, True
+
+    def register(self, buf: q.Var) -> str:
+        """The register of an operand, one of several if there are `copies`."""
+        box = self.fused.operands[buf.uid].box
+        several = self.fused.copies > 1 and len(box) > 1 and box[-2] == self.fused.copies
+        return f"x{buf.uid}[v]" if several else f"x{buf.uid}[0]"
 
     def address(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
         """Pointer to the element of the first lane."""

@@ -21,7 +21,8 @@ EXTERNS = frozenset({"relu", "select", "sqrt", "fmaxf", "expf", "sin", "sigmoid"
 """Exo's external functions that have a vector form."""
 
 LANE = q.Var("l", -1)
-"""The loop variable of every instruction."""
+COPY = q.Var("v", -2)
+"""Loop variables of instructions: over lanes, and around that over registers."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +47,15 @@ class Fused:
 
     Operand `k` is the variable with uid `k` and is indexed from the start of its
     window; local scalars follow. A `counted` instruction does the first `n`
-    iterations, `n` being its argument; others do as many as there are `lanes`.
+    iterations, `n` being its argument; others do as many as there are `lanes`. All of
+    it is done for as many registers as there are `copies`.
     """
 
     lanes: int
     counted: bool
     operands: tuple[Operand, ...]
     body: tuple[q.Stmt, ...]
+    copies: int = 1
 
 
 def operand(uid: int) -> q.Var:
@@ -95,4 +98,4 @@ def by_value(op: Operand) -> bool:
 
 def strides(op: Operand) -> list[int]:
     """Dimensions whose stride the instruction needs."""
-    return [dim for dim, extent in enumerate(op.box[:-1]) if extent > 1]
+    return [dim for dim, n in enumerate(op.box[:-1]) if n > 1 and not op.registers]

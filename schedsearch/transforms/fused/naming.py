@@ -14,8 +14,9 @@ from schedsearch.transforms.vectors import set_name
 def fused_name(fused: Fused) -> str:
     """`vec_f32x16_mul_add_0123456789`: the operators, and a digest of everything."""
     kind = next(stmt.type for stmt in fused.body if isinstance(stmt, q.Assign | q.Reduce))
-    text = "\n".join([repr((fused.lanes, fused.counted, fused.operands)), *body_lines(fused)])
-    words = [*_words(fused)][:3]
+    shape = repr((fused.lanes, fused.counted, fused.operands, fused.copies))
+    text = "\n".join([shape, *body_lines(fused)])
+    words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.fused.model import (
+    COPY,
     ELEMENTS,
     EXTERNS,
     LANE,
@@ -32,7 +33,15 @@ MAX_SPAN = 64
 
 
 def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
-    """The instruction for `loop`, whatever its bounds are; None if there is none."""
+    """The instruction for `loop`, whatever its bounds are; None if there is none.
+
+    `loop` may also be a constant loop over registers, with the loop over lanes inside.
+    """
+    outer, copies = None, 1
+    if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
+        outer, copies, loop = loop, loop.extent or 0, loop.body[0]
+        if copies < 2 or outer.parallel or outer.lo != q.Affine(0):
+            return None
     if loop.parallel or not 2 <= lanes <= MAX_LANES or lanes & (lanes - 1):
         return None
     if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc) for stmt in loop.body):
@@ -53,7 +62,9 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
     operands, corners = [], []
     buffers = [buf for buf in places if buf not in locals_]
     for buf in buffers:
-        found = buf in arrays and _operand(loop, simple, buf, places[buf], arrays[buf], lanes)
+        found = buf in arrays and _operand(
+            (loop, outer), simple, buf, places[buf], arrays[buf], lanes
+        )
         if not found or (counted and found[0].registers):
             return None
         operands.append(found[0])
@@ -61,8 +72,10 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
     order = {buf: number for number, buf in enumerate([*buffers, *(a.buf for a in allocs)])}
     if len(order) < len(buffers) + len(allocs):
         return None
-    renaming = _Renaming(order, dict(zip(buffers, corners, strict=True)), loop.iter)
-    return Fused(lanes, counted, tuple(operands), tuple(map(renaming.stmt, loop.body)))
+    variables = {loop.iter: LANE, **({outer.iter: COPY} if outer else {})}
+    renaming = _Renaming(order, dict(zip(buffers, corners, strict=True)), variables)
+    body = tuple(map(renaming.stmt, loop.body))
+    return Fused(lanes, counted, tuple(operands), body, copies)
 
 
 def _computable(stmt: q.Assign | q.Reduce, counted: bool) -> bool:
@@ -117,7 +130,7 @@ def _arrays(proc: q.Proc) -> Mapping[q.Var, _Array]:
 
 
 def _operand(
-    loop: q.For,
+    loops: tuple[q.For, q.For | None],
     body: list[q.Assign | q.Reduce],
     buf: q.Var,
     places: list[tuple[q.Affine, ...]],
@@ -125,8 +138,8 @@ def _operand(
     lanes: int,
 ) -> tuple[Operand, tuple[q.Affine, ...]] | None:
     """The operand for a buffer accessed at `places`, and the corner of its window (the
-    first lane's lowest indices)."""
-    first = places[0]
+    first lane's lowest indices). `loops`: over lanes, and over registers if there are several."""
+    first, (loop, outer) = places[0], loops
     if len(first) != len(array.shape) or not array.dense or array.type not in ELEMENTS:
         return None
     writes = [stmt for stmt in body if stmt.buf == buf]
@@ -153,7 +166,12 @@ def _operand(
         whole = moves and lows[-1] == q.Affine(0) and set(box) == {1}
         if register_of(array.mem) != (array.type, lanes) or not whole:
             return None
+        if outer and len(lows) > 1 and lows[-2].coefficient(outer.iter) == 1:
+            lows[-2] = lows[-2] - q.as_affine(outer.iter)
+            box[-2] = outer.extent or 0
     elif not array.mem.startswith("DRAM"):
+        return None
+    if outer and any(outer.iter in q.expr_vars(low) for low in lows):
         return None
     return Operand(array.type, tuple(box), moves, registers, bool(writes)), tuple(lows)
 
@@ -173,7 +191,7 @@ class _Renaming:
 
     order: Mapping[q.Var, int]
     corners: Mapping[q.Var, tuple[q.Affine, ...]]
-    lane: q.Var
+    variables: Mapping[q.Var, q.Var]
 
     def stmt(self, stmt: q.Stmt) -> q.Stmt:
         match stmt:
@@ -190,8 +208,8 @@ class _Renaming:
         within = []
         for index, low in zip(idx, corner, strict=True):
             offset = index - low
-            moving = offset.coefficient(self.lane)
-            within.append(q.as_affine(LANE) + offset.const if moving else q.Affine(offset.const))
+            moving = [(new, offset.coefficient(old)) for old, new in self.variables.items()]
+            within.append(q.affine(offset.const, tuple(term for term in moving if term[1])))
         return operand(self.order[buf]), tuple(within)
 
     def expr(self, expr: q.Expr) -> q.Expr:

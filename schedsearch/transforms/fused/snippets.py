@@ -5,6 +5,8 @@ Every snippet guards itself, so that several instructions may bring the same one
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from schedsearch.transforms.fused.model import ELEMENTS
 from schedsearch.transforms.vectors import set_name
 
@@ -58,10 +60,21 @@ def extern(name: str, kind: str, lanes: int) -> Snippet:
 
 
 def total(kind: str, lanes: int) -> Snippet:
-    """The sum of all lanes."""
+    """The sum of all lanes, by halves: left to itself, gcc adds them one by one."""
     vec, ctype = set_name(kind, lanes), ELEMENTS[kind][0]
-    body = f"{ctype} r = 0;\n    for (int l = 0; l < {lanes}; l++) r += a[l];\n    return r;"
-    return _function(f"{vec}_sum", ctype, f"{vec} a", body)
+    if lanes == 2:
+        return _function(f"{vec}_sum", ctype, f"{vec} a", "return a[0] + a[1];")
+    if lanes == 4:
+        body = f"const {vec} b = a + {_shuffle((2, 3, 0, 1))};\n    return b[0] + b[1];"
+        return _function(f"{vec}_sum", ctype, f"{vec} a", body)
+    half, (add, before) = types(kind, lanes // 2), total(kind, lanes // 2)
+    low, high = (_shuffle(range(n, n + lanes // 2)) for n in (0, lanes // 2))
+    name, text = _function(f"{vec}_sum", ctype, f"{vec} a", f"return {add}({low} + {high});")
+    return name, f"{half[1]}\n{before}\n{text}"
+
+
+def _shuffle(order: Iterable[int]) -> str:
+    return f"__builtin_shufflevector(a, a, {', '.join(map(str, order))})"
 
 
 def first(kind: str, lanes: int) -> Snippet:

@@ -53,11 +53,18 @@ def fused_source(fused: Fused) -> str:
             *(f"    {param}," for param in params),
             "):",
             *asserts,
-            f"    for l in seq(0, {'n' if fused.counted else fused.lanes}):",
-            *(f"        {line}" for line in body_lines(fused)),
+            *_loops(fused),
             "",
         ]
     )
+
+
+def _loops(fused: Fused) -> list[str]:
+    lines = [f"for l in seq(0, {'n' if fused.counted else fused.lanes}):"]
+    lines += [f"    {line}" for line in body_lines(fused)]
+    if fused.copies > 1:
+        lines = [f"for v in seq(0, {fused.copies}):", *(f"    {line}" for line in lines)]
+    return [f"    {line}" for line in lines]
 
 
 def _externs(fused: Fused) -> list[str]:

@@ -34,6 +34,13 @@ VERSION = 1
 
 MAX_UNROLL = 8
 
+TAILS: dict[str, tuple[str, OpArg]] = {
+    "none": ("perfect", True),
+    "cut": ("tail", "cut"),
+    "masked": ("tail", "cut"),
+}
+"""What `divide_loop` is told for each way to treat the last iterations."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
@@ -73,29 +80,31 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     outer, vector, lane = (fresh(taken, f"{loop.iter.name}{suffix}") for suffix in "ovl")
     if loop.lo != q.Affine(0):
         yield Op("shift_loop", (At(path), 0))
-    # A rest of unknown length may be empty, which an instruction's `n: size` may not be.
-    guarded = tail == "masked" and loop.extent is None
-    kinds: dict[str, tuple[str, OpArg]] = {
-        "none": ("perfect", True),
-        "cut": ("tail", "cut"),
-        "masked": ("tail", "cut_and_guard" if guarded else "cut"),
-    }
+    guarded = guarded_tail(loop, tail)
+    kind = ("tail", "cut_and_guard") if guarded else TAILS[tail]
     new = (outer, vector if unroll > 1 else lane)
-    procedure = yield Op("divide_loop", (At(path), lanes * unroll, new), (kinds[tail],))
+    procedure = yield Op("divide_loop", (At(path), lanes * unroll, new), (kind,))
     if tail == "masked":
         rest = next_path(path)
-        yield _replace(procedure, (*rest, 0) if guarded else rest, lanes, counted=True)
+        yield replacement(procedure, (*rest, 0) if guarded else rest, lanes, counted=True)
     innermost = (*path, 0)
     if unroll > 1:
         split = (At(innermost), lanes, (vector, lane))
         procedure = yield Op("divide_loop", split, (("perfect", True),))
         innermost = (*innermost, 0)
-    yield _replace(procedure, innermost, lanes, counted=False)
+    yield replacement(procedure, innermost, lanes, counted=False)
     if unroll > 1:
         yield Op("unroll_loop", (At((*path, 0)),))
 
 
-def _replace(procedure: Any, path: q.Path, lanes: int, counted: bool) -> Op:
+def guarded_tail(loop: q.For, tail: str) -> bool:
+    """Whether the rest needs an `if` around it: one of unknown length may be empty, which
+    an instruction's `n: size` may not be."""
+    return tail == "masked" and loop.extent is None
+
+
+def replacement(procedure: Any, path: q.Path, lanes: int, counted: bool) -> Op:
+    """The operator that makes the loop at `path` an instruction."""
     ast = mirror(procedure)
     loop = ast.by_path[path]
     assert isinstance(loop, q.For)
@@ -110,6 +119,6 @@ def _checked(args: Args) -> tuple[int, int, str]:
     lanes, unroll, tail = args["lanes"], args["unroll"], args["tail"]
     if not all(type(number) is int and number >= 1 for number in (lanes, unroll)):
         raise RewriteError("lanes and unroll are whole numbers from 1 on")
-    if unroll > MAX_UNROLL or tail not in ("none", "cut", "masked"):
+    if unroll > MAX_UNROLL or tail not in TAILS:
         raise RewriteError(f"there is no vector form with unroll {unroll} and tail {tail!r}")
     return lanes, unroll, tail

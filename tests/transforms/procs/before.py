@@ -173,6 +173,12 @@ def vectorise(n: size, a: f32, y: f32[n], x: f32[n]):
 
 
 @proc
+def vectorise_reduction(n: size, s: f32, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        s += x[i] * y[i]
+
+
+@proc
 def unroll(x: f32[8]):
     for i in seq(0, 3):
         x[2 * i] = 1.0

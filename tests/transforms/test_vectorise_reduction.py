@@ -1,0 +1,89 @@
+"""Sums on vector registers are the sums of the plain loops, for every length, tile and tail."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.core.trace import Rewrite
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from transforms.helpers import PROCS, TARGET, arguments, runs_here
+from transforms.interpret import interpret
+from transforms.native import Library
+
+PROCEDURES = load_source(PROCS / "sums.py").procs
+(VECTORISE,) = select(["vectorise_reduction"])
+WIDE = replace(TARGET, vector_bits=512)
+SIZES = [1, 3, 4, 5, 17, 53, 150]
+
+
+def proposals(name: str, target: Target) -> list[Rewrite]:
+    return list(VECTORISE.rewrites(mirror(PROCEDURES[name]), target))
+
+
+def with_tail(rewrite: Rewrite, tail: str) -> Rewrite:
+    return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), "tail": tail}.items())))
+
+
+@pytest.mark.parametrize(
+    ("target", "flags"),
+    [(TARGET, ["-O1"]), (WIDE, ["-O3", "-march=x86-64-v4", "-ffast-math"])],
+    ids=["128", "512"],
+)
+@pytest.mark.parametrize("name", sorted(n for n in PROCEDURES if not n.startswith("no_")))
+def test_every_form_keeps_the_meaning(
+    name: str, target: Target, flags: list[str], tmp_path: Path
+) -> None:
+    if not runs_here(flags):
+        flags = ["-O3", "-ffast-math"]
+    original = PROCEDURES[name]
+    meaning = mirror(original)
+    rewrites = proposals(name, target)
+    assert rewrites
+    if rewrites[0].arg("tail") == "masked":
+        rewrites.append(with_tail(rewrites[0], "cut"))
+    vectorised = [apply(original, meaning, rewrite) for rewrite in rewrites]
+    for procedure in vectorised:
+        calls = [s.proc for s in q.walk(mirror(procedure).body) if isinstance(s, q.Call)]
+        assert len(calls) >= 3
+        assert all(call.name.startswith("vec_") for call in calls)
+    library = Library([generate_c(procedure) for procedure in vectorised], tmp_path, flags)
+    for n in SIZES:
+        wanted = arguments(meaning, {"n": n, "m": 9}, 3)
+        interpret(meaning, wanted)
+        for number, rewrite in enumerate(rewrites):
+            found = arguments(meaning, {"n": n, "m": 9}, 3)
+            library.call(number, meaning, found)
+            same = [np.allclose(a, b, rtol=1e-5) for a, b in zip(found, wanted, strict=True)]
+            assert all(same), (n, rewrite)
+
+
+@pytest.mark.parametrize("name", sorted(n for n in PROCEDURES if n.startswith("no_")))
+def test_refuses_what_is_no_such_sum(name: str) -> None:
+    assert not proposals(name, TARGET)
+
+
+def test_rows_are_tiled_where_they_share_an_operand() -> None:
+    def rows(name: str) -> set[int]:
+        return {rewrite.arg("tile_rows") for rewrite in proposals(name, TARGET)}
+
+    assert rows("matrix_vector") == {1, 4, 8}
+    assert rows("constant_length") == {1}
+    assert rows("dot") == {1}
+
+
+@pytest.mark.parametrize("change", [{"tile_rows": 2}, {"chains": 64}, {"lanes": 3}, {"tail": ""}])
+def test_refuses_other_arguments(change: dict[str, int | str]) -> None:
+    (rewrite, *_) = proposals("dot", TARGET)
+    args = tuple(sorted({**dict(rewrite.args), **change}.items()))
+    with pytest.raises(RewriteError):
+        apply(PROCEDURES["dot"], mirror(PROCEDURES["dot"]), replace(rewrite, args=args))
