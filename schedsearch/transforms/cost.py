@@ -20,6 +20,7 @@ from math import log
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.transforms.conditions import possible, sizes_of
 from schedsearch.transforms.locality import UNKNOWN_EXTENT, traffic_cost
 from schedsearch.transforms.races import has_parallel_loops
 from schedsearch.transforms.walkers import element_bits, lanes
@@ -71,7 +72,8 @@ class _Estimate:
                 case q.For():
                     cost += self.loop(stmt)
                 case q.If():
-                    cost += 1.0 + self.block(stmt.body, loop) + self.block(stmt.orelse, loop)
+                    branches = possible(stmt, sizes_of(self.proc), self.value)
+                    cost += 1.0 + sum(self.block(branch, loop) for branch in branches)
                 case q.Call():
                     cost += 1.0 if stmt.proc.instr else self.block(stmt.proc.body, None)
         return cost

@@ -6,6 +6,7 @@ from math import isqrt
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.transforms.conditions import known
 from schedsearch.transforms.walkers import lanes
 
 LANE_MULTIPLES = (1, 2, 4)
@@ -47,8 +48,9 @@ def split_factors(target: Target, bits: int, extent: int | None) -> tuple[int, .
     return tuple(sorted(found))
 
 
-def divides(proc: q.Proc, factor: int, extent: q.Affine) -> bool:
-    """Whether `factor` divides `extent`, by arithmetic or by an assert `extent % m == 0`."""
+def divides(proc: q.Proc, factor: int, extent: q.Affine, path: q.Path = ()) -> bool:
+    """Whether `factor` divides `extent` where the statement at `path` is: by arithmetic, or
+    by an assert or a condition around it, `extent % m == 0`."""
     rest = q.modulo(extent, factor)
     if rest == q.Affine(0):
         return True
@@ -61,5 +63,5 @@ def divides(proc: q.Proc, factor: int, extent: q.Affine) -> bool:
             isinstance(atom, q.Mod) and atom.num == extent and atom.den % factor == 0
             for atom, _ in cond.lhs.terms
         )
-        for cond in proc.asserts
+        for cond in known(proc, path)
     )

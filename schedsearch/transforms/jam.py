@@ -8,6 +8,7 @@ from typing import Any
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
+from schedsearch.transforms.factors import divides
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, At, Op, Steps
 from schedsearch.transforms.walkers import fresh, names, next_path
@@ -54,10 +55,9 @@ def jam_steps(ast: q.Proc, path: q.Path, factor: object) -> Steps:
     if extent == factor:
         yield from _jam(ast, path)
         return
-    if extent is None:
-        yield Op("cut_loop", (At(path), f"{factor} * (({show_affine(loop.hi)}) / {factor})"))
-    elif extent % factor:
-        yield Op("cut_loop", (At(path), extent // factor * factor))
+    if not divides(ast, factor, loop.hi, path):
+        whole = f"{factor} * (({show_affine(loop.hi)}) / {factor})"
+        yield Op("cut_loop", (At(path), whole if extent is None else extent // factor * factor))
     inner = fresh(names(ast), f"{loop.iter.name}i")
     new = (loop.iter.name, inner)
     divided = yield Op("divide_loop", (At(path), factor, new), (("perfect", True),))

@@ -20,6 +20,7 @@ from math import gcd
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.transforms.conditions import possible, sizes_of
 from schedsearch.transforms.walkers import ELEMENT_BITS
 
 UNKNOWN_EXTENT = 256
@@ -83,6 +84,7 @@ def _caches(target: Target) -> list[_Cache]:
 class _Walk:
     def __init__(self, proc: q.Proc, caches: list[_Cache], sizes: Mapping[str, int]) -> None:
         self.caches = caches
+        self.sizes = sizes_of(proc)
         self.values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
         self.shapes: dict[q.Var, tuple[int, ...]] = {}
         self.bytes: dict[q.Var, int] = {}
@@ -119,7 +121,8 @@ class _Walk:
             case q.For():
                 return self.loop(stmt)
             case q.If():
-                return self.block(stmt.body + stmt.orelse)
+                branches = possible(stmt, self.sizes, self._value)
+                return self.block(tuple(part for branch in branches for part in branch))
             case q.Alloc() if stmt.shape and stmt.mem.startswith("DRAM"):
                 self._declare(stmt.buf, stmt.type, stmt.shape)
             case q.Assign() | q.Reduce() | q.Call():

@@ -11,7 +11,8 @@ from exo.stdlib import scheduling
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import Trace, format_path
+from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.loader import load_source
@@ -22,7 +23,7 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import PROCS, TARGET
 
 PROCEDURES = load_source(PROCS / "nests.py").procs
-TRANSFORMS = ("tile", "unroll_and_jam", "interleave", "hoist")
+TRANSFORMS = ("tile", "unroll_and_jam", "interleave", "hoist", "specialise")
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "transpose": [{"n": 1, "m": 1}, {"n": 3, "m": 17}, {"n": 19, "m": 41}],
@@ -36,6 +37,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "outer_product": [{}],
     "later_in_body": [{"n": 1}, {"n": 6}],
     "changing": [{}],
+    "sums": [{"n": 1, "m": 4}, {"n": 15, "m": 16}, {"n": 16, "m": 12}],
 }
 
 
@@ -141,3 +143,34 @@ def test_parts_of_expressions_are_exported_as_people_write_them() -> None:
     scope = {**vars(scheduling), "p": original}
     exec("\n".join(lines), scope)
     assert generate_c(scope["p"]).key == generate_c(state.procedure).key
+
+
+def perfect_splits(proc: q.Proc) -> set[str]:
+    """Where `split` needs no tail, as text of paths."""
+    found = select(["split"])[0].rewrites(proc, TARGET)
+    return {format_path(r.path) for r in found if r.arg("tail") == "perfect"}
+
+
+def test_specialised_sizes_are_divided_without_tails() -> None:
+    ((_, by_four), (_, by_sixteen)) = accepted("sums", "specialise")
+    assert perfect_splits(mirror(PROCEDURES["sums"])) == {"0.0"}
+    assert perfect_splits(by_four.ast) == {"0.0", "0.0.0", "0.e.0.0"}
+    (split,) = [
+        rewrite
+        for rewrite in select(["split"])[0].rewrites(by_sixteen.ast, TARGET)
+        if (format_path(rewrite.path), rewrite.arg("factor")) == ("0.0", 16)
+    ]
+    apply(by_sixteen.procedure, by_sixteen.ast, split)
+
+
+def test_the_estimate_takes_the_branch_that_the_sizes_take() -> None:
+    plain = mirror(PROCEDURES["sums"])
+    ((_, special), _) = accepted("sums", "specialise")
+    sizes = {"n": 63, "m": 64}
+    ratio = log_cost(special.ast, TARGET, sizes) - log_cost(plain, TARGET, sizes)
+    assert abs(ratio) < 0.01
+
+
+def test_specialise_refuses_what_it_would_not_propose() -> None:
+    assert "factors are from 2" in refused("sums", "specialise", loops="all", factor=1)
+    assert "factors are from 2" in refused("sums", "specialise", loops="some", factor=4)

@@ -33,7 +33,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         }
         bits = element_bits(proc, loop.body)
         for factor in split_factors(target, bits, loop.extent):
-            perfect = divides(proc, factor, loop.hi)
+            perfect = divides(proc, factor, loop.hi, loop.path)
             for tail in ("perfect",) if perfect else ("cut", "guard", "cut_and_guard"):
                 yield loop, {"factor": factor, "tail": tail, **new}
 

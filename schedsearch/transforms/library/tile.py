@@ -22,6 +22,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
+from schedsearch.transforms.factors import divides
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps
 from schedsearch.transforms.walkers import Access, accesses, element_bits, fresh, loops, names
 
@@ -159,7 +160,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         return At((*path, *(0,) * depth))
 
     for depth, (loop, size) in enumerate(zip(chain, sizes, strict=True)):
-        if not size or (loop.extent is not None and loop.extent % size == 0):
+        if not size or divides(ast, size, loop.hi, loop.path):
             continue
         whole = f"{size} * (({show_affine(loop.hi)}) / {size})"
         point = whole if loop.extent is None else loop.extent // size * size

@@ -53,7 +53,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             factor = width * unroll
             if unroll > 1 and loop.extent is not None and loop.extent < factor:
                 continue
-            whole = divides(proc, factor, loop.hi - loop.lo)
+            whole = divides(proc, factor, loop.hi - loop.lo, loop.path)
             for tail in ("none",) if whole else ("masked", "cut"):
                 yield loop, {"lanes": width, "unroll": unroll, "tail": tail}
 

@@ -228,6 +228,12 @@ def hoist(y: f32[4, 8], x: f32[4, 8], v: f32[4]):
 
 
 @proc
+def specialise(n: size, x: f32[n]):
+    for i in seq(0, n):
+        x[i] = 1.0
+
+
+@proc
 def inline_value(n: size, x: f32[n], y: f32[n]):
     t: f32[n]
     for i in seq(0, n):

@@ -96,3 +96,12 @@ def changing(y: f32[6], x: f32[6]):
     for i in seq(0, 6):
         for j in seq(0, i):
             y[i] += x[i] * 2.0
+
+
+@proc
+def sums(n: size, m: size, y: f32[n + 1, m], x: f32[m, n + 1], by: f32[5]):
+    assert m % 4 == 0
+    for i in seq(0, n + 1):
+        for j in seq(0, m):
+            for k in seq(0, 5):
+                y[i, j] += x[j, i] * by[k]
