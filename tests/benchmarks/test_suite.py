@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -31,6 +32,8 @@ from schedsearch.evaluate.work import Work
 from schedsearch.search.subject import load_subject
 
 (TRSM,) = (case for case in CASES if case.name == "trsm")
+INLINE = "--executor inline --transforms reorder,split"
+(FOLD,) = (case for case in CASES if case.name == "fold")
 
 
 def test_rounds_are_interleaved_and_restored() -> None:
@@ -133,6 +136,27 @@ def test_a_failing_comparison_is_a_row_with_its_error(tmp_path: Path) -> None:
     assert "comparison failed" in row["error"]
 
 
+def test_interrupted_tuning_keeps_what_it_measured(tmp_path: Path) -> None:
+    place = folder(tmp_path, TRSM)
+    args = ["tune", "--only", "trsm,fold", "--dir", tmp_path, "--run-options", INLINE]
+    child = subprocess.Popen(
+        [sys.executable, "-m", "benchmarks.suite", *args], cwd=ROOT, stdout=subprocess.DEVNULL
+    )
+    try:
+        deadline = time.monotonic() + 60
+        while not (place.log.exists() and "searching: " in place.log.read_text()):
+            assert time.monotonic() < deadline
+            assert child.poll() is None
+            time.sleep(0.1)
+        child.send_signal(signal.SIGINT)
+        assert child.wait(60) != 0
+    finally:
+        child.kill()
+    assert "interrupted: " in place.log.read_text()
+    assert searched(place.store)[0] > 0
+    assert not folder(tmp_path, FOLD).path.exists()
+
+
 def suite(*args: str | Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "benchmarks.suite", *args],
@@ -150,7 +174,7 @@ def test_one_command_tunes_and_compares(tmp_path: Path) -> None:
     said = suite(
         *("run", "--only", "trsm", "--dir", results, "--json", json_, "--budget", "20"),
         *("--rounds", "5", "--seconds", "0"),
-        *("--run-options", "--executor inline --trials 3 --transforms reorder,split"),
+        *("--run-options", f"{INLINE} --trials 3"),
     )
     assert said.returncode == 0, said.stderr
     assert "geometric mean against the best peer" in said.stdout
