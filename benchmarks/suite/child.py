@@ -57,11 +57,10 @@ def main() -> None:
     """Measure the kernel named on stdin; the row is the last line on stdout."""
     from benchmarks.suite.catalogue import CASES
     from benchmarks.suite.measure import measure
-    from schedsearch.evaluate.host import usable_cores
+    from schedsearch.evaluate.host import measuring_cores
 
     job = json.loads(sys.stdin.read())
-    # The last cores: interrupts favour the first.
-    os.sched_setaffinity(0, usable_cores()[-job["threads"] :])
+    os.sched_setaffinity(0, measuring_cores(job["threads"]))
     (case,) = [case for case in CASES if case.name == job["kernel"]]
     plan = Plan(job["rounds"], job["seconds"])
     row = measure(case, Path(job["store"]), plan, job["threads"])

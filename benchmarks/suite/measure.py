@@ -11,11 +11,12 @@ import numpy as np
 from benchmarks.suite.case import Case
 from benchmarks.suite.contenders import BASELINE, OURS, Absent, Contender, best_tuned, contenders
 from benchmarks.suite.data import Array, Arrays, make_arrays
-from benchmarks.suite.roofline import Roof, measure_roof
+from benchmarks.suite.roofline import highest, least_seconds, measure_roof
 from benchmarks.suite.rounds import Plan, Samples, ratio, seconds, time_interleaved
 from benchmarks.suite.tune import searched
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.peak import Peaks
 from schedsearch.evaluate.work import Work
 from schedsearch.search.subject import load_subject
 
@@ -33,7 +34,7 @@ def measure(case: Case, store: Path, plan: Plan, threads: int = 1) -> dict[str, 
     Without a tuned schedule the peers are timed all the same, and what compares with it
     (`speedup`, `ratios`, ...) is missing. Raises UserError if the procedure cannot be loaded.
     """
-    subject = load_subject(case.file, case.proc, dict(case.sizes), None)
+    subject = load_subject(case.file, case.proc, dict(case.sizes), None, threads)
     arrays = make_arrays(case, subject)
     tuned = best_tuned(store, case, threads)
     roofs = [measure_roof(subject, arrays.bytes)]
@@ -73,11 +74,11 @@ def measure(case: Case, store: Path, plan: Plan, threads: int = 1) -> dict[str, 
     return row | _compared(samples, roofs, subject.work)
 
 
-def _compared(samples: dict[str, Samples], roofs: list[Roof], work: Work) -> dict[str, Any]:
+def _compared(samples: dict[str, Samples], roofs: list[Peaks], work: Work) -> dict[str, Any]:
     ours = samples.get(OURS)
     if ours is None:
         return {}
-    roof = Roof(*(max(values) for values in zip(*(asdict(r).values() for r in roofs), strict=True)))
+    least, limit = least_seconds(highest(roofs), work)
     ratios = {
         name: asdict(ratio(own, ours))
         for name, own in samples.items()
@@ -88,8 +89,8 @@ def _compared(samples: dict[str, Samples], roofs: list[Roof], work: Work) -> dic
         "speedup": asdict(ratio(samples[BASELINE], ours)),
         "ratios": ratios,
         "best_peer": min(ratios, key=lambda name: ratios[name]["value"], default=None),
-        "roofline": roof.seconds(work) / seconds(ours),
-        "limit": roof.limit(work),
+        "roofline": least / seconds(ours),
+        "limit": limit,
     }
 
 

@@ -37,12 +37,19 @@ class Peaks:
 
 @cache
 def calibrate(builder: Builder, target: Target) -> Peaks:
-    """Measure the peaks (about 0.3 s, once per session).
+    """Measure the peaks (about 0.3 s, once per session); arrays exceed every cache.
+
+    Raises UserError if the calibration cannot be built or run here.
+    """
+    return measure_peaks(builder, target, max(2 * max(target.cache_bytes), _COPY_BYTES))
+
+
+def measure_peaks(builder: Builder, target: Target, copied: int) -> Peaks:
+    """Measure the peaks now, bandwidth with a copy of `copied` bytes.
 
     Raises UserError if the calibration cannot be built or run here.
     """
     lane_bytes = max(target.vector_bits // 8, _SCALAR_BYTES)
-    copied = max(2 * max(target.cache_bytes), _COPY_BYTES)
     source = "\n".join(
         [
             f"#define THREADS {target.threads}",
