@@ -27,24 +27,33 @@ PADDING = 61
 aligned to more than its elements."""
 
 
+def together(codes: Sequence[GeneratedC]) -> str:
+    """One C text; the names of function `n` start with `kn_`."""
+    parts = [PRELUDE]
+    for number, code in enumerate(codes):
+        text = f"{code.header}\n{code.source}"
+        defined = set(re.findall(r"^\w[\w \t]*?[ *]+(\w+)\(.*\{$", text, re.MULTILINE))
+        defined |= set(re.findall(r"struct ((?!exo_win)\w+) \{", text))
+        for name in sorted(defined):
+            text = re.sub(rf"\b{name}\b", f"k{number}_{name}", text)
+        parts.append(text)
+    return "\n".join(parts)
+
+
 class Library:
     """The functions of `codes`, in order, compiled together."""
 
     def __init__(
-        self, codes: Sequence[GeneratedC], folder: Path, flags: Sequence[str] = ("-O1",)
+        self,
+        codes: Sequence[GeneratedC],
+        folder: Path,
+        flags: Sequence[str] = ("-O1",),
+        compiler: str = "gcc",
     ) -> None:
-        parts = [PRELUDE]
-        for number, code in enumerate(codes):
-            text = f"{code.header}\n{code.source}"
-            defined = set(re.findall(r"^\w[\w \t]*?[ *]+(\w+)\(.*\{$", text, re.MULTILINE))
-            defined |= set(re.findall(r"struct ((?!exo_win)\w+) \{", text))
-            for name in sorted(defined):
-                text = re.sub(rf"\b{name}\b", f"k{number}_{name}", text)
-            parts.append(text)
         source, library = folder / "kernels.c", folder / "kernels.so"
-        source.write_text("\n".join(parts))
+        source.write_text(together(codes))
         fixed = ["-w", "-shared", "-fPIC", "-ftrivial-auto-var-init=pattern"]
-        subprocess.run(["gcc", *fixed, *flags, "-o", library, source, "-lm"], check=True)
+        subprocess.run([compiler, *fixed, *flags, "-o", library, source, "-lm"], check=True)
         handle = ctypes.CDLL(str(library))
         self.functions = [handle[f"k{number}_{code.proc}"] for number, code in enumerate(codes)]
 
@@ -70,6 +79,44 @@ class Library:
             value[...] = held[PADDING:-PADDING].reshape(value.shape)
             edges = np.concatenate([held[:PADDING], held[-PADDING:]])
             assert (edges == 77).all(), "written outside an array"
+
+
+Call = tuple[int, Sequence[Any]]
+"""Number of a function, and its arguments: integers and dense arrays."""
+
+
+def emulated(
+    codes: Sequence[GeneratedC],
+    calls: Sequence[Call],
+    folder: Path,
+    compile_with: Sequence[str],
+    run_with: Sequence[str],
+) -> None:
+    """Run calls in a program for another processor; arrays are changed in place."""
+    lines = [together(codes), "#include <stdio.h>", "int main(void) {"]
+    data: list[Any] = []
+    for number, args in calls:
+        passed = ["0"]
+        for value in args:
+            if isinstance(value, np.ndarray):
+                lines.append(f"static _Alignas(64) char b{len(data)}[{value.nbytes}];")
+                lines.append(f"fread(b{len(data)}, 1, {value.nbytes}, stdin);")
+                passed.append(f"(void *)b{len(data)}")
+                data.append(value)
+            else:
+                passed.append(str(value))
+        lines.append(f"k{number}_{codes[number].proc}({', '.join(passed)});")
+    lines += [f"fwrite(b{n}, 1, {value.nbytes}, stdout);" for n, value in enumerate(data)]
+    source, program = folder / "program.c", folder / "program"
+    source.write_text("\n".join([*lines, "return 0; }"]))
+    subprocess.run([*compile_with, "-w", "-o", program, source, "-lm"], check=True)
+    given = b"".join(value.tobytes() for value in data)
+    out = subprocess.run([*run_with, program], input=given, stdout=subprocess.PIPE, check=True)
+    at = 0
+    for value in data:
+        found = np.frombuffer(out.stdout, value.dtype, value.size, at)
+        value[...] = found.reshape(value.shape)
+        at += value.nbytes
 
 
 def _window(address: ctypes.c_void_p, value: Any) -> ctypes.Structure:

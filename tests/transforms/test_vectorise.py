@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,11 +18,12 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET, arguments, runs_here
 from transforms.interpret import interpret
-from transforms.native import Library
+from transforms.native import Library, emulated
 
 PROCEDURES = load_source(PROCS / "elementwise.py").procs
 (VECTORISE,) = select(["vectorise"])
 WIDE = replace(TARGET, vector_bits=512)
+CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 SIZES = [1, 3, 4, 5, 17, 53]
 
 
@@ -89,20 +91,46 @@ def random_loops(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[q.Proc,
     return out
 
 
+SHORT_AND_LONG = (1, 16, 39)
+
+
+def expected(meaning: q.Proc, n: int) -> list[np.ndarray]:
+    wanted = arguments(meaning, {"n": n}, 5)
+    interpret(meaning, wanted)
+    return wanted
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
 @pytest.mark.parametrize("flags", FLAGS)
 def test_random_expressions_on_every_register_width(
-    flags: str, random_loops: list[tuple[q.Proc, GeneratedC]], tmp_path: Path
+    flags: str, compiler: str, random_loops: list[tuple[q.Proc, GeneratedC]], tmp_path: Path
 ) -> None:
     if not runs_here(FLAGS[flags]):
         pytest.skip(f"this processor does not run {flags} code")
-    library = Library([code for _, code in random_loops], tmp_path, FLAGS[flags])
+    if not shutil.which(compiler):
+        pytest.skip(f"{compiler} is not installed")
+    codes = [code for _, code in random_loops]
+    library = Library(codes, tmp_path, FLAGS[flags], compiler)
     for number, (meaning, _) in enumerate(random_loops):
-        for n in (1, 16, 39):
-            wanted, found = (
-                arguments(meaning, {"n": n}, number),
-                arguments(meaning, {"n": n}, number),
-            )
-            interpret(meaning, wanted)
+        for n in SHORT_AND_LONG:
+            found = arguments(meaning, {"n": n}, 5)
             library.call(number, meaning, found)
-            for a, b in zip(found, wanted, strict=True):
+            for a, b in zip(found, expected(meaning, n), strict=True):
                 np.testing.assert_array_equal(a, b)
+
+
+def test_random_expressions_on_neon(
+    random_loops: list[tuple[q.Proc, GeneratedC]], tmp_path: Path
+) -> None:
+    for tool in (CROSS, QEMU):
+        if not shutil.which(tool):
+            pytest.skip(f"{tool} is not installed")
+    codes, calls, wanted = [code for _, code in random_loops], [], []
+    for number, (meaning, _) in enumerate(random_loops):
+        for n in SHORT_AND_LONG:
+            calls.append((number, arguments(meaning, {"n": n}, 5)))
+            wanted.append(expected(meaning, n))
+    emulated(codes, calls, tmp_path, [CROSS, "-static", "-O2", "-ffast-math"], [QEMU])
+    for (_, found), right in zip(calls, wanted, strict=True):
+        for a, b in zip(found, right, strict=True):
+            np.testing.assert_array_equal(a, b)
