@@ -15,11 +15,13 @@ from schedsearch.transforms.fused.naming import fused_name
 from schedsearch.transforms.fused.source import fused_source, register_kinds
 from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.loader import Source
+from schedsearch.transforms.memories import MEMORIES
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import (
     After,
     At,
     Instruction,
+    Memory,
     Op,
     OpArg,
     Pair,
@@ -81,12 +83,16 @@ def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str
 
 
 def _definitions(args: Iterable[OpArg]) -> list[str]:
-    """Python texts of vector sets, then of fused instructions, then of instruction files."""
+    """Python texts of memories, then of vector sets, then of fused instructions, then of
+    instruction files."""
+    memories: set[str] = set()
     sets: set[tuple[str, int]] = set()
     fused: dict[str, str] = {}
     files: dict[tuple[str, str], set[str]] = {}
     for arg in args:
         match arg:
+            case Memory():
+                memories.add(arg.name)
             case Vector():
                 sets.add((arg.kind, arg.lanes))
             case Fused():
@@ -96,7 +102,8 @@ def _definitions(args: Iterable[OpArg]) -> list[str]:
                 files.setdefault((arg.set, arg.digest), set()).add(arg.name)
     excerpts = [excerpt(find(*key).text, files[key]) for key in sorted(files)]
     sets = sets.union(*(each.registers for each in excerpts))
-    texts = [vector_source(kind, lanes).strip() for kind, lanes in sorted(sets)]
+    texts = [MEMORIES[name].strip() for name in sorted(memories)]
+    texts += [vector_source(kind, lanes).strip() for kind, lanes in sorted(sets)]
     texts += [fused[name] for name in sorted(fused)]
     if imports := sorted({line for each in excerpts for line in each.imports}):
         texts.append("\n".join(imports))
@@ -146,7 +153,7 @@ def _arg(procedure: Any, arg: OpArg) -> str:
         case Parts():
             statement = _cursor(procedure, arg.path)
             return f"[{', '.join(_part(statement, route) for route in arg.routes)}]"
-        case Vector() | Instruction():
+        case Vector() | Instruction() | Memory():
             return arg.name
         case Fused():
             return fused_name(arg)

@@ -19,6 +19,7 @@ from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
 from schedsearch.transforms.instruction_sets import find
+from schedsearch.transforms.memories import memory
 from schedsearch.transforms.vectors import vector_set
 
 Args = Mapping[str, Any]
@@ -71,6 +72,13 @@ class Vector:
 
 
 @dataclass(frozen=True)
+class Memory:
+    """A memory for buffers (`memories.py`)."""
+
+    name: str
+
+
+@dataclass(frozen=True)
 class Instruction:
     """An instruction of a set (`instruction_sets.py`), of the text with this digest."""
 
@@ -87,6 +95,7 @@ OpArg = (
     | Vector
     | Fused
     | Instruction
+    | Memory
     | int
     | str
     | bool
@@ -156,6 +165,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return vector_set(arg.kind, arg.lanes)[arg.name]
         case Fused():
             return fused_instruction(arg)
+        case Memory():
+            return memory(arg.name)
         case Instruction():
             return find(arg.set, arg.digest).procedures[arg.name]
         case tuple():

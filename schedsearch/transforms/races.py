@@ -25,7 +25,7 @@ from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 Box = tuple[tuple[q.Affine, q.Affine], ...]
 """First and last index of an access in each dimension; empty if not known."""
 
-_PRIVATE = ("DRAM", "DRAM_STACK", "DRAM_ALIGNED", "AVX2", "AVX512", "Neon")
+_PRIVATE = ("DRAM", "DRAM_STACK", "DRAM_STACK_ALIGNED", "DRAM_ALIGNED", "AVX2", "AVX512", "Neon")
 _PRIVATE_PREFIX = "VEC_"
 
 
