@@ -25,6 +25,23 @@ CcOption = Annotated[
         help="Use this C compiler only: gcc, clang-19, a path. Default: gcc, clang as a choice.",
     ),
 ]
+TargetOption = Annotated[
+    str | None,
+    typer.Option(
+        "--target",
+        metavar="ISA|FILE",
+        help="Tune for this ISA (avx512, avx2, sse2, scalar, ...) or for what a TOML file says. "
+        "Default: this machine.",
+    ),
+]
+InstructionsOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--instructions",
+        metavar="FILE",
+        help="Python file of Exo instructions to use besides those known (repeatable).",
+    ),
+]
 FileOption = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="The procedure's file, if it has moved."),

@@ -18,9 +18,11 @@ from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
     CcOption,
+    InstructionsOption,
     JsonOption,
     OutOption,
     StoreOption,
+    TargetOption,
 )
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import as_json, report
@@ -53,6 +55,8 @@ def run(
         typer.Option(metavar="X", help="Stop once this many times faster than unscheduled."),
     ] = None,
     cc: CcOption = None,
+    target: TargetOption = None,
+    instructions: InstructionsOption = None,
     strategy: Annotated[str, typer.Option(help="best-first, beam or random.")] = "best-first",
     transforms: Annotated[
         str | None,
@@ -95,6 +99,8 @@ def run(
         budget=Budget(parse_seconds(budget), trials, target_speedup),
         store=store,
         cc=cc,
+        target=target,
+        instructions=tuple(instructions or ()),
         strategy=strategy,
         executor=executor,
         workers=workers,

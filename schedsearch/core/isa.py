@@ -15,8 +15,8 @@ class Isa:
     `vector_bits` is the width of its vector registers (0: it has none), `vector_registers`
     how many a procedure may use, or of scalar floating-point registers if it has no
     vectors. `needs` are CPU features as archspec names them; `march` tells gcc and clang
-    to compile for any CPU that has them. `instructions` names the sets of Exo instructions
-    this package has for it, each with the features it needs besides.
+    to compile for any CPU that has them, and for nothing else. `instructions` names the
+    sets of Exo instructions this package has for it, each with the features it needs besides.
     """
 
     name: str
@@ -62,7 +62,7 @@ KNOWN = (
         ("-march=armv8-a",),
         (("neon", frozenset()), ("neon_dotprod", frozenset({"asimddp"}))),
     ),
-    Isa("scalar", ANY, 0, 16, frozenset(), ()),
+    Isa("scalar", ANY, 0, 16, frozenset(), ("-fno-tree-vectorize", "-fno-tree-slp-vectorize")),
 )
 """Every known ISA; of those a CPU has, the first is its best."""
 

@@ -14,6 +14,7 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.expand import Expander, Expansion
+from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
@@ -95,6 +96,7 @@ class ExpandWorker:
         source = load_source(self.spec.source)
         if source.sha != self.spec.source_sha:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
+        load_again(self.spec.target.instructions)
         replayer = Replayer(source.procs[self.spec.proc])
         transforms = select(self.spec.transforms)
         sizes = dict(self.spec.sizes)

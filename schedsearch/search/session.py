@@ -48,6 +48,8 @@ class Options:
     budget: Budget
     store: Path
     cc: str | None = None
+    target: str | None = None
+    instructions: tuple[Path, ...] = ()
     strategy: str = "best-first"
     executor: str = "ray"
     workers: int | None = None
@@ -108,7 +110,15 @@ def tune(options: Options, listener: Listener) -> Result:
         raise UserError(f"unknown executor {options.executor!r}; known: {', '.join(EXECUTORS)}")
     transforms = tuple(transform.name for transform in select(options.transforms))
     strategy = make_strategy(options.strategy, Trace().key, options.seed)
-    subject = load_subject(options.file, options.proc, options.sizes, options.cc, options.threads)
+    subject = load_subject(
+        options.file,
+        options.proc,
+        options.sizes,
+        options.cc,
+        options.threads,
+        options.target,
+        options.instructions,
+    )
     if options.threads > 1:
         with measuring_slot():
             calibrate(subject.builder, subject.target)  # before workers start on those cores

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,10 +14,9 @@ from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
-from schedsearch.evaluate.host import probe_target
 from schedsearch.evaluate.openmp import check_openmp, check_threads
 from schedsearch.evaluate.work import Work, count_work
+from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import Source, load_source, pick
@@ -50,11 +49,18 @@ def cache_dir() -> Path:
 
 
 def load_subject(
-    file: Path, proc: str | None, sizes: Mapping[str, int], cc: str | None, threads: int = 1
+    file: Path,
+    proc: str | None,
+    sizes: Mapping[str, int],
+    cc: str | None,
+    threads: int = 1,
+    target_request: str | None = None,
+    instructions: Sequence[Path] = (),
 ) -> Subject:
     """Load and bind a procedure, find the compilers, identify the machine.
 
     A compiler asked for (`cc`) is the only one; else every kind on PATH is a choice.
+    `target_request` is an ISA or a file (`targets.py`), `instructions` are the user's sets.
 
     Raises UserError for whatever the user can mend.
     """
@@ -68,9 +74,8 @@ def load_subject(
         )
     binding = bind(ast, sizes)
     check_threads(threads)
-    compiler = find_compiler(cc)
-    others = () if cc else other_compilers(compiler)
-    target = probe_target(compiler, default_flags(), threads, other_compilers=others)
+    target = resolve_target(read_target(target_request), cc, threads, instructions)
+    require_native(target)
     try:
         code = generate_c(procedure)
     except CodegenError as error:
@@ -84,7 +89,9 @@ def load_subject(
         source=str(file),
         source_sha=source.sha,
     )
-    builder = Builder(compiler, target.flags, cache_dir() / "artifacts", others)
+    builder = Builder(
+        target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
+    )
     if threads > 1:
         check_openmp(builder)
     work = count_work(ast, binding)

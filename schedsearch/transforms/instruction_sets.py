@@ -85,6 +85,17 @@ def load_instructions(path: Path) -> InstructionSet:
     return found.record
 
 
+def load_again(records: Sequence[InstructionSet]) -> None:
+    """Make sets known to this process that the user gave to another one of this run.
+
+    Raises UserError if a file has changed since.
+    """
+    own = [each.record for each in shipped().values()]
+    for record in records:
+        if record not in own and load_instructions(Path(record.path)) != record:
+            raise UserError(f"{record.path} changed while it was being used; run it again")
+
+
 def find(name: str, wanted: str) -> Instructions:
     """The set called `name` whose text has the digest `wanted`.
 

@@ -1,0 +1,164 @@
+"""The target of a run: what was detected, and what the user says instead.
+
+`--target` names an ISA (`avx2`, `neon`, ...) or a TOML file such as
+
+```toml
+isa = "avx2"                  # sets width, registers, instructions and -march; then, each optional:
+cpu = "epyc-in-the-cellar"    # any name
+features = ["avx2", "fma"]    # as archspec names them; decides which instruction sets fit
+vector_bits = 128
+vector_registers = 16
+line_bytes = 64
+cache_bytes = [32768, 1048576]
+cores = 4
+compiler = "clang-19"
+flags = ["-O3", "-march=x86-64-v3", "-ffast-math"]
+instructions = ["my_isa.py"]  # beside this file
+```
+"""
+
+from __future__ import annotations
+
+import platform
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.isa import ANY, NAMES, Isa, isa
+from schedsearch.core.records import Target
+from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
+from schedsearch.evaluate.host import cpu_identity, probe_target
+from schedsearch.transforms.instruction_sets import with_instructions
+
+CROSS_COMPILERS = {"aarch64": "aarch64-linux-gnu-gcc", "x86_64": "x86_64-linux-gnu-gcc"}
+
+
+def _positive(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+
+
+def _texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _text(value: Any) -> bool:
+    return isinstance(value, str) and bool(value)
+
+
+_KEYS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "isa": (f"one of {', '.join(NAMES)}", lambda value: value in NAMES),
+    "cpu": ("a name", _text),
+    "features": ("a list of names", _texts),
+    "vector_bits": ("a multiple of 64", lambda value: _positive(value) and value % 64 == 0),
+    "vector_registers": ("a number above 0", _positive),
+    "line_bytes": ("a number above 0", _positive),
+    "cache_bytes": (
+        "a list of numbers, the first level first",
+        lambda value: isinstance(value, list) and bool(value) and all(map(_positive, value)),
+    ),
+    "cores": ("a number above 0", _positive),
+    "compiler": ("a name or path", _text),
+    "flags": ("a list of options", _texts),
+    "instructions": ("a list of Python files", _texts),
+}
+
+
+@dataclass(frozen=True)
+class TargetRequest:
+    """What the user says about the target; whatever is not in `values` is detected."""
+
+    values: Mapping[str, Any]
+    folder: Path = Path()
+
+
+def read_target(text: str | None) -> TargetRequest:
+    """What `--target` says: nothing, the name of an ISA, or a TOML file.
+
+    Raises UserError for anything else, and for what the file should not say.
+    """
+    if text is None:
+        return TargetRequest({})
+    if text in NAMES:
+        return TargetRequest({"isa": text})
+    path = Path(text)
+    try:
+        values = tomllib.loads(path.read_text())
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        cause = error.strerror if isinstance(error, OSError) else error
+        raise UserError(
+            f"--target {text}: {cause}; give one of {', '.join(NAMES)}, or a TOML file"
+        ) from error
+    for key, value in values.items():
+        if key not in _KEYS:
+            raise UserError(f"{path}: unknown key {key!r}; known: {', '.join(_KEYS)}")
+        wanted, right = _KEYS[key]
+        if not right(value):
+            raise UserError(f"{path}: {key} = {value!r} is not {wanted}")
+    return TargetRequest(values, path.parent)
+
+
+def resolve_target(
+    request: TargetRequest,
+    cc: str | None = None,
+    threads: int = 1,
+    instructions: Sequence[Path] = (),
+) -> Target:
+    """The target: this machine, except for what was requested.
+
+    `cc` is the only compiler if given, then the requested one; else every kind on PATH
+    is a choice. `instructions` are the user's files besides those of the request. A
+    foreign ISA has nothing of this machine: a core of its minimal features, built by the
+    cross compiler. Raises UserError for whatever the user can mend.
+    """
+    values = dict(request.values)
+    files = [request.folder / name for name in values.pop("instructions", ())]
+    wanted = isa(values.pop("isa")) if "isa" in values else None
+    foreign = wanted is not None and _is_foreign(wanted)
+    only = cc or values.pop("compiler", None)
+    values.pop("compiler", None)
+    if only is None and foreign:
+        assert wanted is not None
+        only = CROSS_COMPILERS[wanted.machine]
+    compiler = find_compiler(only)
+    others = () if only else other_compilers(compiler)
+    target = probe_target(compiler, default_flags(), threads, other_compilers=others)
+    if wanted is not None and wanted.name != target.isa:
+        target = _as_isa(target, wanted, foreign)
+    lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
+    return with_instructions(replace(target, **{**values, **lists}), [*files, *instructions])
+
+
+def require_native(target: Target) -> None:
+    """Raises UserError if kernels for the target do not run here."""
+    missing = isa(target.isa).needs - set(cpu_identity()[1])
+    if _is_foreign(isa(target.isa)):
+        raise UserError(
+            f"kernels for {target.isa} do not run on this {platform.machine()} machine, so they "
+            "cannot be timed: tune on such a machine, or carry a schedule over with "
+            f"`schedsearch export ID --target {target.isa}`, which cross-compiles it"
+        )
+    if missing:
+        names = ", ".join(sorted(missing))
+        raise UserError(f"kernels for {target.isa} do not run on this CPU: it has no {names}")
+
+
+def _is_foreign(wanted: Isa) -> bool:
+    return wanted.machine not in (ANY, platform.machine())
+
+
+def _as_isa(target: Target, wanted: Isa, foreign: bool) -> Target:
+    """The target with another ISA; what the compiler is told about the CPU goes with it."""
+    flags = tuple(flag for flag in target.flags if not flag.startswith("-march="))
+    target = replace(
+        target,
+        isa=wanted.name,
+        vector_bits=wanted.vector_bits,
+        vector_registers=wanted.vector_registers,
+        flags=(*flags, *wanted.march),
+    )
+    if foreign:
+        target = replace(target, cpu=wanted.machine, features=tuple(sorted(wanted.needs)))
+    return target

@@ -1,0 +1,134 @@
+"""What `--target` and `--instructions` say, against what is detected."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.isa import KNOWN
+from schedsearch.search.targets import read_target, require_native, resolve_target
+
+FOREIGN = "neon" if platform.machine() == "x86_64" else "avx2"
+
+SET = """
+from __future__ import annotations
+from exo import DRAM, instr
+
+@instr("{x_data} = 0.0f;")
+def mine_zero(x: [f32][1] @ DRAM):
+    for i in seq(0, 1):
+        x[i] = 0.0
+"""
+
+
+def write(tmp_path: Path, text: str) -> str:
+    path = tmp_path / "machine.toml"
+    path.write_text(text)
+    return str(path)
+
+
+def test_nothing_said_is_this_machine() -> None:
+    target = resolve_target(read_target(None))
+    require_native(target)
+    assert "-march=native" in target.flags
+    assert target.instructions == () or target.instructions[0].name == target.isa
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="an ISA below the machine's own")
+def test_an_isa_by_name_sets_what_belongs_to_it() -> None:
+    target = resolve_target(read_target("sse2"))
+    require_native(target)
+    assert (target.isa, target.vector_bits, target.vector_registers) == ("sse2", 128, 16)
+    assert target.flags == ("-O3", "-ffast-math", "-march=x86-64")
+    assert target.instructions == ()
+    assert target.key != resolve_target(read_target(None)).key
+
+
+def test_scalar_has_no_vectors_anywhere() -> None:
+    target = resolve_target(read_target("scalar"))
+    require_native(target)
+    assert target.vector_bits == 0
+    assert "-fno-tree-vectorize" in target.flags
+
+
+def test_a_file_overrides_what_is_detected(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(SET)
+    text = """
+        cpu = "cellar"
+        vector_bits = 128
+        vector_registers = 8
+        line_bytes = 128
+        cache_bytes = [16384, 262144]
+        cores = 3
+        compiler = "gcc"
+        flags = ["-O2"]
+        instructions = ["mine.py"]
+    """
+    detected = resolve_target(read_target(None))
+    target = resolve_target(read_target(write(tmp_path, text)))
+    found = (target.cpu, target.vector_bits, target.vector_registers, target.line_bytes)
+    assert found == ("cellar", 128, 8, 128)
+    assert (target.cache_bytes, target.cores, target.flags) == ((16384, 262144), 3, ("-O2",))
+    assert target.isa == detected.isa
+    assert target.other_compilers == ()
+    mine = target.instructions[-1]
+    assert (mine.name, mine.path) == ("mine", str(tmp_path / "mine.py"))
+
+
+def test_instruction_files_are_part_of_the_identity(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(SET)
+    none = resolve_target(read_target(None))
+    first = resolve_target(read_target(None), instructions=[file])
+    file.write_text(SET.replace("0.0f", "-0.0f"))
+    second = resolve_target(read_target(None), instructions=[file])
+    assert len({none.key, first.key, second.key}) == 3
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("isa = 'mmx'", r"isa = 'mmx' is not one of avx512, avx2"),
+        ("vector_bits = 100", "vector_bits = 100 is not a multiple of 64"),
+        ("vector_registers = 0", "is not a number above 0"),
+        ("cores = true", "cores = True is not a number above 0"),
+        ("cache_bytes = []", "is not a list of numbers"),
+        ("cache_bytes = [1, -1]", "is not a list of numbers"),
+        ("flags = '-O3'", "flags = '-O3' is not a list of options"),
+        ("speed = 3", "unknown key 'speed'; known: isa, cpu, "),
+        ("isa =", r"--target .*machine.toml: .*; give one of avx512"),
+        ("compiler = 'no-such-cc'", "no-such-cc not found"),
+        ("instructions = ['missing.py']", "cannot read instructions .*missing.py"),
+    ],
+)
+def test_files_that_say_something_wrong_are_refused(
+    text: str, message: str, tmp_path: Path
+) -> None:
+    with pytest.raises(UserError, match=message):
+        resolve_target(read_target(write(tmp_path, text)))
+
+
+def test_a_target_that_is_neither_an_isa_nor_a_file() -> None:
+    with pytest.raises(UserError, match=r"--target neno: No such file.*give one of avx512"):
+        read_target("neno")
+
+
+def test_a_foreign_target_cannot_be_timed() -> None:
+    compiler = "gcc"  # that it compiles for another machine is not asked here
+    target = resolve_target(read_target(FOREIGN), compiler)
+    own = next(isa for isa in KNOWN if isa.name == FOREIGN)
+    assert set(target.features) == own.needs
+    assert target.cpu == own.machine
+    with pytest.raises(UserError, match=f"kernels for {FOREIGN} do not run on this .* machine"):
+        require_native(target)
+
+
+@pytest.mark.skipif(bool(shutil.which("aarch64-linux-gnu-gcc")), reason="it is installed")
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="native there")
+def test_a_missing_cross_compiler_is_named() -> None:
+    with pytest.raises(UserError, match="aarch64-linux-gnu-gcc not found"):
+        resolve_target(read_target("neon"))
