@@ -9,13 +9,15 @@ from pathlib import Path
 from rich.console import Console
 
 from schedsearch.cli import format as fmt
-from schedsearch.cli.options import CcOption
+from schedsearch.cli.options import CcOption, InstructionsOption, TargetOption
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Failure, Measurement
+from schedsearch.core.records import Failure, Measurement, Target
 from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import calibrate
 from schedsearch.search.subject import load_subject
+from schedsearch.search.targets import read_target, resolve_target, runs_here
+from schedsearch.transforms.instruction_sets import find
 
 NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10)
 
@@ -36,29 +38,60 @@ def probe(C: f32[64, 64], A: f32[64, 64], B: f32[64, 64]):
 """
 
 
-def doctor(cc: CcOption = None) -> None:
-    """Check this machine: compiler, instruction set, Exo, Ray, peaks, timing noise."""
+def doctor(
+    cc: CcOption = None,
+    target: TargetOption = None,
+    instructions: InstructionsOption = None,
+) -> None:
+    """Check this machine: target, compilers, instruction sets, Exo, Ray, peaks, timing noise.
+
+    With --target, what a run with that target would see; a foreign one is not measured.
+    """
     console = Console(highlight=False)
+    files = tuple(instructions or ())
+    found = resolve_target(read_target(target), cc, instructions=files)
+    _show_target(console, found)
+    if not runs_here(found):
+        _line(console, "timing", f"not on this machine: {found.isa} is foreign to it")
+        return
+    _measure(console, cc, target, files)
+    _line(console, "host", ", ".join(f"{name} {value}" for name, value in host_state()))
+    _ray(console)
+
+
+def _show_target(console: Console, target: Target) -> None:
+    caches = [f"L{n} {size // 1024} KiB" for n, size in enumerate(target.cache_bytes, 1)]
+    vectors = f"{target.vector_bits}-bit" if target.vector_bits else "scalar"
+    _line(console, "cpu", f"{target.cpu}, {fmt.count(target.cores, 'core')}")
+    _line(console, "caches", f"{', '.join(caches)}, lines of {target.line_bytes} bytes")
+    _line(console, "isa", f"{target.isa}, {target.vector_registers} {vectors} registers")
+    sets = [
+        f"{each.name} ({len(find(each.name, each.digest).procedures)})"
+        for each in target.instructions
+    ]
+    _line(console, "sets", f"{', '.join(sets) or 'none'}; vector code in C's vector extension")
+    compilers = (target.compiler, *target.other_compilers)
+    _line(console, "compiler", ", ".join(f"{each.kind} {each.version}" for each in compilers))
+    _line(console, "flags", " ".join(target.flags))
+    _line(console, "exo", f"{target.exo_version}, z3 {target.z3_version}")
+
+
+def _measure(
+    console: Console, cc: str | None, target_request: str | None, instructions: tuple[Path, ...]
+) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch, "probe.py")
         file.write_text(PROBE)
-        subject = load_subject(file, None, {}, cc)
-        target = subject.target
-        caches = ", ".join(f"{size // 1024} KiB" for size in target.cache_bytes)
-        _line(console, "compiler", f"{target.compiler.kind} {target.compiler.version}")
-        _line(console, "flags", " ".join(target.flags))
-        _line(console, "cpu", f"{target.cpu}, {target.cores} cores, caches {caches}")
-        _line(console, "vectors", f"{target.vector_bits} bits")
-        _line(console, "exo", f"{target.exo_version}, z3 {target.z3_version}")
-        peaks = calibrate(subject.builder, target)
+        subject = load_subject(
+            file, None, {}, cc, target_request=target_request, instructions=instructions
+        )
+        peaks = calibrate(subject.builder, subject.target)
         _line(console, "peak", f"f32 {peaks.f32:.0f}, f64 {peaks.f64:.0f} GFLOP/s on one core")
         _line(console, "copy", f"{peaks.bandwidth:.1f} GB/s")
         bench = prepare(
             subject.ast, subject.code, subject.binding, subject.builder, Path(scratch, "bench")
         )
         _noise(console, bench.time_baseline(NOISE).result)
-    _line(console, "host", ", ".join(f"{name} {value}" for name, value in host_state()))
-    _ray(console)
 
 
 def _noise(console: Console, result: Measurement | Failure) -> None:

@@ -61,10 +61,10 @@ def state(record: TuningRecord) -> str:
 
 
 def target(machine: Target, build: Build = DEFAULT_BUILD) -> str:
-    """`zen5 · 512-bit vectors · gcc 12.2.0 -O3 -march=native`"""
+    """`zen5 · avx512, 512-bit vectors · gcc 12.2.0 -O3 -march=native`"""
     threads = f"{machine.threads} threads · " if machine.threads > 1 else ""
-    compiler = compiled(machine, build)
-    return f"{threads}{machine.cpu} · {machine.vector_bits}-bit vectors · {compiler}"
+    vectors = f", {machine.vector_bits}-bit vectors" if machine.vector_bits else ""
+    return f"{threads}{machine.cpu} · {machine.isa}{vectors} · {compiled(machine, build)}"
 
 
 def compiled(machine: Target, build: Build) -> str:

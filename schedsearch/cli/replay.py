@@ -12,17 +12,31 @@ from rich.syntax import Syntax
 from schedsearch.cli import format as fmt
 from schedsearch.cli.files import schedule_notes, write_schedule
 from schedsearch.cli.inspect import find_scopes
-from schedsearch.cli.options import DEFAULT_OUT, DEFAULT_STORE, FileOption, OutOption, StoreOption
+from schedsearch.cli.options import (
+    DEFAULT_OUT,
+    DEFAULT_STORE,
+    FileOption,
+    InstructionsOption,
+    OutOption,
+    StoreOption,
+    TargetOption,
+)
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Outcome, Workload
+from schedsearch.core.records import Failure, GeneratedC, Outcome, Workload
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.builder import Builder
+from schedsearch.search.subject import cache_dir
+from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.identity import proc_key
+from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.replay import Replayer, State
+
+COMPILE_S = 60.0
 
 
 def replay(
@@ -31,6 +45,7 @@ def replay(
         int | None, typer.Option(min=0, help="Stop after this many rewrites. Default: all.")
     ] = None,
     file: FileOption = None,
+    instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Apply a candidate's rewrites again, one by one, and show the procedure.
@@ -41,7 +56,7 @@ def replay(
     with Store.open(store, create=False) as opened:
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
-    _, procedure = _load(workload, file)
+    _, procedure = _load(workload, file, instructions)
     trace = candidate.record.trace
     if step is not None and step > len(trace):
         raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
@@ -66,15 +81,21 @@ def export(
         typer.Argument(metavar="ID", help="Default: the best of the only procedure."),
     ] = None,
     file: FileOption = None,
+    instructions: InstructionsOption = None,
+    target: TargetOption = None,
     out: OutOption = DEFAULT_OUT,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write a schedule as standalone Exo Python (needs exo-lang only), C and header."""
+    """Write a schedule as standalone Exo Python (needs exo-lang only), C and header.
+
+    With --target the C is compiled for that target first, also a foreign one (`--target
+    neon`), and not written if it does not compile. It is not measured there.
+    """
     with Store.open(store, create=False) as opened:
         candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
-        target = opened.target(candidate.scope)
-    source, procedure = _load(workload, file)
+        tuned_for = opened.target(candidate.scope)
+    source, procedure = _load(workload, file, instructions)
     trace = candidate.record.trace
     measurement = candidate.record.measurement
     if candidate.record.outcome is not Outcome.CORRECT or measurement is None:
@@ -86,7 +107,9 @@ def export(
     state = _replayed(procedure, trace)
     code = generate_c(state.procedure, state.build)
     claim = fmt.claim(measurement) if trace.steps else "as written, without rewrites"
-    notes = schedule_notes(claim, target, state.build, workload.sizes)
+    notes = schedule_notes(claim, tuned_for, state.build, workload.sizes)
+    if target is not None:
+        notes.append(_compiled_for(target, code))
     for path in write_schedule(out, source, workload.proc, trace, code, notes):
         print(path)
 
@@ -104,8 +127,22 @@ def _only_best(store: Store) -> StoredCandidate:
     return found[0]
 
 
-def _load(workload: Workload, file: Path | None) -> tuple[Source, Any]:
-    """The user's own file: the store's copy of its text is never executed."""
+def _compiled_for(request: str, code: GeneratedC) -> str:
+    """A note that the C compiles for another target; raises UserError if it does not."""
+    target = resolve_target(read_target(request))
+    builder = Builder(
+        target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
+    )
+    built = builder.build(code, COMPILE_S)
+    if isinstance(built, Failure):
+        raise UserError(f"the C of this schedule does not compile for {request}:\n{built.message}")
+    return f"compiles for {fmt.target(target)}; neither verified nor timed there"
+
+
+def _load(
+    workload: Workload, file: Path | None, instructions: list[Path] | None
+) -> tuple[Source, Any]:
+    """The user's own files: the store's copy of their text is never executed."""
     path = file or Path(workload.source)
     if not path.exists():
         raise UserError(
@@ -113,6 +150,8 @@ def _load(workload: Workload, file: Path | None) -> tuple[Source, Any]:
             "give the file with --file"
         )
     source = load_source(path)
+    for each in instructions or ():
+        load_instructions(each)
     procedure = pick(source, workload.proc)
     if proc_key(mirror(procedure)) != workload.proc_key:
         raise UserError(

@@ -22,8 +22,8 @@ _HUGE_PAGES = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 
 # Where sysfs does not tell (containers, other systems): a small desktop core of
 # the last ten years. Only tile-size heuristics depend on it.
-_FALLBACK_CACHES = (32 * 1024, 512 * 1024, 8 * 1024 * 1024)
-_FALLBACK_LINE = 64
+FALLBACK_CACHES = (32 * 1024, 512 * 1024, 8 * 1024 * 1024)
+FALLBACK_LINE = 64
 
 _UNITS = {"K": 1024, "M": 1024**2, "G": 1024**3}
 
@@ -131,9 +131,9 @@ def _cache_bytes() -> tuple[int, ...]:
         size, level = _read(index / "size"), _read(index / "level")
         if size[:-1].isdigit() and size[-1] in _UNITS and level.isdigit():
             sizes[int(level)] = int(size[:-1]) * _UNITS[size[-1]]
-    return tuple(sizes[level] for level in sorted(sizes)) or _FALLBACK_CACHES
+    return tuple(sizes[level] for level in sorted(sizes)) or FALLBACK_CACHES
 
 
 def _line_bytes() -> int:
     lines = (_read(index / "coherency_line_size") for index in _data_caches())
-    return next((int(line) for line in lines if line.isdigit()), _FALLBACK_LINE)
+    return next((int(line) for line in lines if line.isdigit()), FALLBACK_LINE)

@@ -30,7 +30,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
 from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
-from schedsearch.evaluate.host import cpu_identity, probe_target
+from schedsearch.evaluate.host import FALLBACK_CACHES, FALLBACK_LINE, cpu_identity, probe_target
 from schedsearch.transforms.instruction_sets import with_instructions
 
 CROSS_COMPILERS = {"aarch64": "aarch64-linux-gnu-gcc", "x86_64": "x86_64-linux-gnu-gcc"}
@@ -131,10 +131,15 @@ def resolve_target(
     return with_instructions(replace(target, **{**values, **lists}), [*files, *instructions])
 
 
+def runs_here(target: Target) -> bool:
+    """Whether kernels for the target are for machines of this kind."""
+    return not _is_foreign(isa(target.isa))
+
+
 def require_native(target: Target) -> None:
     """Raises UserError if kernels for the target do not run here."""
     missing = isa(target.isa).needs - set(cpu_identity()[1])
-    if _is_foreign(isa(target.isa)):
+    if not runs_here(target):
         raise UserError(
             f"kernels for {target.isa} do not run on this {platform.machine()} machine, so they "
             "cannot be timed: tune on such a machine, or carry a schedule over with "
@@ -160,5 +165,12 @@ def _as_isa(target: Target, wanted: Isa, foreign: bool) -> Target:
         flags=(*flags, *wanted.march),
     )
     if foreign:
-        target = replace(target, cpu=wanted.machine, features=tuple(sorted(wanted.needs)))
+        return replace(
+            target,
+            cpu=wanted.machine,
+            features=tuple(sorted(wanted.needs)),
+            line_bytes=FALLBACK_LINE,
+            cache_bytes=FALLBACK_CACHES,
+            cores=1,
+        )
     return target

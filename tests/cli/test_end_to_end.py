@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import re
 import shutil
 import signal
@@ -288,4 +289,18 @@ def test_doctor(tmp_path: Path) -> None:
     assert "gcc" in found["compiler"]
     assert "A/A ratio" in found["noise"]
     assert "answers" in found["ray"]
-    assert {"flags", "cpu", "vectors", "exo", "peak", "copy", "host"} <= found.keys()
+    assert "registers" in found["isa"]
+    assert {"flags", "cpu", "caches", "sets", "exo", "peak", "copy", "host"} <= found.keys()
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="NEON is native here")
+def test_foreign_targets_are_described_but_not_timed(tmp_path: Path) -> None:
+    described = invoke(tmp_path, ["doctor", "--target", "neon", "--cc", "gcc"])
+    assert described.code == 0, described.err
+    assert "neon, 32 128-bit registers" in described.out
+    assert "neon (46)" in described.out
+    assert "timing  not on this machine" in described.out
+    assert "peak" not in described.out
+    refused = invoke(tmp_path, ["run", MATMUL, "--target", "neon", "--cc", "gcc"])
+    assert refused.code == 2
+    assert "cannot be timed" in refused.err
