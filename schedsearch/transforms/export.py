@@ -30,6 +30,7 @@ from schedsearch.transforms.ops import (
     Vector,
     cursor_at,
 )
+from schedsearch.transforms.prefetching import Prefetch, prefetch_source
 from schedsearch.transforms.registry import carry_out
 from schedsearch.transforms.vectors import IMPORTS, vector_source
 
@@ -83,11 +84,11 @@ def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str
 
 
 def _definitions(args: Iterable[OpArg]) -> list[str]:
-    """Python texts of memories, then of vector sets, then of fused instructions, then of
-    instruction files."""
+    """Python texts of memories, then of vector sets, then of generated instructions,
+    then of instruction files."""
     memories: set[str] = set()
     sets: set[tuple[str, int]] = set()
-    fused: dict[str, str] = {}
+    generated: dict[str, str] = {}
     files: dict[tuple[str, str], set[str]] = {}
     for arg in args:
         match arg:
@@ -97,14 +98,16 @@ def _definitions(args: Iterable[OpArg]) -> list[str]:
                 sets.add((arg.kind, arg.lanes))
             case Fused():
                 sets |= {(kind, arg.lanes) for kind in register_kinds(arg)}
-                fused[fused_name(arg)] = fused_source(arg).strip()
+                generated[fused_name(arg)] = fused_source(arg).strip()
+            case Prefetch():
+                generated[arg.name] = prefetch_source(arg.kind).strip()
             case Instruction():
                 files.setdefault((arg.set, arg.digest), set()).add(arg.name)
     excerpts = [excerpt(find(*key).text, files[key]) for key in sorted(files)]
     sets = sets.union(*(each.registers for each in excerpts))
     texts = [MEMORIES[name].strip() for name in sorted(memories)]
     texts += [vector_source(kind, lanes).strip() for kind, lanes in sorted(sets)]
-    texts += [fused[name] for name in sorted(fused)]
+    texts += [generated[name] for name in sorted(generated)]
     if imports := sorted({line for each in excerpts for line in each.imports}):
         texts.append("\n".join(imports))
     return texts + [text for each in excerpts for text in each.definitions]
@@ -153,7 +156,7 @@ def _arg(procedure: Any, arg: OpArg) -> str:
         case Parts():
             statement = _cursor(procedure, arg.path)
             return f"[{', '.join(_part(statement, route) for route in arg.routes)}]"
-        case Vector() | Instruction() | Memory():
+        case Vector() | Instruction() | Memory() | Prefetch():
             return arg.name
         case Fused():
             return fused_name(arg)

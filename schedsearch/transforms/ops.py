@@ -20,6 +20,7 @@ from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
 from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.memories import memory
+from schedsearch.transforms.prefetching import Prefetch, prefetch_instruction
 from schedsearch.transforms.vectors import vector_set
 
 Args = Mapping[str, Any]
@@ -95,6 +96,7 @@ OpArg = (
     | Vector
     | Fused
     | Instruction
+    | Prefetch
     | Memory
     | int
     | str
@@ -163,6 +165,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return [_part(cursor_at(proc, arg.path).rhs(), route) for route in arg.routes]
         case Vector():
             return vector_set(arg.kind, arg.lanes)[arg.name]
+        case Prefetch():
+            return prefetch_instruction(arg)
         case Fused():
             return fused_instruction(arg)
         case Memory():

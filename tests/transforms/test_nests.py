@@ -1,7 +1,8 @@
-"""Tiling, unroll-and-jam, interleaving and hoisting keep the meaning, for every factor and tail."""
+"""Transforms of single nests keep the meaning, for every factor and tail."""
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,11 @@ from exo.stdlib import scheduling
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.text import header
 from schedsearch.core.trace import Trace, format_path
 from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.export import schedule_lines
+from schedsearch.transforms.export import schedule_lines, schedule_python
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
@@ -23,7 +25,7 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import PROCS, TARGET
 
 PROCEDURES = load_source(PROCS / "nests.py").procs
-TRANSFORMS = ("tile", "unroll_and_jam", "interleave", "hoist", "specialise")
+TRANSFORMS = ("tile", "unroll_and_jam", "interleave", "hoist", "specialise", "prefetch")
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "transpose": [{"n": 1, "m": 1}, {"n": 3, "m": 17}, {"n": 19, "m": 41}],
@@ -37,6 +39,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "outer_product": [{}],
     "later_in_body": [{"n": 1}, {"n": 6}],
     "changing": [{}],
+    "columns": [{"n": 1}, {"n": 3}],
     "sums": [{"n": 1, "m": 4}, {"n": 15, "m": 16}, {"n": 16, "m": 12}],
 }
 
@@ -174,3 +177,43 @@ def test_the_estimate_takes_the_branch_that_the_sizes_take() -> None:
 def test_specialise_refuses_what_it_would_not_propose() -> None:
     assert "factors are from 2" in refused("sums", "specialise", loops="all", factor=1)
     assert "factors are from 2" in refused("sums", "specialise", loops="some", factor=4)
+
+
+def prefetched(state: State) -> list[str]:
+    calls = [stmt for stmt in q.walk(state.ast.body) if isinstance(stmt, q.Call)]
+    return sorted(header(call) for call in calls)
+
+
+def test_prefetches_every_line_of_a_row_some_iterations_ahead() -> None:
+    by_distance = {
+        trace.steps[0].arg("distance"): prefetched(state)
+        for trace, state in accepted("columns", "prefetch")
+        if trace.steps[0].arg("buffer") == "A"
+    }
+    assert by_distance == {
+        d: [f"prefetch_f32(A[k + {d}, {c}:{c + 1}])" for c in (0, 16, 32)] for d in (2, 8)
+    }
+
+
+def test_prefetches_only_what_moves_by_rows() -> None:
+    assert {t.steps[0].arg("buffer") for t, _ in accepted("product", "prefetch")} == {"B"}
+    assert not accepted("chain", "prefetch")
+
+
+def test_prefetch_refuses_what_it_would_not_propose() -> None:
+    good = {"buffer": "A", "distance": 2, "line": 64}
+    assert "row by row" in refused("columns", "prefetch", **{**good, "buffer": "y"})
+    for distance in (0, 21, True, "2"):
+        assert "distances are" in refused("columns", "prefetch", **{**good, "distance": distance})
+    assert "cache line has" in refused("columns", "prefetch", **{**good, "line": 8})
+
+
+def test_an_exported_schedule_brings_its_prefetch_along(tmp_path: Path) -> None:
+    source = load_source(PROCS / "nests.py")
+    trace, state = accepted("columns", "prefetch")[0]
+    path = tmp_path / "columns_prefetched.py"
+    path.write_text(schedule_python(source, "columns", trace))
+    found = runpy.run_path(str(path))["columns_scheduled"]
+    code = generate_c(found)
+    assert code.key == generate_c(state.procedure).key
+    assert "__builtin_prefetch(&" in code.source

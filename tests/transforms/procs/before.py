@@ -285,3 +285,9 @@ def use_instruction(y: i32[8], A: i8[8, 64], x: i8[64]):
         for ko in seq(0, 16):
             for k in seq(0, 4):
                 y[i] += A[i, 4 * ko + k] * x[4 * ko + k]
+
+
+@proc
+def prefetch(y: f32[8], A: f32[64, 8]):
+    for k in seq(0, 64):
+        y[0] += A[k, 0]

@@ -105,3 +105,13 @@ def sums(n: size, m: size, y: f32[n + 1, m], x: f32[m, n + 1], by: f32[5]):
         for j in seq(0, m):
             for k in seq(0, 5):
                 y[i, j] += x[j, i] * by[k]
+
+
+@proc
+def columns(n: size, y: f32[1, 37], A: f32[21, 37], B: f64[n, 21, 3], z: f64[n]):
+    for k in seq(0, 21):
+        for j in seq(0, 37):
+            y[0, j] += A[k, j]
+    for i in seq(0, n):
+        for k in seq(1, 20):
+            z[i] += B[i, k, 0] * B[i, k + 1, 2]
