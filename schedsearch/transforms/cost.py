@@ -5,7 +5,8 @@ accesses that the C compiler cannot drop, assuming what optimising compilers do:
 loops are vectorised when every access moves by 0 or 1 element per iteration,
 loop-invariant loads are hoisted, and equal accesses in one loop body are made
 once (which is what rewards unroll-and-jam). A reduction into memory that does
-not move is a chain of dependent additions. Cache misses come on top (`locality.py`).
+not move is a chain of dependent additions. An instruction counts as the loop that it
+stands for, over one register. Cache misses come on top (`locality.py`).
 
 The unit is arbitrary, near a cycle; only ratios mean something. It orders what
 is measured first; nothing is ever accepted or rejected because of it.
@@ -29,6 +30,13 @@ STRIDED = 4.0
 """Cost of an access that touches a new cache line every iteration."""
 CHAIN = 4.0
 """Latency of a floating-point addition, in cycles."""
+LOAD = 0.5
+"""Two loads a cycle, as two operations."""
+EXTERN = 12.0
+"""Operations of a vectorised exponential, about."""
+LATENCY = 8.0
+"""Of a vector instruction that adds to a register: what a loop that adds to the same
+register every time takes at least per iteration."""
 LOOP = 1.0
 """Overhead of one iteration of a loop that is neither vectorised nor unrolled."""
 FORK = 5000.0
@@ -74,8 +82,10 @@ class _Estimate:
                 case q.If():
                     branches = possible(stmt, sizes_of(self.proc), self.value)
                     cost += 1.0 + sum(self.block(branch, loop) for branch in branches)
+                case q.Call() if stmt.proc.instr:
+                    cost += _instruction(stmt)
                 case q.Call():
-                    cost += 1.0 if stmt.proc.instr else self.block(stmt.proc.body, None)
+                    cost += 1.0 + self.block(stmt.proc.body, None)
         return cost
 
     def loop(self, loop: q.For) -> float:
@@ -83,7 +93,9 @@ class _Estimate:
         trips = max(high - low, 0)
         self.values[loop.iter.uid] = (low + high) // 2
         per_iteration = self.block(loop.body, loop)
-        if vectorisable(loop, self.scalars):
+        if any(_accumulates(call, loop) for call in _instructions(loop.body)):
+            per_iteration = max(per_iteration, LATENCY)
+        if vectorisable(loop, self.scalars, self.target.build.restrict):
             width = lanes(self.target, element_bits(self.proc, loop.body))
             vectors, rest = divmod(trips, width)
             return (vectors + rest) * (per_iteration + LOOP) + LOOP
@@ -116,8 +128,10 @@ class _Estimate:
             stride = _stride(access, loop.iter) if loop is not None else 1
             if stride is None or stride > 1:
                 cost += STRIDED
-            elif stride == 1 or access in stores:
+            elif access in stores:
                 cost += 1.0
+            elif stride == 1:
+                cost += LOAD
         return cost
 
     def value(self, expr: q.Affine) -> int:
@@ -128,9 +142,12 @@ class _Estimate:
         return q.evaluate_affine(expr, known)
 
 
-def vectorisable(loop: q.For, scalars: frozenset[q.Var]) -> bool:
+def vectorisable(loop: q.For, scalars: frozenset[q.Var], restrict: bool) -> bool:
     """Whether a compiler would vectorise `loop`: only simple statements, writes that
-    move by one element per iteration or reduce into a scalar, reads by one or none."""
+    move by one element per iteration or reduce into a scalar, reads by one or none.
+
+    With `restrict` it may keep an array element that does not move as a scalar.
+    """
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
     for stmt in loop.body:
         match stmt:
@@ -138,7 +155,8 @@ def vectorisable(loop: q.For, scalars: frozenset[q.Var]) -> bool:
                 pass
             case q.Assign() | q.Reduce():
                 moves = _stride((stmt.buf, stmt.idx), loop.iter)
-                reduces = isinstance(stmt, q.Reduce) and stmt.buf in scalars
+                alone = stmt.buf in scalars or (restrict and moves == 0)
+                reduces = isinstance(stmt, q.Reduce) and alone
                 if moves != 1 and stmt.buf not in local and not reduces:
                     return False
                 if any(_stride(access, loop.iter) not in (0, 1) for access in _reads(stmt.rhs)):
@@ -169,6 +187,38 @@ def _reads(expr: q.Expr) -> Iterator[Access]:
 
 
 def _operations(stmt: q.Assign | q.Reduce) -> float:
-    nodes = q.walk_expr(stmt.rhs)
-    count = sum(isinstance(node, q.BinOp | q.USub | q.Extern) for node in nodes)
-    return float(count + isinstance(stmt, q.Reduce))
+    """Arithmetic of a statement; a product that is added takes one operation."""
+    cost = float(isinstance(stmt, q.Reduce))
+    for node in q.walk_expr(stmt.rhs):
+        match node:
+            case q.Extern():
+                cost += EXTERN
+            case q.BinOp() | q.USub():
+                cost += 1.0
+    product = isinstance(stmt.rhs, q.BinOp) and stmt.rhs.op == "*"
+    return cost - (product and isinstance(stmt, q.Reduce))
+
+
+def _instruction(call: q.Call) -> float:
+    """Cost of an instruction: the operations of its body, and the registers it loads and
+    stores."""
+    simple = [s for s in q.walk(call.proc.body) if isinstance(s, q.Assign | q.Reduce)]
+    written = {s.buf for s in simple}
+    cost = sum(_operations(s) for s in simple)
+    for arg in call.proc.args:
+        if arg.shape and arg.mem == "DRAM" and arg.shape != (q.Affine(1),):
+            cost += 1.0 if arg.var in written else LOAD
+    return max(cost, LOAD)
+
+
+def _instructions(body: tuple[q.Stmt, ...]) -> Iterator[q.Call]:
+    return (s for s in q.walk(body) if isinstance(s, q.Call) and s.proc.instr)
+
+
+def _accumulates(call: q.Call, loop: q.For) -> bool:
+    """Whether an instruction adds to a register that the loop does not move."""
+    added = {s.buf for s in q.walk(call.proc.body) if isinstance(s, q.Reduce)}
+    return any(
+        formal.var in added and formal.mem != "DRAM" and loop.iter not in q.expr_vars(actual)
+        for formal, actual in zip(call.proc.args, call.args, strict=True)
+    )

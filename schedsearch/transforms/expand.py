@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
@@ -73,7 +72,7 @@ class Expander:
         target = replace(self.target, build=state.build)
         rewrites = list(propose(state.ast, target, self.transforms))
         clock.lap("propose")
-        before = self._log_cost(state.ast)
+        before = self._log_cost(state)
         clock.lap("predict")
         children = []
         for rewrite in rewrites:
@@ -97,7 +96,7 @@ class Expander:
         clock.lap("ast_key")
         if key in self.code_of:
             return Child(rewrite, Keys(ast=key, code=self.code_of[key]))
-        predicted = before - self._log_cost(after.ast)
+        predicted = before - self._log_cost(after)
         clock.lap("predict")
         try:
             code = generate_c(procedure, after.build)
@@ -109,8 +108,8 @@ class Expander:
         self.code_of[key] = code.key
         return Child(rewrite, Keys(ast=key, code=code.key), code, predicted=predicted)
 
-    def _log_cost(self, ast: q.Proc) -> float:
-        return log_cost(ast, self.target, self.sizes)
+    def _log_cost(self, state: State) -> float:
+        return log_cost(state.ast, replace(self.target, build=state.build), self.sizes)
 
 
 class _Stages:

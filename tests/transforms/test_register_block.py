@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from schedsearch.core import ast as q
+from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
@@ -39,11 +41,17 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
+def shallow(rewrite: Rewrite) -> Rewrite:
+    """The rewrite, with a depth that small sizes exceed."""
+    args = {**dict(rewrite.args), "depth": min(rewrite.arg("depth"), 2)}
+    return replace(rewrite, args=tuple(sorted(args.items())))
+
+
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_block_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     original = PROCEDURES[name]
     meaning = mirror(original)
-    rewrites = list(BLOCK.rewrites(meaning, TARGET))
+    rewrites = [shallow(rewrite) for rewrite in BLOCK.rewrites(meaning, TARGET)]
     assert rewrites
     blocked = [apply(original, meaning, rewrite) for rewrite in rewrites]
     library = Library([generate_c(procedure) for procedure in blocked], tmp_path)
@@ -79,3 +87,12 @@ def test_tiles_fill_the_registers_but_no_more() -> None:
     for rewrite in BLOCK.rewrites(mirror(PROCEDURES["product"]), TARGET):
         rows, vectors = rewrite.arg("tile_rows"), rewrite.arg("tile_vectors")
         assert rows * vectors + vectors + 1 <= 16
+
+
+@pytest.mark.parametrize(("name", "depths"), [("deep", {0, 128}), ("shallow", {0})])
+def test_depth_keeps_the_panel_in_the_first_level_cache(name: str, depths: set[int]) -> None:
+    """BLIS's model for tiles of 8 x 32 f32: of 8 ways one is left to the rows' operand."""
+    machine = replace(TARGET, vector_bits=512, vector_registers=32, cache_bytes=(32768,))
+    blocks = BLOCK.rewrites(mirror(PROCEDURES[name]), machine)
+    packed = [block for block in blocks if block.arg("pack") and block.arg("tile_rows") == 8]
+    assert {block.arg("depth") for block in packed} == depths

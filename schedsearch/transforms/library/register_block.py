@@ -19,16 +19,20 @@ innermost reduction loops inside the tile. Other reductions go outside, with the
 contiguous loop before them, so that a panel of the contiguous operand stays in cache
 while the rows pass by. With `pack` that panel is first copied to where its rows lie
 next to each other, and turned if the contiguous loop runs across them (`B[j, k]`).
+`depth`, if not 0, is how much of the innermost reduction the tile stays for.
 `nest` counts the reductions that start at the same loop.
 
 Iterations that the tile does not divide get a nest of their own, after this one.
 
-Tile sizes fill the register file of the target as BLIS does: `rows * vectors`
-accumulators, `vectors` operands and one broadcast (Low et al., TOMS 2016).
+Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
+vectors` accumulators, `vectors` operands and one broadcast fill the register file,
+with as much arithmetic per load as possible; `depth` is such that the panel leaves the
+first-level cache room for what is read of the other operand.
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -54,6 +58,11 @@ PACKED = 2
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
 
+MAX_DEPTH = 4096
+
+L1_WAY = 4096
+"""First-level caches are indexed within a page."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     started: Counter[q.Path] = Counter()
@@ -68,6 +77,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     "tile_rows": tile_rows,
                     "tile_vectors": tile_vectors,
                     "lanes": width,
+                    "depth": 0,
                 }
                 far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
                 for inner in sorted({1, len(nest.reductions)}):
@@ -75,28 +85,49 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         yield first, {**args, "inner": inner, "pack": False}
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
                         yield first, {**args, "inner": inner, "pack": True}
+                        depth = _depth(nest, target, args)
+                        if inner == 1 and depth:
+                            yield first, {**args, "inner": 1, "pack": True, "depth": depth}
         started[first.path] += 1
 
 
 def _tiles(
     nest: ReductionNest, rows: q.For | None, width: int, registers: int
-) -> Iterator[tuple[int, int]]:
-    """`(rows, vectors)` that leave registers for the operands; divisors where there are any."""
+) -> list[tuple[int, int]]:
+    """`(rows, vectors)` that leave registers for the operands; divisors where there are any.
+
+    The two with most arithmetic per load.
+    """
     extent = nest.along.extent
     possible = [n for n in (1, 2, 3, 4, 6) if extent is None or n * width <= extent]
-    if not possible:
-        return
     fitting = [n for n in possible if _fits(nest.along, n * width)] or possible
     if rows is None:
-        yield 1, max(fitting)
-        return
+        return [(1, max(fitting))] if fitting else []
+    tiles = []
     for vectors in fitting:
         room = (registers - vectors - 1) // vectors
         best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
         if 2 * best <= room and (rows.extent or room) >= room:
             best = room  # no good divisor: a loop of its own for the last rows
         if best > 1:
-            yield best, vectors
+            tiles.append((best, vectors))
+    return sorted(tiles, key=lambda tile: tile[0] * tile[1] / sum(tile), reverse=True)[:2]
+
+
+def _depth(nest: ReductionNest, target: Target, args: Mapping[str, Any]) -> int:
+    """How much of the innermost reduction keeps a panel and the rows' operand in the
+    first-level cache; 0 if all of it or no good divisor."""
+    ways = target.cache_bytes[0] // L1_WAY
+    row: int = args["tile_rows"]
+    column: int = args["tile_vectors"] * args["lanes"]
+    share = (ways - 1) // (1 + -(-column // row))
+    bytes_ = ELEMENT_BITS[nest.stmt.type] // 8
+    fits = max(share, 1) * L1_WAY // (row * bytes_)
+    extent = nest.reductions[-1].extent
+    if extent is None:
+        return 1 << (min(fits, MAX_DEPTH).bit_length() - 1)
+    candidates = range(min(fits, MAX_DEPTH), fits // 3, -1)
+    return next((n for n in candidates if n < extent and extent % n == 0), 0)
 
 
 def _fits(loop: q.For, factor: int) -> bool:
@@ -151,6 +182,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield from cut(along, width * args["tile_vectors"])
     if rows:
         yield from cut(rows, args["tile_rows"])
+    if args["depth"]:
+        yield from cut(nest.reductions[-1].iter.name, args["depth"])
     # A divided loop keeps its name for the outer part.
     yield from split(along, width * args["tile_vectors"], "v")
     vector = order[order.index(along) + 1]
@@ -162,6 +195,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         tile = [order[order.index(rows) + 1], *tile]
 
     reductions = [loop.iter.name for loop in nest.reductions]
+    if args["depth"]:
+        yield from split(reductions[-1], args["depth"], "c")
+        reductions.append(order[order.index(reductions[-1]) + 1])
     inner = reductions[len(reductions) - args["inner"] :]
     outside = [name for name in order if name not in (*inner, *tile)]
     if args["pack"] or args["inner"] < len(reductions):
@@ -182,7 +218,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         home = path_of(order[panel])
         yield Op("stage_mem", (At(home), _panel(nest, args, inner), name))
         if nest.transposed:
-            yield Op("rearrange_dim", (At(home), _along_last(nest, inner)))
+            yield Op("rearrange_dim", (At(home), _along_last(nest, args, inner)))
         packed = panel
 
     # The result's tile: staged around the innermost reductions, in registers.
@@ -212,27 +248,31 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
 
 def _panel(nest: ReductionNest, args: Args, inner: list[str]) -> str:
     """What the tile's loops read of the operand, as a window of its array."""
-    along = nest.along
+    sizes = {loop.iter: loop.hi for loop in nest.loops if loop.iter.name in inner}
+    blocks = {nest.along.iter: args["lanes"] * args["tile_vectors"]}
+    if args["depth"]:
+        blocks[nest.reductions[-1].iter] = args["depth"]
     parts = []
     for index in nest.operand.idx:
-        if along.iter in q.expr_vars(index):
-            size = q.Affine(args["lanes"] * args["tile_vectors"])
-            low = index + q.as_affine(along.iter).scaled(size.const - 1)
+        used = q.expr_vars(index)
+        # The variable of a divided loop now counts blocks.
+        for var in used & blocks.keys():
+            low, size = index + q.as_affine(var).scaled(blocks[var] - 1), q.Affine(blocks[var])
+            break
         else:
-            moving = [loop for loop in nest.loops if loop.iter.name in inner]
-            used = [loop for loop in moving if loop.iter in q.expr_vars(index)]
-            if not used:
-                parts.append(show_affine(index))
-                continue
-            size = used[0].hi
-            low = index - q.as_affine(used[0].iter)
-        parts.append(f"{show_affine(low)} : {show_affine(low + size)}")
+            low, size = index, q.Affine(0)
+            for var in used & sizes.keys():
+                low, size = index - q.as_affine(var), sizes[var]
+        whole = f"{show_affine(low)} : {show_affine(low + size)}"
+        parts.append(whole if size != q.Affine(0) else show_affine(low))
     return f"{nest.operand.buf.name}[{', '.join(parts)}]"
 
 
-def _along_last(nest: ReductionNest, inner: list[str]) -> tuple[int, ...]:
+def _along_last(nest: ReductionNest, args: Args, inner: list[str]) -> tuple[int, ...]:
     """The panel's dimensions, that of the contiguous loop last."""
     inside = [loop for loop in nest.loops if loop.iter.name in inner or loop is nest.along]
+    if args["depth"]:
+        inside.append(nest.reductions[-1])
     moving = [{x for x in inside if x.iter in q.expr_vars(index)} for index in nest.operand.idx]
     dims = [loops for loops in moving if loops]
     last = dims.index({nest.along})
@@ -252,6 +292,9 @@ def _check(nest: ReductionNest, args: Args) -> None:
     rows = row_loops.get(args["rows"])
     if args["pack"] is not False and not (rows and nest.packable(rows, args["inner"])):
         raise RewriteError("there is no panel to pack here")
+    depth = args["depth"]
+    if depth and not (args["inner"] == 1 and isinstance(depth, int) and 1 < depth <= MAX_DEPTH):
+        raise RewriteError("the depth is a number of steps of the one reduction inside")
     if nest.transposed and not args["pack"]:
         raise RewriteError("the operand lies across: it has to be packed")
 

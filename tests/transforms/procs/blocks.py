@@ -104,6 +104,22 @@ def triangle(C: f32[37, 37], A: f32[37, 4], B: f32[4, 37]):
 
 
 @proc
+def deep(C: f32[64, 128], A: f32[64, 1024], B: f32[1024, 128]):
+    for i in seq(0, 64):
+        for j in seq(0, 128):
+            for k in seq(0, 1024):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def shallow(C: f32[64, 128], A: f32[64, 24], B: f32[24, 128]):
+    for i in seq(0, 64):
+        for j in seq(0, 128):
+            for k in seq(0, 24):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
 def strided_result(C: f32[8, 8], A: f32[8, 8]):
     for i in seq(0, 8):
         for j in seq(0, 8):
