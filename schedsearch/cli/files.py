@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 
 from schedsearch.cli import format as fmt
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import GeneratedC, Target
+from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.export import c_files, schedule_python
 from schedsearch.transforms.loader import Source
@@ -32,27 +31,27 @@ def _unwritable(out: Path, error: OSError) -> UserError:
     return UserError(f"cannot write to --out {out}: {cause}; choose another directory")
 
 
-def schedule_notes(
-    claim: str, target: Target, build: Build, sizes: Sequence[tuple[str, int]]
-) -> list[str]:
+def schedule_notes(claim: str, target: Target, build: Build, workload: Workload) -> list[str]:
     """What the files say of where they come from; `claim` is how fast it is."""
     return [
         claim,
         f"on {fmt.target(target, build)}",
-        f"sizes: {fmt.sizes(sizes) or 'as written'}",
+        f"sizes: {fmt.sizes(workload.sizes, workload.specialized) or 'as written'}",
     ]
 
 
 def write_schedule(
-    out: Path, source: Source, name: str, trace: Trace, code: GeneratedC, notes: list[str]
+    out: Path, source: Source, workload: Workload, trace: Trace, code: GeneratedC, notes: list[str]
 ) -> list[Path]:
     """Write `NAME.schedule.py`, `NAME.c` and `NAME.h` into `out`; returns their paths.
 
-    Raises UserError if `out` cannot be written.
+    NAME is that of the C function. Raises UserError if `out` cannot be written.
     """
+    name = code.proc
     header, body = c_files(code, name, notes)
+    python = schedule_python(source, workload.proc, trace, notes, workload.fixed)
     texts = {
-        f"{name}.schedule.py": schedule_python(source, name, trace, notes),
+        f"{name}.schedule.py": python,
         f"{name}.c": body,
         f"{name}.h": header,
     }

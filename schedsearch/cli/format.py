@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord
@@ -74,6 +74,7 @@ def compiled(machine: Target, build: Build) -> str:
     return f"{version} {' '.join(build.flags(machine.flags))}"
 
 
-def sizes(values: Sequence[tuple[str, int]]) -> str:
-    """`M=512, N=64`, or nothing."""
-    return ", ".join(f"{name}={value}" for name, value in values)
+def sizes(values: Sequence[tuple[str, int]], fixed: Container[str] = ()) -> str:
+    """`M=512 only, N=64`, or nothing; `fixed` names sizes that are constants."""
+    only = {True: " only", False: ""}
+    return ", ".join(f"{name}={value}{only[name in fixed]}" for name, value in values)

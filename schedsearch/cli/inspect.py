@@ -43,7 +43,7 @@ def _scope_row(store: Store, scope: Scope) -> dict[str, Any]:
     outcomes = store.outcomes(scope)
     return {
         "procedure": workload.proc,
-        "sizes": fmt.sizes(workload.sizes),
+        "sizes": fmt.sizes(workload.sizes, workload.specialized),
         "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}",
         "runs": [{"id": run.id, "status": run.status.value} for run in store.runs(scope)],
         "candidates": sum(outcomes.values()),

@@ -42,7 +42,7 @@ def make_view(console: Console) -> View:
 
 def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
     """What is tuned, where, and from where it starts."""
-    bound = fmt.sizes(subject.binding.values)
+    bound = fmt.sizes(subject.workload.sizes, subject.workload.specialized)
     lines = [
         f"[bold]{subject.name}[/]{f' ({bound})' if bound else ''} from {subject.source.path}",
         f"on {fmt.target(subject.target)}",

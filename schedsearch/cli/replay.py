@@ -30,6 +30,7 @@ from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import Source, load_source, pick
@@ -107,10 +108,10 @@ def export(
     state = _replayed(procedure, trace)
     code = generate_c(state.procedure, state.build)
     claim = fmt.claim(measurement) if trace.steps else "as written, without rewrites"
-    notes = schedule_notes(claim, tuned_for, state.build, workload.sizes)
+    notes = schedule_notes(claim, tuned_for, state.build, workload)
     if target is not None:
         notes.append(_compiled_for(target, code))
-    for path in write_schedule(out, source, workload.proc, trace, code, notes):
+    for path in write_schedule(out, source, workload, trace, code, notes):
         print(path)
 
 
@@ -152,7 +153,7 @@ def _load(
     source = load_source(path)
     for each in instructions or ():
         load_instructions(each)
-    procedure = pick(source, workload.proc)
+    procedure = specialize(pick(source, workload.proc), workload.fixed)
     if proc_key(mirror(procedure)) != workload.proc_key:
         raise UserError(
             f"{workload.proc} in {source.path} is not what was tuned: it has changed since. "

@@ -13,13 +13,26 @@ from schedsearch.cli import format as fmt
 from schedsearch.cli.live import rate
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.search.budget import Stop
+from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.progress import Best
 from schedsearch.search.session import Result
 from schedsearch.transforms.export import schedule_lines
+from schedsearch.transforms.fixed_sizes import specialize_lines
 
 
 def _times(best: Best) -> str:
     return fmt.speedup(best.measurement.speedup).replace("[", r"\[")
+
+
+def _beside(other: Counterpart) -> str:
+    kind = "For these sizes alone (--specialize)" if other.specialized else "For any sizes"
+    measured = other.measurement
+    return (
+        f"{kind}, an earlier run: {fmt.duration(measured.candidate_ns * 1e-9)}, "
+        f"{fmt.speedup(measured.speedup)} the speed of that procedure unscheduled; candidate "
+        f"{other.candidate_id}, run of {other.when:%Y-%m-%d %H:%M} UTC, "
+        "not interleaved with this one."
+    )
 
 
 def report(
@@ -46,7 +59,8 @@ def report(
             console.print(f"Verified on data, confirmed on {rounds} after the search.")
         else:
             console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
-        lines = schedule_lines(subject.procedure, result.best.trace)
+        lines = specialize_lines(subject.name, subject.workload.fixed)
+        lines += schedule_lines(subject.procedure, result.best.trace)
         rewrites = fmt.count(len(result.best.trace), "rewrite")
         operators = fmt.count(len(lines), "Exo operator")
         console.print(f"\nschedule ({rewrites}, {operators}):")
@@ -59,6 +73,8 @@ def report(
         console.print("\nwritten:")
         for path in paths:
             console.print(f"  {path}", markup=False, soft_wrap=True)
+    if result.counterpart is not None:
+        console.print(f"\n{_beside(result.counterpart)}", markup=False, soft_wrap=True)
     console.print(
         f"\n{result.stop}: {progress.measured} measured, {progress.expanded} expanded "
         f"in {progress.elapsed_s:.0f} s"
@@ -95,7 +111,8 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
     return {
         "schema": 1,
         "proc": subject.name,
-        "sizes": dict(subject.binding.values),
+        "sizes": dict(subject.workload.sizes),
+        "specialized": list(subject.workload.specialized),
         "workload_key": subject.workload.key,
         "target_key": subject.target.key,
         "run": result.run_id,
@@ -114,4 +131,14 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         },
         "curve": [list(point) for point in result.progress.curve],
         "best": found,
+        "counterpart": _other_json(result.counterpart) if result.counterpart else None,
+    }
+
+
+def _other_json(other: Counterpart) -> dict[str, Any]:
+    return {
+        "specialized": other.specialized,
+        "candidate": other.candidate_id,
+        "candidate_ns": other.measurement.candidate_ns,
+        "run_started": other.when.isoformat(),
     }

@@ -44,6 +44,14 @@ def run(
         list[str] | None,
         typer.Option("--size", metavar="NAME=VALUE", help="Bind a size for timing (repeatable)."),
     ] = None,
+    specialize: Annotated[
+        bool,
+        typer.Option(
+            "--specialize",
+            help="Make the sizes given constants: the schedule is for them alone, the C function "
+            "has no such arguments and is called NAME_M512_N64.",
+        ),
+    ] = False,
     budget: Annotated[
         str, typer.Option(help="Time to search: 90, 90s, 2m, 1h. Confirming comes on top.")
     ] = "2m",
@@ -107,6 +115,7 @@ def run(
         seed=seed,
         transforms=parse_names(transforms),
         threads=threads,
+        specialize=specialize,
     )
     make_writable(out)
     view = make_view(Console(stderr=True, highlight=False))
@@ -134,6 +143,6 @@ def _write(result: Result, out: Path) -> list[Path]:
     subject = result.setting.subject
     state = Replayer(subject.procedure).state(result.best.trace)
     claim = fmt.claim(result.best.measurement)
-    notes = schedule_notes(claim, subject.target, state.build, subject.binding.values)
+    notes = schedule_notes(claim, subject.target, state.build, subject.workload)
     code = generate_c(state.procedure, state.build)
-    return write_schedule(out, subject.source, subject.name, result.best.trace, code, notes)
+    return write_schedule(out, subject.source, subject.workload, result.best.trace, code, notes)

@@ -37,7 +37,8 @@ class Workload:
 
     `proc_key` identifies the procedure's text (names included, because traces
     refer to loops by name); `source` and `source_sha` say where it was read and
-    are not part of the identity.
+    are not part of the identity. `specialized` names the sizes that are constants
+    of the procedure that is tuned, so that schedules are valid for those alone.
     """
 
     proc: str
@@ -45,10 +46,17 @@ class Workload:
     sizes: tuple[tuple[str, int], ...]
     source: str = field(compare=False)
     source_sha: str = field(compare=False)
+    specialized: tuple[str, ...] = ()
 
     @cached_property
     def key(self) -> str:
-        return digest_of([self.proc, self.proc_key, list(self.sizes)])
+        own = [list(self.specialized)] if self.specialized else []
+        return digest_of([self.proc, self.proc_key, list(self.sizes), *own])
+
+    @property
+    def fixed(self) -> dict[str, int]:
+        """The sizes that are constants, by name."""
+        return {name: value for name, value in self.sizes if name in self.specialized}
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.expand import Expander, Expansion
+from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.registry import select
@@ -73,7 +74,10 @@ Result = Expansion | ReplayFailed | Built | Evaluation | Lost
 
 @dataclass(frozen=True)
 class WorkSpec:
-    """All that workers need to know: data only, because procedures cannot be sent."""
+    """All that workers need to know: data only, because procedures cannot be sent.
+
+    `fixed` are the sizes that are constants.
+    """
 
     source: Path
     source_sha: str
@@ -82,6 +86,7 @@ class WorkSpec:
     transforms: tuple[str, ...]
     sizes: tuple[tuple[str, int], ...]
     builder: Builder
+    fixed: tuple[tuple[str, int], ...] = ()
 
 
 class ExpandWorker:
@@ -97,7 +102,7 @@ class ExpandWorker:
         if source.sha != self.spec.source_sha:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
         load_again(self.spec.target.instructions)
-        replayer = Replayer(source.procs[self.spec.proc])
+        replayer = Replayer(specialize(source.procs[self.spec.proc], dict(self.spec.fixed)))
         transforms = select(self.spec.transforms)
         sizes = dict(self.spec.sizes)
         return Expander(replayer, self.spec.target, transforms, sizes, self.turn.offer)

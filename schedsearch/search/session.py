@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import Peaks, calibrate
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.counterpart import Counterpart, find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
 from schedsearch.search.jobs import WorkSpec
@@ -56,6 +57,7 @@ class Options:
     seed: int = 0
     transforms: tuple[str, ...] | None = None
     threads: int = 1
+    specialize: bool = False
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,7 @@ class Result:
     stop: Stop
     progress: Progress
     best: Best | None
+    counterpart: Counterpart | None = None
 
 
 @dataclass(frozen=True)
@@ -118,6 +121,7 @@ def tune(options: Options, listener: Listener) -> Result:
         options.threads,
         options.target,
         options.instructions,
+        options.specialize,
     )
     if options.threads > 1:
         with measuring_slot():
@@ -167,6 +171,8 @@ def tune(options: Options, listener: Listener) -> Result:
                 listener.progress,
             )
             result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
+            other = find_counterpart(store, subject, options.sizes)
+            result = replace(result, counterpart=other)
         finally:
             executor.close()
     return result
@@ -201,6 +207,7 @@ def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -
         transforms,
         subject.workload.sizes,
         subject.builder,
+        tuple(subject.workload.fixed.items()),
     )
     if options.executor == "inline":
         return InlineExecutor(spec)

@@ -18,6 +18,7 @@ from schedsearch.evaluate.openmp import check_openmp, check_threads
 from schedsearch.evaluate.work import Work, count_work
 from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
@@ -56,23 +57,24 @@ def load_subject(
     threads: int = 1,
     target_request: str | None = None,
     instructions: Sequence[Path] = (),
+    specialized: bool = False,
 ) -> Subject:
     """Load and bind a procedure, find the compilers, identify the machine.
 
     A compiler asked for (`cc`) is the only one; else every kind on PATH is a choice.
     `target_request` is an ISA or a file (`targets.py`), `instructions` are the user's sets.
+    `specialized`: the sizes given become constants of the procedure.
 
     Raises UserError for whatever the user can mend.
     """
     source = load_source(file)
-    procedure = pick(source, proc)
+    procedure, binding, workload = bind_workload(source, pick(source, proc), sizes, specialized)
     ast = mirror(procedure)
     if reason := next(races(ast), None):
         raise UserError(
             f"{file}: {reason}. Make the loop sequential (`seq`), or give each iteration "
             "elements of its own; what cannot be proven counts as a race."
         )
-    binding = bind(ast, sizes)
     check_threads(threads)
     target = resolve_target(read_target(target_request), cc, threads, instructions)
     require_native(target)
@@ -82,13 +84,6 @@ def load_subject(
         raise UserError(
             f"Exo cannot generate C for {ast.name} in {file}: {error}\nCorrect the procedure first."
         ) from error
-    workload = Workload(
-        ast.name,
-        proc_key(ast),
-        tuple(sorted(binding.values)),
-        source=str(file),
-        source_sha=source.sha,
-    )
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
     )
@@ -96,3 +91,37 @@ def load_subject(
         check_openmp(builder)
     work = count_work(ast, binding)
     return Subject(source, procedure, ast, code, binding, workload, target, builder, work)
+
+
+def bind_workload(
+    source: Source, general: Any, sizes: Mapping[str, int], specialized: bool
+) -> tuple[Any, Binding, Workload]:
+    """The procedure that is tuned, values for its arguments, and its identity.
+
+    Raises UserError for sizes that the procedure does not have or allow.
+    """
+    whole = bind(mirror(general), sizes)
+    fixed = _fixed(general.name(), whole, sizes) if specialized else {}
+    procedure = specialize(general, fixed)
+    ast = mirror(procedure)
+    binding = bind(ast, {name: value for name, value in sizes.items() if name not in fixed})
+    workload = Workload(
+        general.name(),
+        proc_key(ast),
+        tuple(sorted((*fixed.items(), *binding.values))),
+        source=str(source.path),
+        source_sha=source.sha,
+        specialized=tuple(fixed),
+    )
+    return procedure, binding, workload
+
+
+def _fixed(name: str, binding: Binding, sizes: Mapping[str, int]) -> dict[str, int]:
+    """The sizes given, of those that are arguments, in the order of `binding`."""
+    fixed = {arg: value for arg, value in binding.values if arg in sizes}
+    if not fixed:
+        known = ", ".join(arg for arg, _ in binding.values) or "none: all its sizes are constants"
+        raise UserError(
+            f"--specialize needs the sizes to bind, as --size NAME=VALUE; {name} has: {known}"
+        )
+    return fixed

@@ -200,6 +200,11 @@ class Store:
         with self._begin("DEFERRED") as connection:
             return queries.scopes(connection)
 
+    def find_scope(self, workload: Workload, target: Target) -> Scope | None:
+        """The scope of a workload on a target, None if it was never registered."""
+        with self._begin("DEFERRED") as connection:
+            return queries.find_scope(connection, workload.key, target.key)
+
     def runs(self, scope: Scope | None = None) -> list[Run]:
         """Runs of one scope or of all, the oldest first."""
         with self._begin("DEFERRED") as connection:

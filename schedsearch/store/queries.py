@@ -116,11 +116,18 @@ def stage_seconds(connection: Connection, scope: Scope) -> dict[str, float]:
     return dict(connection.execute(totals).all())
 
 
+def find_scope(connection: Connection, workload_key: str, target_key: str) -> Scope | None:
+    workload_id = connection.scalar(select(WorkloadRow.id).where(WorkloadRow.key == workload_key))
+    target_id = connection.scalar(select(TargetRow.id).where(TargetRow.key == target_key))
+    return Scope(workload_id, target_id) if workload_id and target_id else None
+
+
 def workload(connection: Connection, scope: Scope) -> Workload:
     table = WorkloadRow.__table__
     row = connection.execute(select(table).where(table.c.id == scope.workload_id)).one()
     sizes = tuple((name, value) for name, value in row.sizes)
-    return Workload(row.proc, row.proc_key, sizes, row.source, row.source_sha)
+    names = tuple(row.specialized or ())
+    return Workload(row.proc, row.proc_key, sizes, row.source, row.source_sha, names)
 
 
 def source(connection: Connection, scope: Scope) -> str:

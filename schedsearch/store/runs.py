@@ -41,6 +41,7 @@ def register(connection: Connection, workload: Workload, target: Target, source_
             "source": workload.source,
             "source_sha": workload.source_sha,
             "source_text": source_text,
+            "specialized": list(workload.specialized) or None,
         },
     )
     target_id = _register(connection, TargetRow, target.key, {"description": target.to_json()})

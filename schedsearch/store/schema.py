@@ -101,6 +101,7 @@ class WorkloadRow(Base):
     source: Mapped[str] = mapped_column(AnyText())
     source_sha: Mapped[str]
     source_text: Mapped[str] = mapped_column(AnyText())
+    specialized: Mapped[list[Any] | None]  # names of sizes that are constants; NULL: none
 
 
 class TargetRow(Base):

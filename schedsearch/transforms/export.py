@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.excerpt import excerpt
+from schedsearch.transforms.fixed_sizes import specialize, specialize_lines
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.naming import fused_name
 from schedsearch.transforms.fused.source import fused_source, register_kinds
@@ -51,17 +52,24 @@ def _carried_out(procedure: Any, trace: Trace) -> Iterator[tuple[Op, str]]:
             procedure = after
 
 
-def schedule_python(source: Source, name: str, trace: Trace, notes: Sequence[str] = ()) -> str:
+def schedule_python(
+    source: Source,
+    name: str,
+    trace: Trace,
+    notes: Sequence[str] = (),
+    fixed: Mapping[str, int] | None = None,
+) -> str:
     """A standalone module: the source file's text, then the schedule as a function.
 
     Vector memories and instructions the schedule uses are defined in between. `notes` are comment
-    lines for the top (speed-up, target, how it was found).
+    lines for the top (speed-up, target, how it was found). `fixed`: sizes that are bound first.
     """
-    steps = list(_carried_out(source.procs[name], trace))
-    operators = sorted({op.name for op, _ in steps})
+    binding = specialize_lines(name, fixed or {})
+    steps = list(_carried_out(specialize(source.procs[name], fixed or {}), trace))
+    operators = sorted({op.name for op, _ in steps} | ({"rename"} if binding else set()))
     definitions = _definitions(arg for op, _ in steps for arg in op.args)
-    body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if steps else []
-    body += [*(line for _, line in steps), "return p"]
+    body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if operators else []
+    body += [*binding, *(line for _, line in steps), "return p"]
     variable = source.variables[name]
     sections = [
         "\n".join(

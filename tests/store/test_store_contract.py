@@ -347,6 +347,19 @@ def test_code_keeps_its_build_options(store: Store, reopen: Reopen) -> None:
     assert reopen().code(CODE.key) == CODE
 
 
+def test_a_workload_keeps_what_is_constant_and_is_found(store: Store, reopen: Reopen) -> None:
+    special = dataclasses.replace(workload(), specialized=("M",))
+    assert special.fixed == {"M": 32}
+    assert special.key != workload().key
+    assert store.find_scope(special, target()) is None
+    scopes = [store.register(w, target(), SOURCE) for w in (special, workload())]
+    assert len(set(scopes)) == 2
+    assert reopen().workload(scopes[0]) == special
+    assert reopen().workload(scopes[1]).specialized == ()
+    assert store.find_scope(special, target()) == scopes[0]
+    assert store.find_scope(workload(), target()) == scopes[1]
+
+
 # -- any record ---------------------------------------------------------------------------
 
 words = st.text(max_size=12)
