@@ -23,7 +23,7 @@ from transforms.native import Library
 PROCEDURES = load_source(PROCS / "sums.py").procs
 (VECTORISE,) = select(["vectorise_reduction"])
 WIDE = replace(TARGET, vector_bits=512)
-SIZES = [1, 3, 4, 5, 17, 53, 150]
+SIZES = [1, 4, 5, 17, 140]
 
 
 def proposals(name: str, target: Target) -> list[Rewrite]:

@@ -14,7 +14,16 @@ from dataclasses import dataclass, field
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.fused import snippets
-from schedsearch.transforms.fused.model import ELEMENTS, Fused, by_value, strides, value_type, wider
+from schedsearch.transforms.fused.model import (
+    ELEMENTS,
+    LANE,
+    Fused,
+    by_value,
+    place_of,
+    strides,
+    value_type,
+    wider,
+)
 from schedsearch.transforms.fused.naming import fused_name
 
 
@@ -65,6 +74,9 @@ class _Function:
         for uid, op in enumerate(self.fused.operands):
             ctype = self.vec(op.type) if op.registers else ELEMENTS[op.type][0]
             const = "" if op.written else "const "
+            if op.places:
+                yield from (f"{const}{ctype} *x{uid}_{place}" for place in range(op.places))
+                continue
             yield f"{const}{ctype} {'' if by_value(op) else '*'}x{uid}"
             yield from (f"long x{uid}_s{dim}" for dim in strides(op))
 
@@ -159,7 +171,7 @@ class _Function:
         if op.registers:
             return self.register(read.buf), kind, True
         address = self.address(read.buf, read.idx)
-        if not op.moves:
+        if LANE not in q.expr_vars(read.idx[-1]):
             return f"(*({address}))", kind, False
         if self.fused.counted:
             load = self.need(snippets.partial_load(kind, self.fused.lanes), kind)
@@ -175,13 +187,13 @@ class _Function:
     def address(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
         """Pointer to the element of the first lane."""
         op = self.fused.operands[buf.uid]
-        parts = [f"x{buf.uid}"]
+        parts = [f"x{buf.uid}_{place_of(idx)}" if op.places else f"x{buf.uid}"]
         for dim in strides(op):
             if idx[dim].const:
                 parts.append(f"{idx[dim].const} * x{buf.uid}_s{dim}")
         if idx and idx[-1].const:
             parts.append(str(idx[-1].const))
-        if self.fused.counted and op.moves:
+        if self.fused.counted and idx and LANE in q.expr_vars(idx[-1]):
             parts.append("l")
         return " + ".join(parts)
 

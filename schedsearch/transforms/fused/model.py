@@ -20,6 +20,9 @@ ELEMENTS = {
 EXTERNS = frozenset({"relu", "select", "sqrt", "fmaxf", "expf", "sin", "sigmoid"})
 """Exo's external functions that have a vector form."""
 
+MAX_PLACES = 8
+"""Most places at which an instruction accesses one array that is given whole."""
+
 LANE = q.Var("l", -1)
 COPY = q.Var("v", -2)
 """Loop variables of instructions: over lanes, and around that over registers."""
@@ -27,11 +30,13 @@ COPY = q.Var("v", -2)
 
 @dataclass(frozen=True)
 class Operand:
-    """An array given to an instruction, as a window of all its dimensions.
+    """An array given to an instruction: a window of all its dimensions, or all of it.
 
     `box` is the extent of the window per dimension, with one lane; empty for a
     scalar. If the operand `moves`, the last dimension runs with the lanes.
-    `registers`: it is a register of a vector memory.
+    `registers`: it is a register of a vector memory. An array accessed at several
+    `places` with no constant distance is given whole (Exo does not pass an array
+    twice), with the indices of each place as arguments; 0 for a window.
     """
 
     type: str
@@ -39,6 +44,7 @@ class Operand:
     moves: bool
     registers: bool
     written: bool
+    places: int = 0
 
 
 @dataclass(frozen=True)
@@ -60,6 +66,27 @@ class Fused:
 
 def operand(uid: int) -> q.Var:
     return q.Var(f"x{uid}", uid)
+
+
+def place_index(uid: int, place: int, dim: int) -> q.Var:
+    """The argument that says where in dimension `dim` the `place` of an operand is."""
+    return q.Var(f"x{uid}_{place}_{dim}", -16 - (uid * MAX_PLACES + place) * 8 - dim)
+
+
+def place_of(idx: tuple[q.Affine, ...]) -> int:
+    """The place of an access to an operand that is given whole."""
+    (uid,) = (atom.uid for atom, _ in idx[0].terms if isinstance(atom, q.Var) and atom.uid <= -16)
+    return int((-16 - uid) // 8 % MAX_PLACES)
+
+
+def moving(fused: Fused, uid: int, place: int) -> bool:
+    """Whether a place of an operand that is given whole runs with the lanes."""
+    return any(
+        buf.uid == uid and place_of(idx) == place and LANE in q.expr_vars(idx[-1])
+        for stmt in fused.body
+        if isinstance(stmt, q.Assign | q.Reduce)
+        for buf, idx in [(stmt.buf, stmt.idx), *((r.buf, r.idx) for r in reads(stmt.rhs))]
+    )
 
 
 def promoted(kind: str) -> str:
@@ -93,7 +120,7 @@ def widest(body: tuple[q.Stmt, ...]) -> int:
 
 
 def by_value(op: Operand) -> bool:
-    return not op.moves and not op.written and set(op.box) <= {1}
+    return not op.places and not op.moves and not op.written and set(op.box) <= {1}
 
 
 def strides(op: Operand) -> list[int]:

@@ -1,35 +1,22 @@
-"""Which loops are one instruction per register, and which.
+"""Which loops are one instruction per register, and which instruction.
 
 `fuse` recognises a loop whose iterations are independent (or only add to what the
 loop does not move) and describes it without names.
 
 Exo takes an instruction at its word: that the C does what the loop does is proved
-here. Statements are carried out one after the other on all lanes, so every array
-that is written may be accessed at one place only, the written one.
+here. Statements are carried out one after the other on all lanes, so that a lane of
+an array that is written may be accessed by that lane only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.fused.model import (
-    COPY,
-    ELEMENTS,
-    EXTERNS,
-    LANE,
-    Fused,
-    Operand,
-    operand,
-    reads,
-    value_type,
-)
-from schedsearch.transforms.vectors import register_of
+from schedsearch.transforms.fused.model import ELEMENTS, EXTERNS, Fused, reads, value_type
+from schedsearch.transforms.fused.operands import Accesses, Given, as_operand, declared, scalar
 
 MAX_LANES = 64
-MAX_SPAN = 64
-"""Accesses to one array that are further apart do not make one window."""
 
 
 def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
@@ -58,24 +45,22 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
         for read in reads(stmt.rhs):
             places.setdefault(read.buf, []).append(read.idx)
         places.setdefault(stmt.buf, []).append(stmt.idx)
-    arrays = _arrays(proc)
-    operands, corners = [], []
+    arrays = declared(proc)
     buffers = [buf for buf in places if buf not in locals_]
-    for buf in buffers:
-        found = buf in arrays and _operand(
-            (loop, outer), simple, buf, places[buf], arrays[buf], lanes
-        )
-        if not found or (counted and found[0].registers):
-            return None
-        operands.append(found[0])
-        corners.append(found[1])
-    order = {buf: number for number, buf in enumerate([*buffers, *(a.buf for a in allocs)])}
-    if len(order) < len(buffers) + len(allocs):
+    if len({*buffers, *locals_}) < len(buffers) + len(allocs):
         return None
-    variables = {loop.iter: LANE, **({outer.iter: COPY} if outer else {})}
-    renaming = _Renaming(order, dict(zip(buffers, corners, strict=True)), variables)
-    body = tuple(map(renaming.stmt, loop.body))
-    return Fused(lanes, counted, tuple(operands), body, copies)
+    given: dict[q.Var, Given] = {}
+    for uid, buf in enumerate(buffers):
+        accesses = Accesses(tuple(places[buf]), [s for s in simple if s.buf == buf], loop, outer)
+        found = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
+        if not found or (counted and found.operand.registers):
+            return None
+        given[buf] = found
+    for alloc in allocs:
+        given[alloc.buf] = scalar(len(given))
+    body = tuple(_renamed(stmt, given) for stmt in loop.body)
+    operands = tuple(given[buf].operand for buf in buffers)
+    return Fused(lanes, counted, operands, body, copies)
 
 
 def _computable(stmt: q.Assign | q.Reduce, counted: bool) -> bool:
@@ -100,129 +85,29 @@ def _computable(stmt: q.Assign | q.Reduce, counted: bool) -> bool:
     return True
 
 
-@dataclass(frozen=True)
-class _Array:
-    """A declaration: element type, memory, and whether the last dimension is contiguous."""
-
-    type: str
-    mem: str
-    shape: tuple[q.Affine, ...]
-    dense: bool
-
-
-def _arrays(proc: q.Proc) -> Mapping[q.Var, _Array]:
-    unit = {
-        cond.lhs.terms[0][0]
-        for cond in proc.asserts
-        if isinstance(cond, q.BinOp) and cond.op == "==" and cond.rhs == q.Affine(1)
-        if isinstance(cond.lhs, q.Affine) and len(cond.lhs.terms) == 1 and cond.lhs.const == 0
-    }
-    found = {}
-    for arg in proc.args:
-        if arg.mem is not None:
-            shape = arg.shape or ()
-            dense = not arg.window or q.StrideOf(arg.var, len(shape) - 1) in unit
-            found[arg.var] = _Array(arg.type, arg.mem, shape, dense)
-    for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.Alloc):
-            found[stmt.buf] = _Array(stmt.type, stmt.mem, stmt.shape, True)
-    return found
+def _renamed(stmt: q.Stmt, given: Mapping[q.Var, Given]) -> q.Stmt:
+    match stmt:
+        case q.Assign() | q.Reduce():
+            place = given[stmt.buf].access(stmt.idx)
+            return type(stmt)((), *place, _renamed_expr(stmt.rhs, given), stmt.type)
+        case q.Alloc():
+            return q.Alloc((), given[stmt.buf].name, stmt.type, (), "DRAM")
+        case _:
+            raise AssertionError(stmt)
 
 
-def _operand(
-    loops: tuple[q.For, q.For | None],
-    body: list[q.Assign | q.Reduce],
-    buf: q.Var,
-    places: list[tuple[q.Affine, ...]],
-    array: _Array,
-    lanes: int,
-) -> tuple[Operand, tuple[q.Affine, ...]] | None:
-    """The operand for a buffer accessed at `places`, and the corner of its window (the
-    first lane's lowest indices). `loops`: over lanes, and over registers if there are several."""
-    first, (loop, outer) = places[0], loops
-    if len(first) != len(array.shape) or not array.dense or array.type not in ELEMENTS:
-        return None
-    writes = [stmt for stmt in body if stmt.buf == buf]
-    moves = _moves(first, loop.iter)
-    if moves is None or (writes and len(set(places)) > 1):
-        return None
-    if writes and not moves and (len(places) > 1 or not isinstance(writes[0], q.Reduce)):
-        return None
-    lows: list[q.Affine] = []
-    box: list[int] = []
-    for indices in zip(*places, strict=True):
-        offsets = [index - first[len(lows)] for index in indices]
-        if not all(offset.is_const for offset in offsets):
-            return None
-        low = min(offset.const for offset in offsets)
-        box.append(max(offset.const for offset in offsets) - low + 1)
-        lows.append(first[len(lows)] + low)
-    if moves:
-        lows[-1] = lows[-1] - q.as_affine(loop.iter)
-    if any(extent > MAX_SPAN for extent in box):
-        return None
-    registers = register_of(array.mem) is not None
-    if registers:
-        whole = moves and lows[-1] == q.Affine(0) and set(box) == {1}
-        if register_of(array.mem) != (array.type, lanes) or not whole:
-            return None
-        if outer and len(lows) > 1 and lows[-2].coefficient(outer.iter) == 1:
-            lows[-2] = lows[-2] - q.as_affine(outer.iter)
-            box[-2] = outer.extent or 0
-    elif not array.mem.startswith("DRAM"):
-        return None
-    if outer and any(outer.iter in q.expr_vars(low) for low in lows):
-        return None
-    return Operand(array.type, tuple(box), moves, registers, bool(writes)), tuple(lows)
-
-
-def _moves(idx: tuple[q.Affine, ...], lane: q.Var) -> bool | None:
-    """Whether an access moves by one element per iteration; None if otherwise."""
-    used = [d for d, index in enumerate(idx) if lane in q.expr_vars(index)]
-    if not used:
-        return False
-    rest = idx[-1] - q.as_affine(lane)
-    return True if used == [len(idx) - 1] and lane not in q.expr_vars(rest) else None
-
-
-@dataclass(frozen=True)
-class _Renaming:
-    """From a procedure's names and indices to those of an instruction."""
-
-    order: Mapping[q.Var, int]
-    corners: Mapping[q.Var, tuple[q.Affine, ...]]
-    variables: Mapping[q.Var, q.Var]
-
-    def stmt(self, stmt: q.Stmt) -> q.Stmt:
-        match stmt:
-            case q.Assign() | q.Reduce():
-                buf, idx = self.access(stmt.buf, stmt.idx)
-                return type(stmt)((), buf, idx, self.expr(stmt.rhs), stmt.type)
-            case q.Alloc():
-                return q.Alloc((), operand(self.order[stmt.buf]), stmt.type, (), "DRAM")
-            case _:
-                raise AssertionError(stmt)
-
-    def access(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> tuple[q.Var, tuple[q.Affine, ...]]:
-        corner = self.corners.get(buf, ())
-        within = []
-        for index, low in zip(idx, corner, strict=True):
-            offset = index - low
-            moving = [(new, offset.coefficient(old)) for old, new in self.variables.items()]
-            within.append(q.affine(offset.const, tuple(term for term in moving if term[1])))
-        return operand(self.order[buf]), tuple(within)
-
-    def expr(self, expr: q.Expr) -> q.Expr:
-        match expr:
-            case q.Read():
-                return q.Read(*self.access(expr.buf, expr.idx), expr.type)
-            case q.USub():
-                return q.USub(self.expr(expr.arg), "")
-            case q.BinOp():
-                return q.BinOp(expr.op, self.expr(expr.lhs), self.expr(expr.rhs), "")
-            case q.Extern():
-                return q.Extern(expr.name, tuple(map(self.expr, expr.args)), "")
-            case q.Const():
-                return q.Const(expr.value, "")
-            case _:
-                raise AssertionError(expr)
+def _renamed_expr(expr: q.Expr, given: Mapping[q.Var, Given]) -> q.Expr:
+    match expr:
+        case q.Read():
+            return q.Read(*given[expr.buf].access(expr.idx), expr.type)
+        case q.USub():
+            return q.USub(_renamed_expr(expr.arg, given), "")
+        case q.BinOp():
+            sides = (_renamed_expr(expr.lhs, given), _renamed_expr(expr.rhs, given))
+            return q.BinOp(expr.op, *sides, "")
+        case q.Extern():
+            return q.Extern(expr.name, tuple(_renamed_expr(a, given) for a in expr.args), "")
+        case q.Const():
+            return q.Const(expr.value, "")
+        case _:
+            raise AssertionError(expr)

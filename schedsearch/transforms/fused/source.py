@@ -7,7 +7,14 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.fused.function import c_function
-from schedsearch.transforms.fused.model import Fused, Operand, by_value, strides
+from schedsearch.transforms.fused.model import (
+    Fused,
+    Operand,
+    by_value,
+    moving,
+    place_index,
+    strides,
+)
 from schedsearch.transforms.fused.naming import body_lines, fused_name
 from schedsearch.transforms.vectors import define, memory_name, vector_set
 
@@ -35,6 +42,10 @@ def fused_source(fused: Fused) -> str:
     params = ["n: size"] if fused.counted else []
     asserts = []
     for uid, op in enumerate(fused.operands):
+        if op.places:
+            params += _place_params(uid, op)
+            asserts += [f"    assert {condition}" for condition in _bounds(fused, uid, op)]
+            continue
         params.append(f"x{uid}: {_window(fused, op)} @ {_memory(fused, op)}")
         if op.moves:
             asserts.append(f"    assert stride(x{uid}, {len(op.box) - 1}) == 1")
@@ -82,6 +93,28 @@ def _window(fused: Fused, op: Operand) -> str:
     return f"[{op.type}][{', '.join(extents)}]"
 
 
+def _place_params(uid: int, op: Operand) -> list[str]:
+    """Parameters of an array that is given whole: its sizes, the places, itself."""
+    dims = range(len(op.box))
+    params = [f"x{uid}_n{dim}: size" for dim in dims]
+    params += [
+        f"{place_index(uid, place, dim).name}: index" for place in range(op.places) for dim in dims
+    ]
+    return [*params, f"x{uid}: {op.type}[{', '.join(f'x{uid}_n{dim}' for dim in dims)}] @ DRAM"]
+
+
+def _bounds(fused: Fused, uid: int, op: Operand) -> list[str]:
+    """What Exo has to know of the places to see that the body stays inside the array."""
+    length = "n" if fused.counted else str(fused.lanes)
+    conditions = []
+    for place in range(op.places):
+        for dim in range(len(op.box)):
+            name = place_index(uid, place, dim).name
+            runs = dim == len(op.box) - 1 and moving(fused, uid, place)
+            conditions += [f"{name} >= 0", f"{name} + {length if runs else 1} <= x{uid}_n{dim}"]
+    return conditions
+
+
 def _memory(fused: Fused, op: Operand) -> str:
     return memory_name(op.type, fused.lanes) if op.registers else "DRAM"
 
@@ -90,9 +123,20 @@ def _call(fused: Fused) -> str:
     """C text of a call, with Exo's place holders."""
     args = ["{n}"] if fused.counted else []
     for uid, op in enumerate(fused.operands):
-        if not op.box:
+        if op.places:
+            args += [_pointer(uid, op, place) for place in range(op.places)]
+        elif not op.box:
             args.append(f"*{{x{uid}}}" if by_value(op) else f"{{x{uid}}}")
         else:
             args.append(f"{'' if by_value(op) else '&'}{{x{uid}_data}}")
         args += [f"{{x{uid}}}.strides[{dim}]" for dim in strides(op)]
     return f"{fused_name(fused)}({', '.join(args)});"
+
+
+def _pointer(uid: int, op: Operand, place: int) -> str:
+    """C text of a place in an array that is given whole: its rows follow each other."""
+    offset = ""
+    for dim in range(len(op.box)):
+        index = f"{{{place_index(uid, place, dim).name}}}"
+        offset = f"({offset}) * {{x{uid}_n{dim}}} + {index}" if offset else index
+    return f"&{{x{uid}}}[{offset}]"

@@ -79,6 +79,28 @@ def rows(y: f32[5, 13], x: f32[5, 13], scale: f32[5]):
 
 
 @proc
+def other_rows(n: size, y: f32[n], A: f32[4, n]):
+    for i in seq(0, 4):
+        for k in seq(0, n):
+            y[k] += A[i, k] + A[3 - i, k] * A[i, 0]
+
+
+@proc
+def solve_triangle(n: size, B: f64[4, n], L: f64[4, 4]):
+    for i in seq(0, 4):
+        for k in seq(0, i):
+            for j in seq(0, n):
+                B[i, j] += -L[i, k] * B[k, j]
+
+
+@proc
+def sum_of_rows(n: size, A: f32[4, n]):
+    for i in seq(1, 4):
+        for k in seq(0, n):
+            A[i, k] += A[i - 1, k]
+
+
+@proc
 def no_strided(n: size, y: f32[n], x: f32[2 * n], A: f32[n, 4]):
     for i in seq(0, n):
         y[i] = x[2 * i]
@@ -132,7 +154,10 @@ def no_branch(n: size, y: f32[n]):
 
 
 @proc
-def no_two_rows(n: size, y: f32[n], A: f32[4, n]):
+def no_shared_column(n: size, A: f32[4, n]):
+    for i in seq(0, 4):
+        for k in seq(1, n):
+            A[i, k] += A[3 - i, k - 1]
     for i in seq(0, 4):
         for k in seq(0, n):
-            y[k] = A[i, k] + A[3 - i, k]
+            A[i, k] = A[i, k] * A[3 - i, 0]

@@ -58,6 +58,14 @@ def constant_length(s: f32[2], x: f32[2, 53]):
 
 
 @proc
+def rows_with_rows(n: size, C: f32[9, 9], A: f32[9, n]):
+    for i in seq(0, 9):
+        for j in seq(0, i + 1):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * A[j, k]
+
+
+@proc
 def no_column(n: size, s: f32[1], x: f32[n, 2]):
     for i in seq(0, n):
         s[0] += x[i, 0]
