@@ -23,6 +23,8 @@ that fails once Exo no longer needs it:
    `a[i, k:k+1]`, as it happens                       -> `call_args` takes the last dimension.
 12. `parallelize_loop` accepts races                   -> refused by `unsound`, and wherever
    else one comes from by `registry.carry_out`; what races is decided in `races.py`.
+13. `replace` ignores the asserts of an instruction     -> refused by `unsound_result` unless
+   they can be shown to hold (`asserts.py`).
 """
 
 from __future__ import annotations
@@ -45,6 +47,7 @@ from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms import exo_speed
+from schedsearch.transforms.asserts import broken_assert
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, to_affine
 from schedsearch.transforms.races import conflict
@@ -112,6 +115,11 @@ def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
         loop = ast.by_path[path]
         return conflict(ast, loop) if isinstance(loop, q.For) else None
     return None
+
+
+def unsound_result(procedure: Any, operator: str, path: q.Path) -> str | None:
+    """The same for what only the result shows; `path` is where the operator was applied."""
+    return broken_assert(mirror(procedure), path) if operator == "replace" else None
 
 
 def _simplify_drops_modulo(procedure: Any) -> bool:

@@ -15,7 +15,7 @@ from exo.stdlib import scheduling
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
-from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound
+from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound, unsound_result
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
 from schedsearch.transforms.instruction_sets import find
@@ -147,10 +147,13 @@ def run_op(proc: Any, op: Op) -> Any:
     if reason := unsound(proc, op.name, where):
         raise RewriteError(f"{op.name}: {reason}")
     try:
-        return getattr(scheduling, op.name)(proc, *args, **kwargs)
+        after = getattr(scheduling, op.name)(proc, *args, **kwargs)
     except EXO_ERRORS as error:
         reason = " ".join(str(error).split())[:400]
         raise RewriteError(f"{op.name}: {type(error).__name__}: {reason}") from error
+    if reason := unsound_result(after, op.name, where):
+        raise RewriteError(f"{op.name}: {reason}")
+    return after
 
 
 def _resolve(proc: Any, arg: OpArg) -> Any:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
+from schedsearch.transforms.ranges import Ranges, bind_loop, bounds, ranges_at
 
 Box = tuple[tuple[q.Affine, q.Affine], ...]
 """First and last index of an access in each dimension; empty if not known."""
@@ -119,11 +119,9 @@ class _Accesses:
 
     def enter(self, proc: q.Proc, path: q.Path) -> None:
         """Bind what is bound around the statement at `path`, and its own variable."""
-        bind_args(self.ranges, [(arg.var.uid, arg.type == "size") for arg in proc.args])
+        self.ranges = ranges_at(proc, path)
         for stmt in q.walk(proc.body):
-            if isinstance(stmt, q.For) and path[: len(stmt.path)] == stmt.path:
-                bind_loop(self.ranges, stmt.iter.uid, stmt.lo, stmt.hi)
-            elif isinstance(stmt, q.WindowStmt):
+            if isinstance(stmt, q.WindowStmt):
                 self.view(stmt)
 
     def view(self, stmt: q.WindowStmt) -> None:

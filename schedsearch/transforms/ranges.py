@@ -26,6 +26,17 @@ def bind_loop(ranges: Ranges, uid: int, lo: q.Affine, hi: q.Affine) -> None:
     ranges[uid] = (bounds(lo, ranges)[0], bounds(hi, ranges)[1] - 1)
 
 
+def ranges_at(proc: q.Proc, path: q.Path) -> Ranges:
+    """Of the sizes, and of the loops around the statement at `path` (itself included)."""
+    ranges: Ranges = {}
+    bind_args(ranges, [(arg.var.uid, arg.type == "size") for arg in proc.args])
+    for end in range(1, len(path) + 1):
+        stmt = proc.by_path.get(path[:end])
+        if isinstance(stmt, q.For):
+            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
+    return ranges
+
+
 def bounds(value: q.Affine, ranges: Ranges) -> Interval:
     """Inclusive bounds of an affine expression (sound, not always tight)."""
     low: float = value.const

@@ -5,6 +5,7 @@ Each fails once Exo is fixed; then the workaround can go.
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -21,13 +22,19 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.exo_compat import EXO_ERRORS, SOLVER_STEPS, generate_c
+from schedsearch.transforms.exo_compat import (
+    EXO_ERRORS,
+    SOLVER_STEPS,
+    generate_c,
+    unsound_result,
+)
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import At, Op, run_op
+from schedsearch.transforms.ops import At, Op, Vector, cursor_at, run_op
 from transforms.helpers import PROCS, arguments
 from transforms.interpret import interpret
 from transforms.native import Library
+from transforms.procs.compat import copy_up_to_8
 
 PROCEDURES = load_source(PROCS / "compat.py").procs
 
@@ -179,3 +186,38 @@ def test_12_parallelize_loop_accepts_races() -> None:
     assert "#pragma omp parallel for" in raw_c(racy).source
     with pytest.raises(RewriteError, match="same elements of C, and it is written"):
         run_op(matmul, Op("parallelize_loop", (At((0, 0, 0)),)))
+
+
+def with_copy_up_to_8(name: str) -> tuple[Any, q.Path]:
+    """What Exo makes of a procedure's innermost loop, and where that loop was."""
+    loops = [s for s in q.walk(mirror(PROCEDURES[name]).body) if isinstance(s, q.For)]
+    cursor = cursor_at(PROCEDURES[name], loops[-1].path)
+    return scheduling.replace(PROCEDURES[name], cursor, copy_up_to_8), loops[-1].path
+
+
+@pytest.mark.parametrize(
+    ("name", "needed"),
+    [
+        ("too_long", "n <= 8"),
+        ("of_unknown_length", "n <= 8"),
+        ("down_a_column", r"stride\(src, 0\) == 1"),
+        ("of_unknown_stride", r"stride\(dst, 0\) == 1"),
+    ],
+)
+def test_13_replace_ignores_asserts(name: str, needed: str) -> None:
+    replaced, path = with_copy_up_to_8(name)
+    assert isinstance(mirror(replaced).by_path[path], q.Call)
+    assert re.search(needed, unsound_result(replaced, "replace", path) or "")
+
+
+@pytest.mark.parametrize("name", ["along_a_row", "rows_that_grow", "of_known_stride"])
+def test_13_asserts_that_hold_are_seen_to(name: str) -> None:
+    replaced, path = with_copy_up_to_8(name)
+    assert unsound_result(replaced, "replace", path) is None
+
+
+def test_13_operators_are_refused_for_it() -> None:
+    loads = Op("replace", (At((0,)), Vector("f32", 8, "vec_f32x8_load")))
+    run_op(PROCEDURES["along_a_row"], loads)
+    with pytest.raises(RewriteError, match=r"vec_f32x8_load needs .*stride\(src, 0\) == 1"):
+        run_op(PROCEDURES["down_a_column"], loads)

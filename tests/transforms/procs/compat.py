@@ -119,3 +119,57 @@ def window_of_column(x: f32[4, 4], y: f32[4, 4]):
     for i in seq(0, 4):
         for j in seq(0, 4):
             copy_element(x[i, j : j + 1], y[i, j : j + 1])
+
+
+@instr("memcpy(&{dst_data}, &{src_data}, {n} * sizeof(float));")
+def copy_up_to_8(n: size, dst: [f32][n] @ DRAM, src: [f32][n] @ DRAM):
+    assert n <= 8
+    assert stride(dst, 0) == 1
+    assert stride(src, 0) == 1
+    for l in seq(0, n):
+        dst[l] = src[l]
+
+
+@proc
+def too_long(x: f32[16], y: f32[16]):
+    for i in seq(0, 16):
+        x[i] = y[i]
+
+
+@proc
+def down_a_column(x: f32[8], y: f32[8, 8]):
+    for i in seq(0, 8):
+        x[i] = y[i, 3]
+
+
+@proc
+def of_unknown_stride(x: [f32][8], y: f32[8]):
+    for i in seq(0, 8):
+        x[i] = y[i]
+
+
+@proc
+def of_unknown_length(n: size, x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        x[i] = y[i]
+
+
+@proc
+def along_a_row(x: f32[8], y: f32[8, 8]):
+    for i in seq(0, 8):
+        x[i] = y[3, i]
+
+
+@proc
+def rows_that_grow(x: f32[8, 8], y: f32[8, 8]):
+    for k in seq(0, 8):
+        for i in seq(0, k + 1):
+            x[k, i] = y[k, i]
+
+
+@proc
+def of_known_stride(n: size, x: [f32][n, 8], y: f32[n, 2, 8]):
+    assert stride(x, 1) == 1
+    for k in seq(0, n):
+        for i in seq(0, 8):
+            x[k, i] = y[k, 1, i]

@@ -1,0 +1,139 @@
+"""Do the asserts of a procedure hold where it is called?
+
+Exo's `replace` does not ask (exo issue 758): an instruction for at most 8 elements, or for
+elements that lie next to each other, is accepted for 16, or for a column.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schedsearch.core import ast as q
+from schedsearch.core.text import show_expr
+from schedsearch.transforms.ranges import Ranges, bounds, ranges_at
+
+
+def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
+    """A sentence on the first assert of the procedure called at `path` that cannot be shown
+    to hold there; None if all hold, or if there is no call."""
+    call = proc.by_path.get(path)
+    if not isinstance(call, q.Call):
+        return None
+    site = _Site(proc, call, ranges_at(proc, path))
+    for condition in call.proc.asserts:
+        if not site.holds(condition):
+            return f"{call.proc.name} needs {show_expr(condition)}, which may not hold here"
+    return None
+
+
+@dataclass(frozen=True)
+class _Site:
+    """A call in a procedure, and the ranges of the loop variables around it."""
+
+    proc: q.Proc
+    call: q.Call
+    ranges: Ranges
+
+    def holds(self, condition: q.Expr) -> bool:
+        match condition:
+            case q.Const():
+                return bool(condition.value)
+            case q.BinOp(op="and"):
+                return self.holds(condition.lhs) and self.holds(condition.rhs)
+            case q.BinOp(op="or"):
+                return self.holds(condition.lhs) or self.holds(condition.rhs)
+            case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
+                difference = self.value(lhs - rhs)
+                return difference is not None and self.compares(condition.op, difference)
+            case _:
+                return False
+
+    def compares(self, op: str, difference: q.Affine) -> bool:
+        """Whether `difference OP 0` always holds."""
+        low, high = bounds(difference, self.ranges)
+        return {
+            "==": low == high == 0,
+            "<": high < 0,
+            "<=": high <= 0,
+            ">": low > 0,
+            ">=": low >= 0,
+        }.get(op, False)
+
+    def value(self, expr: q.Affine) -> q.Affine | None:
+        """An expression of the callee in terms of the caller; None if there is none."""
+        total = q.Affine(expr.const)
+        for atom, coefficient in expr.terms:
+            part = self.atom(atom)
+            if part is None:
+                return None
+            total = total + part.scaled(coefficient)
+        return total
+
+    def atom(self, atom: q.Atom) -> q.Affine | None:
+        match atom:
+            case q.Var():
+                actual = self.actual(atom)
+                return actual if isinstance(actual, q.Affine) else None
+            case q.StrideOf():
+                actual = self.actual(atom.buf)
+                return self.stride(actual, atom.dim) if actual is not None else None
+            case q.FloorDiv() | q.Mod():
+                number = self.value(atom.num)
+                if number is None:
+                    return None
+                divide = q.floor_div if isinstance(atom, q.FloorDiv) else q.modulo
+                return divide(number, atom.den)
+            case _:
+                return q.as_affine(atom)
+
+    def actual(self, formal: q.Var) -> q.Expr | None:
+        pairs = zip(self.call.proc.args, self.call.args, strict=True)
+        return next((value for arg, value in pairs if arg.var == formal), None)
+
+    def stride(self, array: q.Expr, dim: int) -> q.Affine | None:
+        """Elements from one index to the next along `dim` of what a call is given."""
+        match array:
+            case q.Read(idx=()):
+                return self.buffer_stride(array.buf, dim)
+            case q.Window():
+                kept = [n for n, part in enumerate(array.idx) if isinstance(part, q.Interval)]
+                return self.buffer_stride(array.buf, kept[dim]) if dim < len(kept) else None
+            case _:
+                return None
+
+    def buffer_stride(self, buf: q.Var, dim: int) -> q.Affine | None:
+        for stmt in q.walk(self.proc.body):
+            if isinstance(stmt, q.WindowStmt) and stmt.name == buf:
+                return self.stride(stmt.window, dim)
+            if isinstance(stmt, q.Alloc) and stmt.buf == buf:
+                return _dense_stride(stmt.shape, dim)
+        arg = next((arg for arg in self.proc.args if arg.var == buf), None)
+        if arg is None or arg.shape is None:
+            return None
+        return (
+            self.asserted_stride(q.StrideOf(buf, dim))
+            if arg.window
+            else _dense_stride(arg.shape, dim)
+        )
+
+    def asserted_stride(self, stride: q.StrideOf) -> q.Affine:
+        """The stride of a window as the caller's own asserts give it, else as it is."""
+        own = q.as_affine(stride)
+        for condition in self.proc.asserts:
+            match condition:
+                case q.BinOp(op="==", lhs=q.Affine() as lhs, rhs=q.Affine() as rhs) if lhs == own:
+                    return rhs
+        return own
+
+
+def _dense_stride(shape: tuple[q.Affine, ...], dim: int) -> q.Affine | None:
+    """Stride in an array without gaps; None if it is a product of several sizes."""
+    total = q.Affine(1)
+    for extent in shape[dim + 1 :]:
+        if extent.is_const:
+            total = total.scaled(extent.const)
+        elif total.is_const:
+            total = extent.scaled(total.const)
+        else:
+            return None
+    return total
