@@ -5,12 +5,15 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
+from schedsearch.core.build import Build
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import Transform, apply, propose
 from schedsearch.transforms.replay import Replayer, State
@@ -63,6 +66,7 @@ class Expander:
         self.sizes = sizes
         self.between = between
         self.code_of: dict[str, str] = {}
+        self.printed: tuple[Any, GeneratedC] | None = None
 
     def expand(self, trace: Trace) -> Expansion:
         """Raises ReplayError if `trace` itself does not replay."""
@@ -91,7 +95,10 @@ class Expander:
             clock.lap("rewrite")
             return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
         clock.lap("rewrite")
-        after = self.replayer.remember(trace.then(rewrite), procedure)
+        if procedure is state.procedure:  # only built otherwise
+            after = replace(state, build=trace.then(rewrite).build)
+        else:
+            after = self.replayer.remember(trace.then(rewrite), procedure)
         key = ast_key(after.ast, after.build)
         clock.lap("ast_key")
         if key in self.code_of:
@@ -99,7 +106,7 @@ class Expander:
         predicted = before - self._log_cost(after)
         clock.lap("predict")
         try:
-            code = generate_c(procedure, after.build)
+            code = self._generate(procedure, after.build)
         except CodegenError as error:
             clock.lap("codegen")
             message = str(error)
@@ -107,6 +114,13 @@ class Expander:
         clock.lap("codegen")
         self.code_of[key] = code.key
         return Child(rewrite, Keys(ast=key, code=code.key), code, predicted=predicted)
+
+    def _generate(self, procedure: Any, build: Build) -> GeneratedC:
+        """Children of one procedure that are only built otherwise share its text."""
+        if self.printed is None or self.printed[0] is not procedure:
+            self.printed = procedure, generate_c(procedure)
+        plain = self.printed[1]
+        return with_build(plain.proc, plain.header, plain.source, build)
 
     def _log_cost(self, state: State) -> float:
         return log_cost(state.ast, replace(self.target, build=state.build), self.sizes)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import ReplayError, RewriteError
-from schedsearch.core.records import Compiler, Target
+from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms import expand
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.identity import ast_key
@@ -117,6 +119,22 @@ def test_options_that_nobody_proposes_do_not_replay() -> None:
     bad = replace(step, args=(*step.args[:1], ("options", "-fplugin=evil.so"), *step.args[2:]))
     with pytest.raises(ReplayError, match=r"unknown compiler option '-fplugin=evil\.so'"):
         Replayer(kernels()["matmul"]).state(Trace((bad,)))
+
+
+def test_the_text_is_generated_once_for_all_builds(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[int] = []
+
+    def counted(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
+        calls.append(1)
+        return generate_c(procedure, build)
+
+    monkeypatch.setattr(expand, "generate_c", counted)
+    replayer = Replayer(kernels()["matmul"])
+    expansion = Expander(replayer, TWO, select(["compile_with"]), {}).expand(Trace())
+    assert len(calls) == 1
+    for child in expansion.children:
+        state = replayer.state(Trace((child.rewrite,)))
+        assert child.code == generate_c(state.procedure, state.build)
 
 
 def test_children_inherit_and_differ_from_those_of_the_parent() -> None:
