@@ -109,3 +109,10 @@ def wide_rows(inp: f32[4, 5]):
     for i in seq(0, 4):
         for j in seq(0, 4):
             t[i, j] = inp[i, j]
+
+
+@proc
+def row_dots(y: i32[3], A: i8[3, 16], x: i8[16]):
+    for i in seq(0, 3):
+        for k in seq(0, 16):
+            y[i] += A[i, k] * x[k]
