@@ -50,6 +50,8 @@ def instructed(name: str) -> tuple[Any, list[Rewrite]]:
             ["portable_scale", "portable_scale_n"],
             [{"n": n} for n in (1, 3, 4, 7)],
         ),
+        ("divided", ["portable_i8_dot4", "portable_i8_dot4"], [{}]),
+        ("any_length", ["portable_scale"], [{"n": n} for n in (1, 4, 11)]),
         ("blocks", ["portable_copy_block"], [{}]),
     ],
 )
@@ -69,6 +71,18 @@ def test_instructions_keep_the_meaning(
         assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
+def test_loops_are_divided_as_their_length_allows() -> None:
+    tails = {name: [r.arg("tail") for r in proposals(name)] for name in ("divided", "any_length")}
+    assert tails == {"divided": ["perfect", "cut"], "any_length": ["cut"]}
+    (rewrite,) = proposals("any_length")
+    with pytest.raises(RewriteError, match="does not fit there with tail 'perfect'"):
+        apply(
+            SOURCE.procs["any_length"],
+            mirror(SOURCE.procs["any_length"]),
+            changed(rewrite, tail="perfect"),
+        )
+
+
 def test_registers_of_generated_sets_are_operands() -> None:
     procedure, rewrites = instructed("in_registers")
     assert [rewrite.arg("instruction") for rewrite in rewrites] == ["portable_fma"]
@@ -81,7 +95,6 @@ def test_registers_of_generated_sets_are_operands() -> None:
     [
         "overlapping",
         "squares",
-        "too_long",
         "strided",
         "column",
         "windows_given",
@@ -96,7 +109,12 @@ def test_what_an_instruction_does_not_do_is_left_alone(name: str) -> None:
     meaning = mirror(SOURCE.procs[name])
     loop = next(s for s in q.walk(meaning.body) if isinstance(s, q.For))
     for instruction in find(PORTABLE.name, PORTABLE.digest).asts:
-        args = {"set": PORTABLE.name, "digest": PORTABLE.digest, "instruction": instruction}
+        args = {
+            "set": PORTABLE.name,
+            "digest": PORTABLE.digest,
+            "instruction": instruction,
+            "tail": "whole",
+        }
         rewrite = Rewrite(
             USE.name, USE.version, loop.path, label(loop), tuple(sorted(args.items()))
         )

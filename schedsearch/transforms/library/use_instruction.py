@@ -1,46 +1,77 @@
-"""Let one instruction of the target carry out a loop nest.
+"""Let instructions of the target carry out a loop nest.
 
 ```
-for k in seq(0, 64):
-    y[i] += A[i, 64 * ko + k] * x[64 * ko + k]
+for k in seq(0, 512):
+    y[i] += A[i, k] * x[k]
 ->
-vnni_i8_dot(y[i:i + 1], A[i, 64 * ko:64 * ko + 64], x[64 * ko:64 * ko + 64])
+for k in seq(0, 8):
+    vnni_i8_dot(y[i:i + 1], A[i, 64 * k:64 * k + 64], x[64 * k:64 * k + 64])
 ```
 
 For nests that are the body of an instruction of the target's sets, on operands that are
-where it wants them: plain arrays, or buffers in vector registers already. Of two
-instructions for one nest, that without a length is taken.
+where it wants them: plain arrays, or buffers in vector registers already. `tail` says
+how the outermost loop gets the instruction's length: `whole` (it has it), `perfect` (a
+multiple of it), or `cut` (a loop of its own for the rest). Of two instructions for one
+whole nest, that without a variable length is taken.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.instruction_sets import find
-from schedsearch.transforms.matching import context_of, match
+from schedsearch.transforms.matching import Context, context_of, match
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Instruction, Op, Proposal, Steps
-from schedsearch.transforms.walkers import loops
+from schedsearch.transforms.ranges import bounds
+from schedsearch.transforms.walkers import fresh, loops, names
 
 VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    sets = [(record, find(record.name, record.digest).asts) for record in target.instructions]
-    if not sets:
+    known = [
+        (record, name, instruction)
+        for record in target.instructions
+        for name, instruction in find(record.name, record.digest).asts.items()
+    ]
+    if not known:
         return
     for loop in loops(proc):
         context = context_of(proc, loop.path)
-        found = [
-            (record, name, instruction)
-            for record, instructions in sets
-            for name, instruction in instructions.items()
-            if match(instruction, loop, context)
+        fitting = [
+            (record, name, tail)
+            for record, name, instruction in known
+            if (tail := _tail(instruction, loop, context))
         ]
-        whole = [each for each in found if not _has_length(each[2])]
-        for record, name, _ in whole or found:
-            yield loop, {"set": record.name, "digest": record.digest, "instruction": name}
+        constant = {name for _, name, _ in fitting} - {
+            name for _, name, instruction in known if _has_length(instruction)
+        }
+        whole = any(tail == "whole" and name in constant for _, name, tail in fitting)
+        for record, name, tail in fitting:
+            if name in constant or not whole:
+                args = {"set": record.name, "digest": record.digest, "instruction": name}
+                yield loop, {**args, "tail": tail}
+
+
+def _tail(instruction: q.Proc, loop: q.For, context: Context) -> str | None:
+    """How the instruction can carry out the nest; None if it cannot."""
+    length = _length(instruction)
+    if length is None or loop.extent == length:
+        return "whole" if match(instruction, loop, context) else None
+    if bounds(loop.hi, context.ranges)[1] < length:
+        return None
+    if not match(instruction, replace(loop, hi=loop.lo + length), context):
+        return None
+    return "perfect" if loop.extent is not None and loop.extent % length == 0 else "cut"
+
+
+def _length(instruction: q.Proc) -> int | None:
+    """Iterations of the instruction's outermost loop; None if that is variable."""
+    outer = instruction.body[0]
+    return outer.extent if isinstance(outer, q.For) else None
 
 
 def _has_length(instruction: q.Proc) -> bool:
@@ -48,17 +79,26 @@ def _has_length(instruction: q.Proc) -> bool:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    instruction = find(args["set"], args["digest"]).asts.get(args["instruction"])
+    name = args["instruction"]
+    instruction = find(args["set"], args["digest"]).asts.get(name)
     if instruction is None:
-        raise RewriteError(f"{args['set']} has no instruction {args['instruction']!r}")
+        raise RewriteError(f"{args['set']} has no instruction {name!r}")
     loop = ast.by_path.get(path)
-    wanted = isinstance(loop, q.For) and match(instruction, loop, context_of(ast, path))
-    if not wanted:
-        raise RewriteError(f"{args['instruction']} does not do what is there")
-    after = yield Op(
-        "replace",
-        (At(path), Instruction(args["set"], args["digest"], args["instruction"])),
-    )
-    call = mirror(after).by_path[path]
+    tail = _tail(instruction, loop, context_of(ast, path)) if isinstance(loop, q.For) else None
+    if tail is None or not isinstance(loop, q.For):
+        raise RewriteError(f"{name} does not do what is there")
+    if args["tail"] != tail:
+        raise RewriteError(f"{name} does not fit there with tail {args['tail']!r}")
+    if tail != "whole":
+        length = _length(instruction)
+        assert length is not None
+        new = (loop.iter.name, fresh(names(ast), f"{loop.iter.name}i"))
+        how = ("perfect", True) if tail == "perfect" else ("tail", "cut")
+        divided = yield Op("divide_loop", (At(path), length, new), (how,))
+        ast, path = mirror(divided), (*path, 0)
+    inner = ast.by_path[path]
+    wanted = isinstance(inner, q.For) and match(instruction, inner, context_of(ast, path))
+    replaced = yield Op("replace", (At(path), Instruction(args["set"], args["digest"], name)))
+    call = mirror(replaced).by_path[path]
     if not isinstance(call, q.Call) or call.args != wanted:
-        raise RewriteError(f"Exo would give {args['instruction']} other operands")
+        raise RewriteError(f"Exo would give {name} other operands")

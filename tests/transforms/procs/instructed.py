@@ -29,6 +29,15 @@ def lengths(n: size, x: f32[4 * n + n % 4], y: f32[4 * n + n % 4]):
 
 
 @proc
+def divided(y: i32[2], A: i8[2, 20], x: i8[20], z: i32[2], w: i8[7]):
+    for i in seq(0, 2):
+        for k in seq(0, 20):
+            y[i] += A[i, k] * x[k]
+        for k in seq(0, 7):
+            z[i] += w[k] * x[k + 13]
+
+
+@proc
 def blocks(out: f32[5, 4, 4], inp: f32[5, 4, 4]):
     for b in seq(0, 5):
         t: f32[4, 4] @ SCRATCH
@@ -61,7 +70,7 @@ def squares(x: f32[4]):
 
 
 @proc
-def too_long(n: size, x: f32[n], y: f32[n]):
+def any_length(n: size, x: f32[n], y: f32[n]):
     for l in seq(0, n):
         x[l] = x[l] * y[l]
 
