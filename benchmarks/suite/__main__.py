@@ -162,10 +162,9 @@ def _tune(
 def _compare(
     case: Case, cases: list[Case], base: Path, threads: int, plan: Plan, json_: Path | None
 ) -> None:
-    place = folder(base, case, threads)
     console.print(f"{case.name:<20}comparing ...", markup=False)
-    row = compare_in_child(case, place, plan, threads)
-    place.write_row(row)
+    row = compare_in_child(case, base, plan, threads)
+    folder(base, case, threads).write_row(row)
     if json_:
         write_json(json_, as_json(read_rows(base, cases, threads), len(cases)))
     if "ratios" in row:

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.suite.case import Case
-from benchmarks.suite.folders import Folder
 from benchmarks.suite.rounds import Plan
 from schedsearch.evaluate.process import run_group
 
@@ -25,11 +24,11 @@ _THREAD_VARIABLES = (
 _GRACE_S = 600.0
 
 
-def compare_in_child(case: Case, place: Folder, plan: Plan, threads: int) -> dict[str, Any]:
+def compare_in_child(case: Case, base: Path, plan: Plan, threads: int) -> dict[str, Any]:
     """The row of `case`; one with an `error` if the child failed."""
     job = {
         "kernel": case.name,
-        "store": str(place.store),
+        "base": str(base),
         "rounds": plan.rounds,
         "seconds": plan.seconds,
         "threads": threads,
@@ -41,10 +40,11 @@ def compare_in_child(case: Case, place: Folder, plan: Plan, threads: int) -> dic
     finished = run_group(command, text=json.dumps(job), timeout_s=3 * plan.seconds + _GRACE_S)
     if finished is None:
         return _failed(case, "no end")
-    if finished.code != 0:
+    if finished.code < 0:
+        return _failed(case, f"comparison ended by signal {-finished.code}")
+    if finished.code > 0:
         lines = [line for line in finished.stderr.splitlines() if line.strip()]
-        cause = lines[-1] if lines else f"exit code {finished.code}"
-        return _failed(case, f"comparison failed: {cause}")
+        return _failed(case, f"comparison failed: {lines[-1] if lines else finished.code}")
     row: dict[str, Any] = json.loads(finished.stdout.splitlines()[-1])
     return row
 
@@ -63,7 +63,7 @@ def main() -> None:
     os.sched_setaffinity(0, measuring_cores(job["threads"]))
     (case,) = [case for case in CASES if case.name == job["kernel"]]
     plan = Plan(job["rounds"], job["seconds"])
-    row = measure(case, Path(job["store"]), plan, job["threads"])
+    row = measure(case, Path(job["base"]), plan, job["threads"])
     print(json.dumps(row))
 
 

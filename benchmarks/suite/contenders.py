@@ -7,23 +7,22 @@ import importlib
 import importlib.util
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from benchmarks.suite.case import Case
 from benchmarks.suite.compilers import CompilerPeer, compiler_peers, with_restrict
 from benchmarks.suite.data import Arrays
 from benchmarks.suite.rounds import Call
-from schedsearch.core.records import Failure, GeneratedC, Target
+from benchmarks.suite.stores import Tuned
+from schedsearch.core.records import Failure, GeneratedC
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.subject import Subject, cache_dir
-from schedsearch.store.database import Store
-from schedsearch.store.views import StoredCandidate
 
 OURS, BASELINE = "schedsearch", "as written"
+SINGLE = "schedsearch, 1 thread"
+"""Our schedule for one thread, where more are compared."""
 
 _BUILD_S = 120.0
-_BEST = 1000
 
 
 @dataclass(frozen=True)
@@ -42,50 +41,16 @@ class Absent:
     reason: str
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """The best confirmed candidate of a store, with what builds it."""
-
-    candidate: StoredCandidate
-    code: GeneratedC
-    builder: Builder
-
-
-def best_tuned(store: Path, case: Case, threads: int) -> Tuned | None:
-    """The fastest candidate of `case` that was confirmed for `threads` threads; the procedure
-    as written if none is faster. None if the store knows nothing of it.
-    """
-    if not store.exists():
-        return None
-    found: list[Tuned] = []
-    with Store.open(store, create=False) as opened:
-        for scope in opened.scopes():
-            workload, target = opened.workload(scope), opened.target(scope)
-            if workload.proc != case.proc or target.threads != threads:
-                continue
-            for candidate in opened.best(scope, _BEST):
-                measurement = candidate.record.measurement
-                code = opened.code(candidate.record.keys.code or "")
-                if code and measurement and measurement.kind in ("confirm", "baseline"):
-                    found.append(Tuned(candidate, code, _builder(target)))
-                    break
-    return max(found, key=lambda tuned: tuned.candidate.record.speedup or 0.0, default=None)
-
-
-def _builder(target: Target) -> Builder:
-    artifacts = cache_dir() / "artifacts"
-    return Builder(target.compiler, target.flags, artifacts, target.other_compilers)
-
-
 def contenders(
-    case: Case, subject: Subject, arrays: Arrays, tuned: Tuned | None
+    case: Case, subject: Subject, arrays: Arrays, tuned: dict[str, Tuned | None]
 ) -> Iterator[Contender | Absent]:
-    """Everybody, the procedure as written first."""
+    """Everybody, the procedure as written first; `tuned` are ours, by name."""
     yield native(BASELINE, subject.builder, subject.code, arrays)
-    if tuned is None:
-        yield Absent(OURS, "not tuned yet")
-    else:
-        yield native(OURS, tuned.builder, tuned.code, arrays)
+    for name, own in tuned.items():
+        if own is None:
+            yield Absent(name, "not tuned yet")
+        else:
+            yield native(name, own.builder, own.code, arrays)
     if case.c_peers:
         code = with_restrict(subject.code)
         for peer in compiler_peers(subject.target, cache_dir() / "artifacts"):

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from benchmarks.suite.case import Case
-from benchmarks.suite.contenders import BASELINE, OURS, Absent, Contender, best_tuned, contenders
+from benchmarks.suite.contenders import BASELINE, OURS, SINGLE, Absent, Contender, contenders
 from benchmarks.suite.data import Array, Arrays, make_arrays
+from benchmarks.suite.folders import folder
 from benchmarks.suite.roofline import highest, least_seconds, measure_roof
 from benchmarks.suite.rounds import Plan, Samples, ratio, seconds, time_interleaved
-from benchmarks.suite.tune import searched
+from benchmarks.suite.stores import best_tuned, searched
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import Peaks
@@ -28,15 +29,19 @@ AGAIN = "schedsearch again"
 TOLERANCE = {"float32": 2e-4, "float64": 1e-11, "float16": 1e-2}
 
 
-def measure(case: Case, store: Path, plan: Plan, threads: int = 1) -> dict[str, Any]:
+def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, Any]:
     """The suite's row of `case`, as JSON data: times in seconds, ratios of peers to us.
+    `base` is the directory of the suite's results.
 
     Without a tuned schedule the peers are timed all the same, and what compares with it
     (`speedup`, `ratios`, ...) is missing. Raises UserError if the procedure cannot be loaded.
     """
     subject = load_subject(case.file, case.proc, dict(case.sizes), None, threads)
     arrays = make_arrays(case, subject)
-    tuned = best_tuned(store, case, threads)
+    store = folder(base, case, threads).store
+    tuned = {OURS: best_tuned(store, case, threads)}
+    if threads > 1:
+        tuned[SINGLE] = best_tuned(folder(base, case).store, case, 1)
     roofs = [measure_roof(subject, arrays.bytes)]
     absent: dict[str, str] = {}
     entered: list[Contender] = []
@@ -53,7 +58,8 @@ def measure(case: Case, store: Path, plan: Plan, threads: int = 1) -> dict[str, 
         calls[AGAIN] = calls[OURS]
     samples = time_interleaved(calls, arrays.restore, plan)
     roofs.append(measure_roof(subject, arrays.bytes))
-    best = tuned.candidate if tuned else None
+    ours = tuned[OURS]
+    best = ours.candidate if ours else None
     row: dict[str, Any] = {
         "kernel": case.name,
         "sizes": dict(case.sizes),
@@ -82,9 +88,10 @@ def _compared(samples: dict[str, Samples], roofs: list[Peaks], work: Work) -> di
     ratios = {
         name: asdict(ratio(own, ours))
         for name, own in samples.items()
-        if name not in (OURS, AGAIN, BASELINE)
+        if name not in (OURS, AGAIN, BASELINE, SINGLE)
     }
-    return {
+    single = {"over_one_thread": asdict(ratio(samples[SINGLE], ours))} if SINGLE in samples else {}
+    return single | {
         "noise": asdict(ratio(samples[AGAIN], ours)),
         "speedup": asdict(ratio(samples[BASELINE], ours)),
         "ratios": ratios,

@@ -102,6 +102,10 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
             console.print(text, markup=False, soft_wrap=True)
         if "ratios" not in row:
             console.print(f"{row['kernel']}: {_problem(row)}", markup=False, soft_wrap=True)
+    for row in rows:
+        if over := row.get("over_one_thread"):
+            times = f"{row['threads']} threads over one: {_ratio(over, True)}"
+            console.print(f"{row['kernel']}: {times}", soft_wrap=True)
     if mean := geometric_mean(rows):
         off = sorted(abs(row["noise"]["value"] - 1) for row in rows if "noise" in row)
         console.print(

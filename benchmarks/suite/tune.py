@@ -10,10 +10,8 @@ from pathlib import Path
 
 from benchmarks.suite.case import Case
 from benchmarks.suite.folders import Folder
-from schedsearch.core.errors import UserError
+from benchmarks.suite.stores import searched
 from schedsearch.evaluate.process import kill_group
-from schedsearch.search.budget import Stop
-from schedsearch.store.database import Store
 
 # A run confirms after its budget, and a slow baseline takes its time before it.
 _GRACE_S = 600.0
@@ -53,21 +51,6 @@ def tune(
         finally:
             _end(child)
     return "done" if code == 0 else f"failed with exit code {code}: {_last_line(place.log)}"
-
-
-def searched(store: Path) -> tuple[float, bool]:
-    """Seconds that finished runs of a store took, and whether its space is exhausted."""
-    if not store.exists():
-        return 0.0, False
-    try:
-        with Store.open(store, create=False) as opened:
-            runs = opened.runs()
-    except UserError:
-        return 0.0, False  # `schedsearch run` says what is wrong with it
-    spent = sum(
-        (run.finished_at - run.started_at).total_seconds() for run in runs if run.finished_at
-    )
-    return spent, any((run.summary or {}).get("stop") == str(Stop.EXHAUSTED) for run in runs)
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

@@ -26,7 +26,8 @@ from benchmarks.suite.measure import difference
 from benchmarks.suite.report import geometric_mean
 from benchmarks.suite.roofline import highest, least_seconds
 from benchmarks.suite.rounds import Plan, ratio, seconds, time_interleaved
-from benchmarks.suite.tune import searched, tune
+from benchmarks.suite.stores import searched
+from benchmarks.suite.tune import tune
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.peak import Peaks
 from schedsearch.evaluate.work import Work
@@ -131,7 +132,7 @@ def test_kernels_are_chosen_by_pattern_with_budgets_of_their_own() -> None:
 
 def test_a_failing_comparison_is_a_row_with_its_error(tmp_path: Path) -> None:
     unknown = replace(TRSM, name="unknown")
-    row = compare_in_child(unknown, folder(tmp_path, unknown), Plan(1, 0), 1)
+    row = compare_in_child(unknown, tmp_path, Plan(1, 0), 1)
     assert row["kernel"] == "unknown"
     assert "comparison failed" in row["error"]
 
