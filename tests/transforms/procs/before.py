@@ -12,6 +12,14 @@ def cut_loop(x: f32[10]):
 
 
 @proc
+def cut_triangle(C: f32[35, 35], A: f32[35, 3], B: f32[3, 35]):
+    for i in seq(0, 35):
+        for j in seq(0, i + 1):
+            for k in seq(0, 3):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
 def delete_buffer(x: f32[8]):
     t: f32[8]
     x[0] = 1.0

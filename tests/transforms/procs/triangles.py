@@ -1,0 +1,75 @@
+"""Triangular nests: bounds that depend on another loop."""
+
+from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def product_below(C: f32[37, 37], A: f32[37, 3], B: f32[3, 37]):
+    for i in seq(0, 37):
+        for j in seq(0, i + 1):
+            for k in seq(0, 3):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def product_above(n: size, C: f32[n, n], x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(i, n):
+            C[i, j] += x[i] * x[j]
+
+
+@proc
+def strictly_above(n: size, C: f32[n, n], x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(i + 1, n):
+            C[i, j] = x[j]
+
+
+@proc
+def reduced(n: size, C: f32[n, 8], L: f32[n, n], B: f32[n, 8]):
+    for i in seq(0, n):
+        for j in seq(0, 8):
+            for k in seq(0, i + 1):
+                C[i, j] += L[i, k] * B[k, j]
+
+
+@proc
+def solved(n: size, B: f32[n, 8], L: f32[n, n]):
+    for i in seq(0, n):
+        for k in seq(0, i):
+            for j in seq(0, 8):
+                B[i, j] += -L[i, k] * B[k, j]
+
+
+@proc
+def summed_rows(n: size, C: f32[n, n], A: f32[n, 4], s: f32[n]):
+    for i in seq(0, n):
+        s[i] = 0.0
+        for j in seq(0, i + 1):
+            C[i, j] = 0.0
+            for k in seq(0, 4):
+                C[i, j] += A[i, k] * A[j, k]
+        s[i] += 1.0
+
+
+@proc
+def chained(n: size, C: f32[n, n], x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i + 1):
+            x[0] = x[0] * 0.5 + C[i, j]
+
+
+@proc
+def rectangle(C: f32[37, 37]):
+    for i in seq(0, 37):
+        for j in seq(0, 37):
+            C[i, j] = 0.0
+
+
+@proc
+def steep(C: f32[37, 80]):
+    for i in seq(0, 37):
+        for j in seq(0, 2 * i + 1):
+            C[i, j] = 0.0

@@ -1,0 +1,83 @@
+"""Triangular nests are cut into rectangles that other transforms can work on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import PROCS, TARGET
+
+PROCEDURES = load_source(PROCS / "triangles.py").procs
+(CUT,) = select(["cut_triangle"])
+(BLOCK,) = select(["register_block"])
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "product_below": [{}],
+    "product_above": [{"n": 1}, {"n": 16}, {"n": 37}],
+    "strictly_above": [{"n": 1}, {"n": 7}, {"n": 33}],
+    "reduced": [{"n": 1}, {"n": 8}, {"n": 41}],
+    "solved": [{"n": 1}, {"n": 8}, {"n": 41}],
+    "summed_rows": [{"n": 1}, {"n": 8}, {"n": 41}],
+}
+
+
+def cut(name: str) -> list[tuple[Trace, State]]:
+    original = PROCEDURES[name]
+    ast = mirror(original)
+    found = []
+    for rewrite in CUT.rewrites(ast, TARGET):
+        procedure = apply(original, ast, rewrite)
+        found.append((Trace((rewrite,)), State(procedure, mirror(procedure))))
+    return found
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_every_cut_keeps_the_meaning(name: str, tmp_path: Path) -> None:
+    found = cut(name)
+    assert len(found) == 2  # two factors
+    assert_same_meaning(PROCEDURES[name], found, SIZES[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["rectangle", "steep"])
+def test_proposes_nothing_where_there_is_no_triangle(name: str) -> None:
+    assert not list(CUT.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+@pytest.mark.parametrize("name", ["product_below", "reduced"])
+def test_rectangle_and_triangle_can_be_register_blocked(name: str, tmp_path: Path) -> None:
+    trace, state = cut(name)[0]
+    blocked = []
+    for rewrite in BLOCK.rewrites(state.ast, TARGET):
+        procedure = apply(state.procedure, state.ast, rewrite)
+        blocked.append((trace.then(rewrite), State(procedure, mirror(procedure))))
+    assert {len(trace.steps[1].path) for trace, _ in blocked} >= {2, 3}
+    assert_same_meaning(PROCEDURES[name], blocked, SIZES[name], tmp_path)
+
+
+@pytest.mark.parametrize("factor", [0, 1, -3, "8", 10**6])
+def test_refuses_factors_it_would_not_propose(factor: Any) -> None:
+    ast = mirror(PROCEDURES["product_below"])
+    (rewrite, _) = CUT.rewrites(ast, TARGET)
+    odd = Rewrite(
+        rewrite.transform, rewrite.version, rewrite.path, rewrite.label, (("factor", factor),)
+    )
+    with pytest.raises(RewriteError, match="factor"):
+        apply(PROCEDURES["product_below"], ast, odd)
+
+
+def test_a_chain_of_rows_is_not_reordered() -> None:
+    """Here every step needs the one before, also within a block: Exo refuses."""
+    original = PROCEDURES["chained"]
+    ast = mirror(original)
+    for rewrite in CUT.rewrites(ast, TARGET):
+        with pytest.raises(RewriteError, match="fission"):
+            apply(original, ast, rewrite)
