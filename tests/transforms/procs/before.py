@@ -290,17 +290,11 @@ def interleave(n: size, x: f32[n], y: f32[n], z: f32[n]):
 @proc
 def use_instruction(y: i32[8], A: i8[8, 64], x: i8[64]):
     for i in seq(0, 8):
-<<<<<<< HEAD
-        for ko in seq(0, 16):
-            for k in seq(0, 4):
-                y[i] += A[i, 4 * ko + k] * x[4 * ko + k]
+        for k in seq(0, 64):
+            y[i] += A[i, k] * x[k]
 
 
 @proc
 def prefetch(y: f32[8], A: f32[64, 8]):
     for k in seq(0, 64):
         y[0] += A[k, 0]
-=======
-        for k in seq(0, 64):
-            y[i] += A[i, k] * x[k]
->>>>>>> 76b4274 (use_instruction divides the loop to an instruction's length, as one rewrite)
