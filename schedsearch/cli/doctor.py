@@ -14,8 +14,9 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Measurement, Target
 from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.peak import calibrate
-from schedsearch.search.subject import load_subject
+from schedsearch.search.subject import cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here
 from schedsearch.transforms.instruction_sets import find
 
@@ -73,7 +74,19 @@ def _show_target(console: Console, target: Target) -> None:
     compilers = (target.compiler, *target.other_compilers)
     _line(console, "compiler", ", ".join(f"{each.kind} {each.version}" for each in compilers))
     _line(console, "flags", " ".join(target.flags))
+    _line(console, "openmp", _openmp(target))
     _line(console, "exo", f"{target.exo_version}, z3 {target.z3_version}")
+
+
+def _openmp(target: Target) -> str:
+    """Whether `--threads` can be used, with the reason if not."""
+    if not runs_here(target):
+        return "not tried"
+    try:
+        able = with_openmp(target, cache_dir() / "artifacts")
+    except UserError as error:
+        return f"no: {str(error).splitlines()[1]}"
+    return ", ".join(each.kind for each in (able.compiler, *able.other_compilers))
 
 
 def _measure(

@@ -48,6 +48,8 @@ def write_schedule(
     NAME is that of the C function. Raises UserError if `out` cannot be written.
     """
     name = code.proc
+    if "#pragma omp" in code.source:
+        notes = [*notes, "compile with -fopenmp; OMP_NUM_THREADS says on how many threads it runs"]
     header, body = c_files(code, name, notes)
     python = schedule_python(source, workload.proc, trace, notes, workload.fixed)
     texts = {

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
-from schedsearch.core.records import Failure, GeneratedC
+from schedsearch.core.records import Compiler, Failure, GeneratedC, Target
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.host import usable_cores
 
@@ -24,13 +27,23 @@ def check_threads(threads: int) -> None:
         raise UserError(f"--threads {threads}: this process may use 1 to {cores} cores")
 
 
-def check_openmp(builder: Builder) -> None:
-    """Raises UserError, with what to install, if the compiler cannot build parallel loops."""
-    code = GeneratedC("openmp_probe", "", _PROBE, digest(_PROBE))
-    built = builder.build(code, _COMPILE_S)
-    if isinstance(built, Failure):
+def with_openmp(target: Target, cache: Path) -> Target:
+    """The target with those of its other compilers that can build parallel loops.
+
+    Raises UserError, with what to install, if its first compiler cannot.
+    """
+    failure = _cannot(target.compiler, target, cache)
+    if failure is not None:
         raise UserError(
-            f"{builder.compiler.path} cannot build OpenMP kernels:\n{built.message}\n"
+            f"{target.compiler.path} cannot build OpenMP kernels:\n{failure.message}\n"
             "gcc needs its libgomp (Debian: `apt install gcc`), clang its libomp "
             "(`apt install libomp-dev`). Or use --threads 1."
         )
+    others = tuple(each for each in target.other_compilers if not _cannot(each, target, cache))
+    return replace(target, other_compilers=others)
+
+
+def _cannot(compiler: Compiler, target: Target, cache: Path) -> Failure | None:
+    code = GeneratedC("openmp_probe", "", _PROBE, digest(_PROBE))
+    built = Builder(compiler, target.flags, cache).build(code, _COMPILE_S)
+    return built if isinstance(built, Failure) else None

@@ -14,7 +14,7 @@ from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.openmp import check_openmp, check_threads
+from schedsearch.evaluate.openmp import check_threads, with_openmp
 from schedsearch.evaluate.work import Work, count_work
 from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.transforms.exo_compat import generate_c
@@ -78,6 +78,8 @@ def load_subject(
     check_threads(threads)
     target = resolve_target(read_target(target_request), cc, threads, instructions)
     require_native(target)
+    if threads > 1:
+        target = with_openmp(target, cache_dir() / "artifacts")
     try:
         code = generate_c(procedure)
     except CodegenError as error:
@@ -87,8 +89,6 @@ def load_subject(
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
     )
-    if threads > 1:
-        check_openmp(builder)
     work = count_work(ast, binding)
     return Subject(source, procedure, ast, code, binding, workload, target, builder, work)
 

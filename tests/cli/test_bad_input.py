@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from schedsearch.evaluate.host import usable_cores
 from schedsearch.store.database import Store
 
 from .invoke import KERNELS, MATMUL, SMALL, Answer
@@ -231,3 +232,30 @@ def test_exporting_what_is_not_verified(run: Run, tuned: Path) -> None:
     with Store.open(Path("schedsearch.sqlite"), create=False) as opened:
         others = [c.id for c in opened.load(opened.scopes()[0]) if c.record.measurement is None]
     check(run("export", others[0]), f"candidate {others[0]} is not a verified schedule", "best")
+
+
+# -- threads ---------------------------------------------------------------------------
+
+
+def test_more_threads_than_cores(run: Run) -> None:
+    check(run("run", MATMUL, "--threads", "4096"), "--threads 4096", "may use 1 to")
+    check(run("run", MATMUL, "--threads", "0"), "--threads 0", "may use 1 to")
+
+
+def test_a_compiler_without_openmp(run: Run, tmp_path: Path) -> None:
+    """It compiles everything else."""
+    script = tmp_path / "gcc"
+    refusal = 'case "$*" in *-fopenmp*) echo "error: no libgomp" >&2; exit 1;; esac'
+    script.write_text(f'#!/bin/sh\n{refusal}\nexec gcc "$@"\n')
+    script.chmod(0o755)
+    check(
+        run("run", MATMUL, "--threads", "2", "--cc", script),
+        *("cannot build OpenMP kernels", "no libgomp", "--threads 1")
+        if len(usable_cores()) > 1
+        else ("may use 1 to",),
+    )
+
+
+def test_a_parallel_loop_that_races(run: Run) -> None:
+    answer = run("run", KERNELS / "racy.py", *SMALL)
+    check(answer, "racy.py", "parallel loop over k in racy may race", "elements of C")

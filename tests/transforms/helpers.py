@@ -89,12 +89,14 @@ def arguments(proc: q.Proc, controls: Mapping[str, int], seed: int) -> list[Any]
     return args
 
 
-def walk(procedure: Any, seed: int, depth: int) -> Iterator[tuple[Trace, State]]:
+def walk(
+    procedure: Any, seed: int, depth: int, target: Target = TARGET
+) -> Iterator[tuple[Trace, State]]:
     """States of a random legal trace, one per step; every transform is equally likely."""
     rng = random.Random(seed)
     trace, state = Trace(), State(procedure, mirror(procedure))
     for _ in range(depth):
-        choices = {t.name: list(t.rewrites(state.ast, TARGET)) for t in select(None)}
+        choices = {t.name: list(t.rewrites(state.ast, target)) for t in select(None)}
         for _ in range(12):
             name = rng.choice(sorted(name for name, found in choices.items() if found))
             rewrite = rng.choice(choices[name])

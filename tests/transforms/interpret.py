@@ -88,7 +88,9 @@ class _Frame:
             case q.If():
                 self.block(stmt.body if self.value(stmt.cond) else stmt.orelse)
             case q.For():
-                for i in range(self.index(stmt.lo), self.index(stmt.hi)):
+                turns = range(self.index(stmt.lo), self.index(stmt.hi))
+                # Iterations of a parallel loop may run in any order.
+                for i in reversed(turns) if stmt.parallel else turns:
                     self.values[stmt.iter.uid] = i
                     self.block(stmt.body)
             case q.Alloc():

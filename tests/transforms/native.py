@@ -53,6 +53,8 @@ class Library:
         source, library = folder / "kernels.c", folder / "kernels.so"
         source.write_text(together(codes))
         fixed = ["-w", "-shared", "-fPIC", "-ftrivial-auto-var-init=pattern"]
+        if "#pragma omp" in source.read_text():
+            fixed.append("-fopenmp")
         subprocess.run([compiler, *fixed, *flags, "-o", library, source, "-lm"], check=True)
         handle = ctypes.CDLL(str(library))
         self.functions = [handle[f"k{number}_{code.proc}"] for number, code in enumerate(codes)]

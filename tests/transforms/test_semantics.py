@@ -7,6 +7,7 @@ is wrong.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
-from transforms.helpers import CONTROLS, arguments, kernels, walk
+from transforms.helpers import CONTROLS, TARGET, arguments, kernels, walk
 from transforms.interpret import interpret
 from transforms.native import Library
 
@@ -42,7 +43,8 @@ def test_random_schedules_keep_the_meaning(name: str, tmp_path: Path) -> None:
     code = generate_c(original)
     codes[code.key] = code, Trace()
     for seed in range(WALKS):
-        states = list(walk(original, seed, DEPTH))
+        # Every other walk may make loops parallel.
+        states = list(walk(original, seed, DEPTH, replace(TARGET, threads=1 + seed % 2)))
         for trace, state in states:
             for controls in CONTROLS[name]:
                 wanted, found = arguments(meaning, controls, 1), arguments(meaning, controls, 1)

@@ -1,0 +1,140 @@
+"""Nothing is computed while kernels are timed on every core, and both get their turn."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.records import Target
+from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.host import measuring_cores, probe_target, usable_cores
+from schedsearch.search import turns
+from schedsearch.search.turns import (
+    AnyTime,
+    SharedTurn,
+    leave_measuring_cores,
+    make_turn,
+    measuring_slot,
+)
+
+
+@pytest.fixture(autouse=True)
+def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other runs on this machine are not this test's business."""
+    monkeypatch.setattr(turns, "slot_file", lambda what="measuring": tmp_path / what)
+
+
+@pytest.fixture(scope="module")
+def target() -> Target:
+    return probe_target(find_compiler(), default_flags())
+
+
+@pytest.fixture
+def measured() -> Iterator[tuple[threading.Event, threading.Event]]:
+    """A thread that measures once: set when it has begun, and to be set for it to end."""
+    begun, end = threading.Event(), threading.Event()
+
+    def measure() -> None:
+        with measuring_slot():
+            begun.set()
+            end.wait(10)
+
+    thread = threading.Thread(target=measure)
+    thread.start()
+    yield begun, end
+    end.set()
+    thread.join()
+
+
+def test_turns_are_taken_where_no_core_is_left(target: Target) -> None:
+    four = replace(target, cores=4)
+    assert isinstance(make_turn(replace(four, threads=4)), SharedTurn)
+    assert isinstance(make_turn(replace(four, threads=3)), AnyTime)
+    assert isinstance(make_turn(replace(four, cores=1, threads=1)), AnyTime)
+
+
+def test_computing_waits_for_measuring_to_end(
+    measured: tuple[threading.Event, threading.Event],
+) -> None:
+    begun, end = measured
+    begun.wait(10)
+    computed = threading.Event()
+
+    def compute() -> None:
+        with SharedTurn():
+            computed.set()
+
+    thread = threading.Thread(target=compute)
+    thread.start()
+    assert not computed.wait(0.2)
+    end.set()
+    assert computed.wait(10)
+    thread.join()
+
+
+def test_several_compute_together_and_measuring_waits_for_all() -> None:
+    with SharedTurn(), SharedTurn():
+        begun = threading.Event()
+
+        def measure() -> None:
+            with measuring_slot():
+                begun.set()
+
+        thread = threading.Thread(target=measure)
+        thread.start()
+        assert not begun.wait(0.2)
+    assert begun.wait(10)
+    thread.join()
+
+
+def slot_is_free() -> bool:
+    with turns.slot_file().open("a") as slot:
+        try:
+            fcntl.flock(slot, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
+
+
+def test_a_long_turn_is_offered_to_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(turns, "TURN_S", 0.3)
+    turn, begun = SharedTurn(), threading.Event()
+
+    def measure() -> None:
+        with measuring_slot():
+            begun.set()
+
+    with turn:
+        thread = threading.Thread(target=measure)
+        thread.start()
+        turn.offer()
+        assert not begun.is_set(), "too early"
+        while slot_is_free():
+            time.sleep(0.01)
+        time.sleep(0.4)
+        turn.offer()
+        assert begun.is_set()
+    thread.join()
+
+
+def test_workers_leave_the_measuring_cores(target: Target) -> None:
+    cores = usable_cores()
+    try:
+        leave_measuring_cores(replace(target, threads=len(cores)))
+        assert usable_cores() == cores, "there are no others"
+        leave_measuring_cores(target)
+        assert len(cores) == 1 or not set(usable_cores()) & set(cores[-1:])
+    finally:
+        os.sched_setaffinity(0, cores)
+
+
+def test_measuring_cores_are_distinct_and_as_many_as_threads() -> None:
+    for threads in range(1, len(usable_cores()) + 1):
+        assert len(set(measuring_cores(threads))) == threads
