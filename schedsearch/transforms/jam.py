@@ -23,7 +23,7 @@ def jammable(loop: q.For) -> bool:
     """Whether a part of `loop` can be moved below everything in it, as far as one can see."""
     inside = list(q.walk(loop.body))
     return (
-        loop.lo == q.Affine(0)
+        loop.lo.is_const
         and not any(isinstance(stmt, q.If | q.WindowStmt | q.WriteConfig) for stmt in inside)
         and not any(
             isinstance(stmt, q.For)
@@ -49,6 +49,9 @@ def jam_steps(ast: q.Proc, path: q.Path, factor: object) -> Steps:
         raise RewriteError(f"factors are from 2 to {MAX_FACTOR}")
     if not isinstance(loop, q.For) or not jammable(loop):
         raise RewriteError("there is no loop that can be jammed")
+    if loop.lo != q.Affine(0):
+        ast = mirror((yield Op("shift_loop", (At(path), 0))))
+        return (yield from jam_steps(ast, path, factor))
     extent = loop.extent
     if extent is not None and extent < factor:
         raise RewriteError(f"the loop has only {extent} iterations")

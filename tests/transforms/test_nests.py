@@ -39,6 +39,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "outer_product": [{}],
     "later_in_body": [{"n": 1}, {"n": 6}],
     "changing": [{}],
+    "heat": [{"n": 1}, {"n": 6}],
     "columns": [{"n": 1}, {"n": 3}],
     "sums": [{"n": 1, "m": 4}, {"n": 15, "m": 16}, {"n": 16, "m": 12}],
 }
@@ -217,3 +218,11 @@ def test_an_exported_schedule_brings_its_prefetch_along(tmp_path: Path) -> None:
     code = generate_c(found)
     assert code.key == generate_c(state.procedure).key
     assert "__builtin_prefetch(&" in code.source
+
+
+def test_loops_need_not_start_at_zero() -> None:
+    assert {t.steps[0].label for t, _ in accepted("heat", "unroll_and_jam")} == {
+        "for i in seq(1, 8)",
+        "for j in seq(1, n + 1)",
+    }
+    assert {str(sizes).count("x") for sizes in sizes_of(accepted("heat", "tile"))} == {1, 2}

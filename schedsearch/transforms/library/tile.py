@@ -23,6 +23,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.factors import divides
+from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps
 from schedsearch.transforms.walkers import Access, accesses, element_bits, fresh, loops, names
 
@@ -49,13 +50,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     yield first, {"sizes": "x".join(map(str, sizes))}
 
 
-def _chain(first: q.For, depth: int) -> tuple[q.For, ...]:
-    """`depth` perfectly nested loops from 0, none parallel; empty if there are not that many."""
+def _chain(first: q.Stmt, depth: int) -> tuple[q.For, ...]:
+    """`depth` perfectly nested loops, none parallel; empty if there are not that many."""
     chain: list[q.For] = []
     body: tuple[q.Stmt, ...] = (first,)
     while len(chain) < depth:
         loop = body[0]
-        if len(body) > 1 or not isinstance(loop, q.For) or loop.parallel or loop.lo != q.Affine(0):
+        if len(body) > 1 or not isinstance(loop, q.For) or loop.parallel or not loop.lo.is_const:
             return ()
         chain.append(loop)
         body = loop.body
@@ -150,10 +151,14 @@ def _span(index: q.Affine, lengths: Mapping[q.Var, int]) -> int:
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     sizes = _parsed(args["sizes"])
-    first = ast.by_path.get(path)
-    chain = _chain(first, len(sizes)) if isinstance(first, q.For) else ()
+    chain = _chain(ast.by_path[path], len(sizes)) if path in ast.by_path else ()
     if not chain:
         raise RewriteError(f"there are no {len(sizes)} loops to tile")
+    for depth, loop in enumerate(chain):
+        if loop.lo != q.Affine(0):
+            shifted = yield Op("shift_loop", (At((*path, *(0,) * depth)), 0))
+            ast = mirror(shifted)
+            chain = _chain(ast.by_path[path], len(sizes))
     taken = names(ast)
 
     def at(depth: int) -> At:

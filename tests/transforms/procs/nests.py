@@ -115,3 +115,11 @@ def columns(n: size, y: f32[1, 37], A: f32[21, 37], B: f64[n, 21, 3], z: f64[n])
     for i in seq(0, n):
         for k in seq(1, 20):
             z[i] += B[i, k, 0] * B[i, k + 1, 2]
+
+
+@proc
+def heat(n: size, b: f32[9, n + 2, 40], a: f32[9, n + 2, 40]):
+    for i in seq(1, 8):
+        for j in seq(1, n + 1):
+            for k in seq(2, 39):
+                b[i, j, k] = a[i - 1, j, k] + a[i + 1, j, k] - a[i, j - 1, k] + a[i, j + 1, k - 2]
