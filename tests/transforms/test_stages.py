@@ -35,6 +35,9 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "one_loop": [{"n": 1}, {"n": 6}],
     "one_block": [{"n": 1}, {"n": 6}],
     "bytes_wrap": [{}],
+    "two_sweeps": [{"n": 5}, {"n": 6}, {"n": 11}],
+    "sweeps_in_place": [{}],
+    "late_rows": [{"n": 1}, {"n": 2}, {"n": 7}],
 }
 
 
@@ -89,6 +92,21 @@ def test_rows_are_any_dimension_and_statements_between_are_passed() -> None:
     found = accepted("interior", "compute_at")
     assert {r.arg("dim") for r in found} == {1}
     assert {len(p.body) for p in found.values()} == {4}
+
+
+def test_two_sweeps_run_one_row_apart() -> None:
+    ((_, fused),) = accepted("two_sweeps", "compute_at").items()
+    before, both, after = fused.body
+    assert isinstance(before, q.For)
+    assert isinstance(both, q.For)
+    assert isinstance(after, q.For)
+    assert (before.extent, len(both.body), after.extent) == (1, 2, 1)
+    assert not accepted("sweeps_in_place", "compute_at")  # overwrites what the first still reads
+
+
+def test_loops_need_not_be_of_equal_length() -> None:
+    ((_, fused),) = accepted("late_rows", "compute_at").items()
+    assert [len(loop.body) for loop in fused.body if isinstance(loop, q.For)] == [1, 2]
 
 
 def test_not_fused_where_rows_are_not_ready_or_change() -> None:

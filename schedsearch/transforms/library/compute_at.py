@@ -13,9 +13,10 @@ for y in seq(0, n):               ->   for y in seq(0, n):
 
 Producer and consumer are loops of one block, in any dimension of the buffer; the
 consumer may read a window of rows, of which the first ones are computed before it
-(Halide's `compute_at` with sliding window). With `fold` the buffer shrinks to that
-window, used in a circle (`store_at`). Nothing is computed twice: Exo 1.0.0 proves
-a fusion by locations, so it accepts no overlapping copies of a producer.
+(Halide's `compute_at` with sliding window; of two sweeps of a stencil over two arrays,
+time skewing). With `fold` the buffer shrinks to that window, used in a circle
+(`store_at`). Nothing is computed twice: Exo 1.0.0 proves a fusion by locations, so it
+accepts no overlapping copies of a producer.
 """
 
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.ops import Args, At, Op, Pair, Proposal, Steps
 from schedsearch.transforms.walkers import Access, accesses, next_path
@@ -39,23 +41,26 @@ MAX_WINDOW = 16
 
 @dataclass(frozen=True)
 class _Fusion:
-    """`ahead`: how many iterations the producer has to run before the consumer's;
-    `window`: rows the consumer reads at a time, in dimension `dim`; `alloc`: of the
-    buffer, where it can be folded."""
+    """`top`: the producer's iteration that the consumer's first needs last, relative to it;
+    `ahead`: iterations of the producer before the common loop; `rest`: iterations of the
+    consumer after it; `window`: rows the consumer reads at a time, in dimension `dim`;
+    `alloc`: of the buffer, where it can be folded."""
 
     producer: q.For
     consumer: q.For
     between: int
     buffer: q.Var
     dim: int
+    top: int
     ahead: int
+    rest: int
     window: int
     alloc: q.Alloc | None
 
     @property
     def trivial(self) -> bool:
         """Whether Exo's own `fuse` does it."""
-        return self.between == 0 and self.ahead == 0 and self.producer.lo == self.consumer.lo
+        return not (self.between or self.top or self.ahead or self.rest)
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -112,16 +117,18 @@ def _aligned(
             continue
         (own,) = row
         top, window = max(rows) - own, max(rows) - min(rows) + 1
-        low = consumer.lo
-        if not low.is_const or producer.lo != q.Affine(0) or producer.hi != consumer.hi + top:
+        rest = consumer.hi - (producer.hi - top)
+        if not (consumer.lo.is_const and producer.lo.is_const and rest.is_const):
             continue
-        ahead = low.const + top
-        if low.const < 0 or ahead < 0 or window > MAX_WINDOW:
+        ahead = consumer.lo.const + top - producer.lo.const
+        if min(ahead, rest.const) < 0 or max(window, rest.const) > MAX_WINDOW:
             continue
         alloc = _allocation(proc, block, producer, consumer, dim, buffer)
-        if alloc and not _foldable(alloc, producer, consumer, dim, ahead, window):
+        if alloc and not _foldable(alloc, producer, consumer, dim, ahead + rest.const, window):
             alloc = None
-        yield _Fusion(producer, consumer, between, buffer, dim, ahead, window, alloc)
+        yield _Fusion(
+            producer, consumer, between, buffer, dim, top, ahead, rest.const, window, alloc
+        )
 
 
 def _offsets(found: list[Access], loop: q.For, dim: int) -> set[int] | None:
@@ -152,16 +159,16 @@ def _allocation(
 
 
 def _foldable(
-    alloc: q.Alloc, producer: q.For, consumer: q.For, dim: int, ahead: int, window: int
+    alloc: q.Alloc, producer: q.For, consumer: q.For, dim: int, around: int, window: int
 ) -> bool:
     """Whether Exo can check a circle of `window` rows, and it is smaller than the buffer.
 
-    With iterations before the loop its check needs constant lengths.
+    With iterations `around` the common loop its check needs constant lengths.
     """
     constant = producer.extent is not None and consumer.extent is not None
     size = alloc.shape[dim]
     smaller = not size.is_const or size.const > window
-    return smaller and (constant or ahead == 0)
+    return smaller and (constant or around == 0)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
@@ -177,10 +184,15 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if fusion is None or not isinstance(fold, bool) or (fold and fusion.alloc is None):
         raise RewriteError(f"no loop reads {name!r} as it would have to")
     main = path
+    if fusion.rest:
+        end = fusion.producer.hi - fusion.top
+        yield Op(
+            "cut_loop", (At(fusion.consumer.path), end.const if end.is_const else show_affine(end))
+        )
     if fusion.ahead:
-        yield Op("cut_loop", (At(path), fusion.ahead))
+        yield Op("cut_loop", (At(path), fusion.producer.lo.const + fusion.ahead))
         main = next_path(path)
-    if fusion.consumer.lo.const != fusion.ahead:
+    if fusion.top:
         yield Op("shift_loop", (At(main), fusion.consumer.lo.const))
     for _ in range(fusion.between):
         yield Op("reorder_stmts", (Pair(main),))

@@ -154,3 +154,33 @@ def bytes_wrap(out: f32[4], inp: i8[4]):
         t: i8
         t = inp[i] * inp[i]
         out[i] = t
+
+
+@proc
+def two_sweeps(n: size, a: f32[n, 6], b: f32[n, 6]):
+    assert n > 4
+    for i in seq(1, n - 1):
+        for j in seq(1, 5):
+            b[i, j] = a[i - 1, j] + a[i, j - 1] - a[i + 1, j + 1]
+    for i in seq(1, n - 1):
+        for j in seq(1, 5):
+            a[i, j] = b[i - 1, j] - b[i, j + 1] + b[i + 1, j - 1]
+
+
+@proc
+def sweeps_in_place(a: f32[9, 6], b: f32[8, 6]):
+    for i in seq(1, 7):
+        for j in seq(0, 6):
+            b[i, j] = a[i, j]
+    for i in seq(1, 7):
+        for j in seq(0, 6):
+            a[i + 2, j] = b[i - 1, j] - b[i + 1, j]
+
+
+@proc
+def late_rows(n: size, out: f32[n + 3], inp: f32[n + 5]):
+    t: f32[n + 5]
+    for y in seq(2, n + 5):
+        t[y] = inp[y]
+    for y in seq(1, n + 2):
+        out[y] = t[y + 3] + t[y + 2]
