@@ -177,6 +177,29 @@ def test_beam_keeps_the_fastest_of_a_level() -> None:
     assert log.to_expand == [ROOT, f"{ROOT}/0", f"{ROOT}/0/1", f"{ROOT}/0/1/2"]
 
 
+@pytest.mark.parametrize(("gain", "opened"), [(1.02, False), (1.5, True)])
+def test_best_first_expands_a_variant_only_if_it_gained_clearly(gain: float, opened: bool) -> None:
+    strategy = BestFirst(ROOT, seed=0)
+    assert strategy.ask_expand(9) == [ROOT]
+    variant = ChildInfo("variant", "compile_with", variant=True)
+    strategy.tell(Expanded(ROOT, (variant,)))
+    assert strategy.ask_expand(9) == []  # never ahead of its measurement
+    assert strategy.ask_measure(9) == ["variant"]
+    strategy.tell(Measured("variant", gain))
+    assert strategy.ask_expand(9) == (["variant"] if opened else [])
+
+
+def test_variants_do_not_fill_the_beam() -> None:
+    beam = Beam(ROOT, seed=0, width=1)
+    assert beam.ask_expand(9) == [ROOT]
+    children = (ChildInfo("variant", "compile_with", variant=True), ChildInfo("split", "split"))
+    beam.tell(Expanded(ROOT, children))
+    assert sorted(beam.ask_measure(9)) == ["split", "variant"]
+    beam.tell(Measured("variant", 3.0))
+    beam.tell(Measured("split", 2.0))
+    assert beam.ask_expand(9) == ["split"]
+
+
 def test_an_unknown_strategy_is_named_with_the_known_ones() -> None:
     with pytest.raises(UserError, match=r"'greedy'.*best-first, beam, random"):
         make_strategy("greedy", ROOT, 0)
