@@ -39,6 +39,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.factors import divides
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps, Vector
 from schedsearch.transforms.reductions import ReductionNest, first_dim, reduction_nests, row_length
 from schedsearch.transforms.vectors import memory_name, set_name
@@ -133,9 +134,9 @@ def _depth(nest: ReductionNest, target: Target, args: Mapping[str, Any]) -> int:
 def _fits(loop: q.For, factor: int) -> bool:
     """Whether `factor` divides a constant loop; loops of unknown length are cut anyway, at
     powers of two."""
-    if loop.extent is None:
-        return factor & (factor - 1) == 0
-    return loop.extent % factor == 0
+    if q.modulo(loop.hi, factor) == q.Affine(0):
+        return True
+    return loop.extent is None and factor & (factor - 1) == 0
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
@@ -170,7 +171,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     def cut(name: str, factor: int) -> Iterator[Op]:
         """Give what `factor` does not divide a nest of its own, after this one."""
         loop = next(loop for loop in nest.loops if loop.iter.name == name)
-        if loop.extent is not None and loop.extent % factor == 0:
+        if divides(ast, factor, loop.hi, loop.path):
             return
         point = f"{factor} * (({show_affine(loop.hi)}) / {factor})"
         yield Op(
