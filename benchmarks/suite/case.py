@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from schedsearch.search.subject import Subject, load_subject
+
 KERNELS = Path(__file__).parent / "kernels"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -31,8 +33,9 @@ class Case:
     """A kernel of the suite: a naive procedure, its sizes, and who competes.
 
     `form` is the name of the functions in `peers` that compute the same; `without`
-    names the libraries that have no natural form of it. `c_peers`: whether C compilers
-    get the unscheduled procedure's own C.
+    names the libraries that have no natural form of it. `specialize`: the sizes are
+    constants of what is tuned; else schedules stay valid for every size. `c_peers`:
+    whether C compilers get the unscheduled procedure's own C.
     """
 
     name: str
@@ -42,10 +45,16 @@ class Case:
     sizes: tuple[tuple[str, int], ...] = ()
     fills: tuple[tuple[str, Fill], ...] = ()
     without: tuple[str, ...] = ()
+    specialize: bool = False
     c_peers: bool = True
 
     def fill(self, argument: str) -> Fill:
         return dict(self.fills).get(argument, Fill())
+
+    def load(self, threads: int = 1) -> Subject:
+        """The procedure, bound. Raises UserError if it cannot be loaded."""
+        sizes = dict(self.sizes)
+        return load_subject(self.file, self.proc, sizes, None, threads, specialized=self.specialize)
 
     @property
     def python_peers(self) -> tuple[str, ...]:

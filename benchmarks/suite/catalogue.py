@@ -8,6 +8,8 @@ machines.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from benchmarks.suite.case import EXAMPLES, KERNELS, Case, Fill
 
 SUM = Fill(zeroed=True)
@@ -33,6 +35,15 @@ def _case(
 
 _C = {"C": SUM}
 
+_ANY_SIZE = Case(
+    name="gemm_sizes",
+    file=EXAMPLES / "gemm_sizes.py",
+    proc="gemm",
+    form="gemm",
+    sizes=(("M", 500), ("N", 500), ("K", 500)),
+    fills=tuple(_C.items()),
+)
+
 CASES: tuple[Case, ...] = (
     _case("blas1", "axpy"),
     _case("blas1", "dot"),
@@ -45,14 +56,8 @@ CASES: tuple[Case, ...] = (
     _case("gemm", "gemm_nn_1024", "gemm", _C),
     _case("gemm", "gemm_nt", fills=_C),
     _case("gemm", "gemm_tn", fills=_C),
-    Case(
-        name="gemm_sizes",
-        file=EXAMPLES / "gemm_sizes.py",
-        proc="gemm",
-        form="gemm",
-        sizes=(("M", 500), ("N", 500), ("K", 500)),
-        fills=tuple(_C.items()),
-    ),
+    _ANY_SIZE,
+    replace(_ANY_SIZE, name="gemm_specialized", specialize=True),
     _case("gemm_types", "gemm_f64", "gemm", _C),
     _case("gemm_types", "gemm_i32", "gemm_i32", _C),
     _case("gemm_types", "gemm_i8", "gemm_i8", _C),

@@ -19,7 +19,6 @@ from schedsearch.core.errors import UserError
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import Peaks
 from schedsearch.evaluate.work import Work
-from schedsearch.search.subject import load_subject
 
 AGAIN = "schedsearch again"
 """Our schedule as its own peer: how far from 1 its ratio is, is this machine's noise."""
@@ -36,12 +35,12 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
     Without a tuned schedule the peers are timed all the same, and what compares with it
     (`speedup`, `ratios`, ...) is missing. Raises UserError if the procedure cannot be loaded.
     """
-    subject = load_subject(case.file, case.proc, dict(case.sizes), None, threads)
+    subject = case.load(threads)
     arrays = make_arrays(case, subject)
     store = folder(base, case, threads).store
-    tuned = {OURS: best_tuned(store, case, threads)}
+    tuned = {OURS: best_tuned(store, subject.workload, threads)}
     if threads > 1:
-        tuned[SINGLE] = best_tuned(folder(base, case).store, case, 1)
+        tuned[SINGLE] = best_tuned(folder(base, case).store, subject.workload, 1)
     roofs = [measure_roof(subject, arrays.bytes)]
     absent: dict[str, str] = {}
     entered: list[Contender] = []
@@ -142,5 +141,5 @@ def _results(case: Case, arrays: Arrays, contender: Contender) -> dict[str, Arra
     else:
         given = returned if isinstance(returned, tuple) else (returned,)
         pairs = zip(arrays.outputs, given, strict=True)
-        found = {name: np.array(value) for (name, _), value in pairs}
+        found = {name: np.asarray(value).copy() for (name, _), value in pairs}
     return {name: np.tril(a) if case.fill(name).lower else a for name, a in found.items()}

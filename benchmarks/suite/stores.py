@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from benchmarks.suite.case import Case
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import GeneratedC, Target
+from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.budget import Stop
 from schedsearch.search.subject import cache_dir
@@ -26,17 +25,17 @@ class Tuned:
     builder: Builder
 
 
-def best_tuned(store: Path, case: Case, threads: int) -> Tuned | None:
-    """The fastest candidate of `case` that was confirmed for `threads` threads; the procedure
-    as written if none is faster. None if the store knows nothing of it.
+def best_tuned(store: Path, workload: Workload, threads: int) -> Tuned | None:
+    """The fastest candidate that was confirmed for `threads` threads; the procedure as
+    written if none is faster. None if the store knows nothing of this workload.
     """
     if not store.exists():
         return None
     found: list[Tuned] = []
     with Store.open(store, create=False) as opened:
         for scope in opened.scopes():
-            workload, target = opened.workload(scope), opened.target(scope)
-            if workload.proc != case.proc or target.threads != threads:
+            target = opened.target(scope)
+            if opened.workload(scope) != workload or target.threads != threads:
                 continue
             for candidate in opened.best(scope, _BEST):
                 measurement = candidate.record.measurement

@@ -38,6 +38,7 @@ def tune(
     command = [sys.executable, "-m", "schedsearch", "run", str(case.file), case.proc]
     for name, value in case.sizes:
         command += ["--size", f"{name}={value}"]
+    command += ["--specialize"] if case.specialize else []
     command += ["--budget", f"{left:.0f}s", "--store", str(place.store), "--out", str(place.path)]
     command += ["--threads", str(threads)] if threads > 1 else []
     with place.log.open("a") as log:

@@ -31,7 +31,6 @@ from benchmarks.suite.tune import tune
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.peak import Peaks
 from schedsearch.evaluate.work import Work
-from schedsearch.search.subject import load_subject
 
 (TRSM,) = (case for case in CASES if case.name == "trsm")
 INLINE = "--executor inline --transforms reorder,split"
@@ -83,7 +82,7 @@ def test_integers_are_compared_exactly() -> None:
 
 
 def test_arrays_start_as_the_case_says() -> None:
-    subject = load_subject(TRSM.file, TRSM.proc, {}, None)
+    subject = TRSM.load()
     arrays = make_arrays(TRSM, subject)
     b, lower = arrays.arrays
     assert (np.triu(lower, 1) == 0).all()
@@ -97,7 +96,7 @@ def test_arrays_start_as_the_case_says() -> None:
 
 
 def test_restrict_is_on_every_pointer_but_the_context() -> None:
-    code = load_subject(TRSM.file, TRSM.proc, {}, None).code
+    code = TRSM.load().code
     text = with_restrict(code).source
     assert "( void *ctxt, float *__restrict__ B, const float *__restrict__ L ) {" in text
     assert with_restrict(code).key != code.key

@@ -15,7 +15,6 @@ from benchmarks.suite.compilers import with_restrict
 from benchmarks.suite.contenders import Contender, native, python_peer
 from benchmarks.suite.data import Arrays, make_arrays
 from benchmarks.suite.measure import differences
-from schedsearch.search.subject import load_subject
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -40,7 +39,7 @@ def test_every_kernel_has_its_peer(library: str) -> None:
 
 def compiled(case: Case) -> tuple[Contender, Arrays]:
     """The procedure as written (with `restrict`, which is faster), bound to its arrays."""
-    subject = load_subject(case.file, case.proc, dict(case.sizes), None)
+    subject = case.load()
     code = with_restrict(subject.code)
     assert "restrict" in code.source
     arrays = make_arrays(case, subject)
