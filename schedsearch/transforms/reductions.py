@@ -182,9 +182,12 @@ def _instruction(stmt: q.Reduce, along: q.For) -> str | None:
     """Name of the vector instruction for the statement along a loop, once an operand that
     lies across is packed."""
     match stmt.rhs:
-        # Exo lets no instruction have one array twice.
-        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs) if lhs.buf != rhs.buf:
+        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs):
             shapes = [_operand(lhs, along), _operand(rhs, along)]
+            # Exo lets no instruction have one array twice. It may be packed from rows that
+            # the other operand is not read from, as in what is left of a triangle.
+            if lhs.buf == rhs.buf and ("column" not in shapes or along.hi.is_const):
+                return None
             if None in shapes or shapes.count("column") > 1 or shapes == ["scalar", "scalar"]:
                 return None
             first, second = ("vector" if shape == "column" else shape for shape in shapes)

@@ -48,7 +48,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if triangle is None:
             continue
         width = lanes(target, element_bits(proc, loop.body))
-        for factor in dict.fromkeys((4 * width, 8)):
+        for factor in sorted({16 * width, 4 * width, 8}):
             if loop.extent is None or 2 * factor <= loop.extent:
                 yield loop, {"factor": factor}
 

@@ -55,6 +55,14 @@ def summed_rows(n: size, C: f32[n, n], A: f32[n, 4], s: f32[n]):
 
 
 @proc
+def rank_update(C: f32[35, 35], A: f32[35, 3]):
+    for i in seq(0, 35):
+        for j in seq(0, i + 1):
+            for k in seq(0, 3):
+                C[i, j] += A[i, k] * A[j, k]
+
+
+@proc
 def chained(n: size, C: f32[n, n], x: f32[n]):
     for i in seq(0, n):
         for j in seq(0, i + 1):
