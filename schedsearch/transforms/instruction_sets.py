@@ -9,6 +9,7 @@ store or a trace says about sets is compared, never run.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,11 @@ from schedsearch.core.records import InstructionSet, Target
 from schedsearch.transforms.loader import SOURCE_PREFIX, import_file
 from schedsearch.transforms.mirror import mirror
 
+Operand = tuple[str, str]
+"""Element type and memory of an array."""
+
+_ARRAY = r"^\[(\w+)\]\[.*\] @ (\w+)$"
+
 
 @dataclass(frozen=True)
 class Instructions:
@@ -39,6 +45,33 @@ class Instructions:
         """What the text defines at top level, without executing it."""
         body = ast.parse(self.text).body
         return tuple(s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef))
+
+    @cached_property
+    def operands(self) -> dict[str, frozenset[Operand]]:
+        """What kinds of arrays each function of the text takes, without executing it:
+        Exo needs a second or more for a set, and most kernels need none of it."""
+        body = ast.parse(self.text).body
+        imported = {
+            alias.asname: alias.name
+            for stmt in body
+            if isinstance(stmt, ast.ImportFrom)
+            for alias in stmt.names
+            if alias.asname
+        }
+        found = {}
+        for function in body:
+            if isinstance(function, ast.FunctionDef):
+                notes = (arg.annotation for arg in function.args.args)
+                kinds = (re.search(_ARRAY, ast.unparse(note)) for note in notes if note)
+                found[function.name] = frozenset(
+                    (kind[1], imported.get(kind[2], kind[2])) for kind in kinds if kind
+                )
+        return found
+
+    def taking(self, operands: frozenset[Operand]) -> dict[str, q.Proc]:
+        """Instructions that take arrays of just these kinds, by name."""
+        names = sorted(name for name, kinds in self.operands.items() if kinds == operands)
+        return {name: self.asts[name] for name in names if name in self.asts}
 
     @cached_property
     def procedures(self) -> dict[str, Any]:

@@ -52,6 +52,12 @@ def context_of(proc: q.Proc, path: q.Path) -> Context:
     return Context(arrays, ranges)
 
 
+def kinds_of(nest: q.For, context: Context) -> frozenset[tuple[str, str]]:
+    """Element types and memories of the arrays that a nest uses, as instructions name them."""
+    arrays = (context.arrays.get(var) for var in q.used_vars((nest,)))
+    return frozenset((a.type, "DRAM" if a.mem.startswith("DRAM") else a.mem) for a in arrays if a)
+
+
 def match(instruction: q.Proc, nest: q.For, context: Context) -> tuple[q.Expr, ...] | None:
     """Arguments with which the instruction does what `nest` does; None if it cannot."""
     if len(instruction.body) != 1 or not isinstance(instruction.body[0], q.For):

@@ -168,6 +168,15 @@ def test_an_exported_schedule_defines_its_instructions(tmp_path: Path) -> None:
     assert "static inline int32_t portable_dot" in found.stdout
 
 
+def test_operands_are_known_without_executing_the_text() -> None:
+    instructions = find(PORTABLE.name, PORTABLE.digest)
+    for name, ast in instructions.asts.items():
+        arrays = frozenset((arg.type, arg.mem) for arg in ast.args if arg.shape is not None)
+        assert instructions.operands[name] == arrays
+    only = instructions.taking(frozenset({("i32", "DRAM"), ("i8", "DRAM")}))
+    assert list(only) == ["portable_i8_dot4"]
+
+
 BROKEN = {
     "no_text": ("cannot read instructions", None),
     "fails": (r"ZeroDivisionError.*\n  at .*fails\.py:1", "1 / 0"),

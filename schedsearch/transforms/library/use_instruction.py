@@ -22,7 +22,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.instruction_sets import find
-from schedsearch.transforms.matching import Context, context_of, match
+from schedsearch.transforms.matching import Context, context_of, kinds_of, match
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Instruction, Op, Proposal, Steps
 from schedsearch.transforms.ranges import bounds
@@ -32,15 +32,15 @@ VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    known = [
-        (record, name, instruction)
-        for record in target.instructions
-        for name, instruction in find(record.name, record.digest).asts.items()
-    ]
-    if not known:
-        return
-    for loop in loops(proc):
+    sets = [(record, find(record.name, record.digest)) for record in target.instructions]
+    for loop in loops(proc) if sets else ():
         context = context_of(proc, loop.path)
+        used = kinds_of(loop, context)
+        known = [
+            (record, name, instruction)
+            for record, instructions in sets
+            for name, instruction in instructions.taking(used).items()
+        ]
         fitting = [
             (record, name, tail)
             for record, name, instruction in known
