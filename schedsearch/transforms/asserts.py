@@ -79,6 +79,7 @@ class _Site:
     def bound(self, expr: q.Affine) -> float:
         """Least of the interval bounds while the loop variables, from the innermost, are
         replaced by their own bounds: `j - i` is below 0 in `for j in seq(0, i)`."""
+        expr = _whole(expr)
         best = bounds(expr, self.ranges)[1]
         for loop in self.loops:
             factor = expr.coefficient(loop.iter)
