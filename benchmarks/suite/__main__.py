@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
@@ -18,6 +18,7 @@ from benchmarks.suite.child import compare_in_child
 from benchmarks.suite.folders import folder, read_rows, write_json
 from benchmarks.suite.report import as_json, show
 from benchmarks.suite.rounds import Plan
+from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune as tune_case
 from schedsearch.cli.parse import parse_seconds
 from schedsearch.core.errors import UserError
@@ -95,11 +96,18 @@ def run(
     seconds: Seconds = 20.0,
     json_: Json = None,
 ) -> None:
-    """Tune each kernel, compare it, go to the next; print the table at the end."""
+    """Tune each kernel, compare it, go to the next; print the table at the end.
+
+    Interrupted or repeated, it goes on where it stopped.
+    """
     cases, budgets = select(only), budgets_of(budget, kernel_budget or [])
     try:
         for case in cases:
             _tune(case, base, budgets, fresh, threads, run_options)
+            place = folder(base, case, threads)
+            if compared(place.read_row(), searched(place.store)[0]):
+                console.print(f"{case.name:<20}compared already", markup=False)
+                continue
             _compare(case, cases, base, threads, Plan(rounds, seconds), json_)
     finally:
         show(console, read_rows(base, cases, threads), len(cases))
@@ -131,6 +139,11 @@ def select(only: str) -> list[Case]:
     if unknown:
         raise UserError(f"no kernel {', '.join(unknown)}; `list` names them")
     return [case for case in CASES if any(fnmatch.fnmatch(case.name, p) for p in patterns)]
+
+
+def compared(row: dict[str, Any] | None, searched_s: float) -> bool:
+    """Whether a row is of a store that has been searched for as long, and has no error."""
+    return row is not None and "ratios" in row and row["searched_s"] == searched_s
 
 
 def budgets_of(budget: str, overrides: list[str]) -> dict[str, float]:
