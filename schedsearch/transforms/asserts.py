@@ -88,7 +88,7 @@ class _Site:
                 extreme = loop.hi - 1 if factor > 0 else loop.lo
                 expr = _whole(rest + extreme.scaled(factor))
                 best = min(best, bounds(expr, self.ranges)[1])
-        return best
+        return min(best, bounds(_undivided(expr), self.ranges)[1])
 
     def value(self, expr: q.Affine) -> q.Affine | None:
         """An expression of the callee in terms of the caller; None if there is none."""
@@ -179,6 +179,16 @@ def _whole(expr: q.Affine) -> q.Affine:
                 parts = q.as_affine(atom) + q.as_affine(quotient).scaled(atom.den)
                 return _whole(expr + (atom.num - parts).scaled(factor))
     return expr
+
+
+def _undivided(expr: q.Affine) -> q.Affine:
+    """An upper bound without the divisions that have one: `8 * (e / 8)` is at most `e`."""
+    bound = expr
+    for atom, factor in expr.terms:
+        if isinstance(atom, q.FloorDiv) and factor > 0 and factor % atom.den == 0:
+            whole = atom.num.scaled(factor // atom.den)
+            bound = bound + whole - q.as_affine(atom).scaled(factor)
+    return bound
 
 
 def _guards(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
