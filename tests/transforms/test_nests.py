@@ -226,3 +226,11 @@ def test_loops_need_not_start_at_zero() -> None:
         "for j in seq(1, n + 1)",
     }
     assert {str(sizes).count("x") for sizes in sizes_of(accepted("heat", "tile"))} == {1, 2}
+
+
+def test_many_rows_are_jammed_only_where_each_is_a_sum() -> None:
+    def factors(name: str) -> set[Any]:
+        return {t.steps[0].arg("factor") for t, _ in accepted(name, "unroll_and_jam")}
+
+    assert factors("product") == {2, 4, 8}
+    assert factors("jacobi") == {2, 4}

@@ -24,6 +24,10 @@ VERSION = 1
 
 FACTORS = (2, 4, 8)
 
+STREAMS = 4
+"""Largest factor where every copy writes along a row of its own: more of them defeat the
+hardware's prefetchers and write buffers. Copies that sum into one element each have none."""
+
 MAX_STATEMENTS = 64
 """Statements inside the outer loop afterwards, of a size that Exo still handles fast."""
 
@@ -32,7 +36,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         if not _contains_loop(loop) or not jammable(loop) or not _shares(loop):
             continue
-        for factor in FACTORS:
+        most = max(FACTORS) if _sums(loop) else STREAMS
+        for factor in (factor for factor in FACTORS if factor <= most):
             small = factor * statement_count(loop.body) <= MAX_STATEMENTS
             if small and (loop.extent is None or factor <= loop.extent):
                 yield loop, {"factor": factor}
@@ -40,6 +45,20 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _contains_loop(loop: q.For) -> bool:
     return any(isinstance(stmt, q.For) for stmt in loop.body)
+
+
+def _sums(loop: q.For) -> bool:
+    """Whether no innermost loop moves what it writes."""
+    innermost = (
+        inner
+        for inner in q.walk(loop.body)
+        if isinstance(inner, q.For) and not any(isinstance(s, q.For) for s in inner.body)
+    )
+    return not any(
+        access.writes and any(inner.iter in q.expr_vars(index) for index in access.idx)
+        for inner in innermost
+        for access in accesses(inner.body)
+    )
 
 
 def _shares(loop: q.For) -> bool:
