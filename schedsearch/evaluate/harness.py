@@ -2,7 +2,8 @@
 
 One executable per workload. It loads kernels at run time (`dlopen`), so that a
 candidate costs no compilation but its own; sizes, strides and inputs are part of
-the job.
+the job. Every array is a mapping of its own: kernels may rely on it that arguments
+do not overlap, as Exo does.
 """
 
 from __future__ import annotations
