@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,10 +22,12 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
+from schedsearch.core.build import Build
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Failure, GeneratedC, Outcome, Workload
+from schedsearch.core.records import Failure, GeneratedC, Outcome, Target, Workload
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.compiler import is_installed
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
@@ -57,6 +60,7 @@ def replay(
     with Store.open(store, create=False) as opened:
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
+        tuned_for = opened.target(candidate.scope)
     _, procedure = _load(workload, file, instructions)
     trace = candidate.record.trace
     if step is not None and step > len(trace):
@@ -74,6 +78,7 @@ def replay(
                 "the version that recorded it"
             )
         console.print(f"C as recorded (code_key {candidate.record.keys.code})")
+        _note_compiler(tuned_for, state.build)
 
 
 def export(
@@ -113,6 +118,19 @@ def export(
         notes.append(_compiled_for(target, code))
     for path in write_schedule(out, source, workload, trace, code, notes):
         print(path)
+    if target is None:
+        _note_compiler(tuned_for, state.build)
+
+
+def _note_compiler(tuned_for: Target, build: Build) -> None:
+    """Neither command compiles, but whoever does needs the compiler that was measured."""
+    compiler = tuned_for.compiler_for(build)
+    if compiler is not None and not is_installed(compiler):
+        print(
+            f"It was built by {fmt.compiled(tuned_for, build)}; "
+            f"{compiler.kind} {compiler.version} is not on PATH here.",
+            file=sys.stderr,
+        )
 
 
 def _only_best(store: Store) -> StoredCandidate:

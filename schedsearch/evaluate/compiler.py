@@ -37,19 +37,23 @@ def find_compiler(request: str | None = None) -> Compiler:
 
 def other_compilers(chosen: Compiler) -> tuple[Compiler, ...]:
     """One compiler on PATH of every kind but that of `chosen`: its plain name, else the newest."""
-    found = []
-    for kind in COMPILERS:
-        if kind == chosen.kind:
-            continue
-        for path in filter(None, map(shutil.which, _names(kind))):
-            try:
-                compiler = _identify(path)
-            except UserError:
-                continue  # a broken installation is no reason not to tune with the other one
-            if compiler.kind == kind:
-                found.append(compiler)
-                break
-    return tuple(found)
+    firsts = (next(_installed(kind), None) for kind in COMPILERS if kind != chosen.kind)
+    return tuple(first for first in firsts if first is not None)
+
+
+def is_installed(compiler: Compiler) -> bool:
+    """Whether a compiler of this kind and version is on PATH."""
+    return compiler in _installed(compiler.kind)
+
+
+def _installed(kind: str) -> Iterator[Compiler]:
+    for path in filter(None, map(shutil.which, _names(kind))):
+        try:
+            compiler = _identify(path)
+        except UserError:
+            continue  # a broken installation is no reason not to use another one
+        if compiler.kind == kind:
+            yield compiler
 
 
 def _names(kind: str) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from schedsearch.cli import replay
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.records import Outcome
 from schedsearch.evaluate.compiler import find_compiler, other_compilers
@@ -55,6 +56,24 @@ def test_options_and_restrict_reach_every_file(run: Run, tmp_path: Path) -> None
     assert "resuming" in again.err
     kept = {c.id: c.record.keys for c in measured(tmp_path)}
     assert all(kept[c.id] == c.record.keys for c in found)
+
+
+def test_a_compiler_that_is_gone_is_named(
+    run: Run, tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = run("export", "--out", "kept")
+    assert here.code == 0
+    assert "not on PATH" not in here.err
+    monkeypatch.setattr(replay, "is_installed", lambda compiler: False)
+    gone = run("export", "--out", "kept")
+    assert gone.code == 0
+    gcc = find_compiler()
+    assert f"{gcc.kind} {gcc.version} is not on PATH here" in gone.err
+    assert sorted(file.name for file in (tuned / "kept").iterdir()) == [
+        "matmul32.c",
+        "matmul32.h",
+        "matmul32.schedule.py",
+    ]
 
 
 def test_the_other_compiler_is_searched_too(run: Run, tmp_path: Path) -> None:

@@ -13,7 +13,12 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Compiler, Target
 from schedsearch.evaluate import host
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
+from schedsearch.evaluate.compiler import (
+    default_flags,
+    find_compiler,
+    is_installed,
+    other_compilers,
+)
 from schedsearch.evaluate.host import host_state, probe_target
 from schedsearch.evaluate.peak import calibrate
 
@@ -54,6 +59,9 @@ def test_versioned_names_are_found_the_newest_first(
     (clang,) = other_compilers(gcc)
     assert clang.version == "16.0.0"
     assert other_compilers(clang) == (gcc,)
+    assert is_installed(gcc)
+    assert is_installed(Compiler("clang", "19.1.7", ""))
+    assert not is_installed(Compiler("clang", "20.0.0", ""))
 
 
 def test_other_compilers_are_part_of_the_target() -> None:
