@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import inf
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
 from schedsearch.transforms.vectors import C_TYPES
 from schedsearch.transforms.walkers import shifted
 
@@ -206,6 +207,16 @@ def _operand(read: q.Read, along: q.For) -> str | None:
     if not moves(read.idx, along, dim):
         return None
     return "vector" if dim == len(read.idx) - 1 else "column"
+
+
+def longest_extent(proc: q.Proc, loop: q.For) -> float:
+    """An upper bound of a loop's number of iterations; infinite if not known."""
+    ranges: Ranges = {}
+    for depth in range(1, len(loop.path)):
+        around = proc.by_path.get(loop.path[:depth])
+        if isinstance(around, q.For):
+            bind_loop(ranges, around.iter.uid, around.lo, around.hi)
+    return bounds(loop.hi - loop.lo, ranges)[1]
 
 
 def row_length(proc: q.Proc, read: q.Read) -> float:

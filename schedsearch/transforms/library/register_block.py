@@ -41,7 +41,13 @@ from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps, Vector
-from schedsearch.transforms.reductions import ReductionNest, first_dim, reduction_nests, row_length
+from schedsearch.transforms.reductions import (
+    ReductionNest,
+    first_dim,
+    longest_extent,
+    reduction_nests,
+    row_length,
+)
 from schedsearch.transforms.vectors import memory_name, set_name
 from schedsearch.transforms.walkers import (
     ELEMENT_BITS,
@@ -71,7 +77,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         width = lanes(target, ELEMENT_BITS[nest.stmt.type])
         first = nest.loops[0]
         for rows in [None, *nest.row_loops()]:
-            for tile_rows, tile_vectors in _tiles(nest, rows, width, target.vector_registers):
+            for tile_rows, tile_vectors in _tiles(proc, nest, rows, width, target.vector_registers):
                 args: dict[str, ArgValue] = {
                     "nest": started[first.path],
                     "rows": rows.iter.name if rows else "",
@@ -93,22 +99,22 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _tiles(
-    nest: ReductionNest, rows: q.For | None, width: int, registers: int
+    proc: q.Proc, nest: ReductionNest, rows: q.For | None, width: int, registers: int
 ) -> list[tuple[int, int]]:
     """`(rows, vectors)` that leave registers for the operands; divisors where there are any.
 
     The two with most arithmetic per load.
     """
-    extent = nest.along.extent
-    possible = [n for n in (1, 2, 3, 4, 6) if extent is None or n * width <= extent]
+    longest = longest_extent(proc, nest.along)
+    possible = [n for n in (1, 2, 3, 4, 6) if n * width <= longest]
     fitting = [n for n in possible if _fits(nest.along, n * width)] or possible
     if rows is None:
         return [(1, max(fitting))] if fitting else []
     tiles = []
     for vectors in fitting:
-        room = (registers - vectors - 1) // vectors
+        room = int(min((registers - vectors - 1) // vectors, longest_extent(proc, rows)))
         best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
-        if 2 * best <= room and (rows.extent or room) >= room:
+        if 2 * best <= room:
             best = room  # no good divisor: a loop of its own for the last rows
         if best > 1:
             tiles.append((best, vectors))
