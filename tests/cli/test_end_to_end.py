@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.records import Outcome
+from schedsearch.evaluate.host import usable_cores
 from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
@@ -304,3 +305,22 @@ def test_foreign_targets_are_described_but_not_timed(tmp_path: Path) -> None:
     refused = invoke(tmp_path, ["run", MATMUL, "--target", "neon", "--cc", "gcc"])
     assert refused.code == 2
     assert "cannot be timed" in refused.err
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="two threads need two cores")
+def test_two_threads(tmp_path: Path) -> None:
+    """Only parallel loops are offered; they are verified, timed, and compile on their own."""
+    (tmp_path / "mm.py").write_text(MATMUL.read_text().replace("32", "128").replace("f128", "f32"))
+    options = ("--threads", "2", "--transforms", "parallelize", "--executor", "inline", "--json")
+    said = invoke(tmp_path, ["run", "mm.py", *options, "--budget", "20", "--trials", "1"])
+    assert said.code == 0, said.err
+    assert "2 threads" in said.err
+    _, *found = candidates(tmp_path)
+    traces = [[step.transform for step in c.record.trace.steps] for c in found]
+    assert traces == [["parallelize"]]
+    assert found[0].record.outcome is Outcome.CORRECT
+    exported = invoke(tmp_path, ["export", str(found[0].id), "--out", "out"])
+    assert exported.code == 0, exported.err
+    code = tmp_path / "out" / "matmul128.c"
+    assert "// compile with -fopenmp" in code.read_text()
+    subprocess.run(["gcc", "-fopenmp", "-c", code, "-o", tmp_path / "out.o"], check=True)
