@@ -18,7 +18,6 @@ scalar loop), `masked` (an instruction for the first `n` lanes).
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -44,26 +43,27 @@ TAILS: dict[str, tuple[str, OpArg]] = {
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        width = _width(target, loop)
-        if loop.extent is not None and loop.extent < width:
+        lanes = _lanes(target, loop)
+        if lanes < 2 or not _vectorisable(proc, loop, lanes):
             continue
-        if not _vectorisable(proc, loop, width):
+        if loop.extent is not None and loop.extent < lanes:
+            yield loop, {"lanes": lanes, "unroll": 1, "tail": "masked"}
             continue
         for unroll in (1, 4):
-            factor = width * unroll
+            factor = lanes * unroll
             if unroll > 1 and loop.extent is not None and loop.extent < factor:
                 continue
-            whole = divides(proc, factor, loop.hi - loop.lo, loop.path)
+            whole = divides(proc, factor, loop.hi - loop.lo)
             for tail in ("none",) if whole else ("masked", "cut"):
-                yield loop, {"lanes": width, "unroll": unroll, "tail": tail}
+                yield loop, {"lanes": lanes, "unroll": unroll, "tail": tail}
 
 
-def _width(target: Target, loop: q.For) -> int:
-    """Lanes of a register, fewer for loops that are shorter."""
-    width = max(target.vector_bits // (8 * widest(loop.body)), 1)
-    while loop.extent is not None and width > max(loop.extent, 2):
-        width //= 2
-    return width
+def _lanes(target: Target, loop: q.For) -> int:
+    """Lanes of a register, or of the part of one that takes a short loop in one go."""
+    full = max(target.vector_bits // (8 * widest(loop.body)), 1)
+    if loop.extent is None or loop.extent >= full:
+        return full
+    return 1 << (loop.extent - 1).bit_length() if loop.extent else 1
 
 
 def _vectorisable(proc: q.Proc, loop: q.For, lanes: int) -> bool:
@@ -79,20 +79,25 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     taken = names(ast)
     outer, vector, lane = (fresh(taken, f"{loop.iter.name}{suffix}") for suffix in "ovl")
     if loop.lo != q.Affine(0):
-        yield Op("shift_loop", (At(path), 0))
+        ast = mirror((yield Op("shift_loop", (At(path), 0))))
+    if loop.extent is not None and loop.extent < lanes:
+        if tail != "masked" or not loop.extent:
+            raise RewriteError("a loop shorter than a register is masked")
+        yield replacement(ast, path, lanes, counted=True)
+        return
     guarded = guarded_tail(loop, tail)
     kind = ("tail", "cut_and_guard") if guarded else TAILS[tail]
     new = (outer, vector if unroll > 1 else lane)
     procedure = yield Op("divide_loop", (At(path), lanes * unroll, new), (kind,))
     if tail == "masked":
         rest = next_path(path)
-        yield replacement(procedure, (*rest, 0) if guarded else rest, lanes, counted=True)
+        yield replacement(mirror(procedure), (*rest, 0) if guarded else rest, lanes, counted=True)
     innermost = (*path, 0)
     if unroll > 1:
         split = (At(innermost), lanes, (vector, lane))
         procedure = yield Op("divide_loop", split, (("perfect", True),))
         innermost = (*innermost, 0)
-    yield replacement(procedure, innermost, lanes, counted=False)
+    yield replacement(mirror(procedure), innermost, lanes, counted=False)
     if unroll > 1:
         yield Op("unroll_loop", (At((*path, 0)),))
 
@@ -103,9 +108,8 @@ def guarded_tail(loop: q.For, tail: str) -> bool:
     return tail == "masked" and loop.extent is None
 
 
-def replacement(procedure: Any, path: q.Path, lanes: int, counted: bool) -> Op:
+def replacement(ast: q.Proc, path: q.Path, lanes: int, counted: bool) -> Op:
     """The operator that makes the loop at `path` an instruction."""
-    ast = mirror(procedure)
     loop = ast.by_path[path]
     assert isinstance(loop, q.For)
     fused = fuse(ast, loop, lanes, counted)

@@ -171,7 +171,9 @@ class _Plan:
         procedure = yield Op("divide_loop", (At(path), lanes * chains, new), (kind,))
         if tail == "masked":
             rest = next_path(path)
-            yield replacement(procedure, (*rest, 0) if guarded else rest, lanes, counted=True)
+            yield replacement(
+                mirror(procedure), (*rest, 0) if guarded else rest, lanes, counted=True
+            )
         if tiled and tail != "none":
             yield Op("fission", (After(path), 1))
         if chains > 1:
@@ -203,7 +205,7 @@ class _Plan:
         procedure = yield Op("set_memory", (At(home), memory))
         inner = (at(clear, depth - 1), at(add, depth), at(total, depth - 1 - (chains > 1)))
         for place in inner:
-            procedure = yield replacement(procedure, place.path, lanes, counted=False)
+            procedure = yield replacement(mirror(procedure), place.path, lanes, counted=False)
 
     def element(self, procedure: Any, path: q.Path) -> str:
         """Where the loop at `path` adds up, in terms of the loops around it."""

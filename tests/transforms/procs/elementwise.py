@@ -79,6 +79,15 @@ def rows(y: f32[5, 13], x: f32[5, 13], scale: f32[5]):
 
 
 @proc
+def short(y: f32[2, 15], x: f32[2, 15]):
+    for i in seq(0, 2):
+        for c in seq(0, 3):
+            y[i, c] = x[i, c] * x[i, c + 1] - 1.0
+        for c in seq(4, 15):
+            y[i, c] += x[i, c - 1]
+
+
+@proc
 def other_rows(n: size, y: f32[n], A: f32[4, n]):
     for i in seq(0, 4):
         for k in seq(0, n):
