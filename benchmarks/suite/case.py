@@ -34,8 +34,8 @@ class Case:
 
     `form` is the name of the functions in `peers` that compute the same; `without`
     names the libraries that have no natural form of it. `specialize`: the sizes are
-    constants of what is tuned; else schedules stay valid for every size. `c_peers`:
-    whether C compilers get the unscheduled procedure's own C.
+    constants of what is tuned; else schedules stay valid for every size. C compilers
+    always compete, with the unscheduled procedure's own C.
     """
 
     name: str
@@ -46,7 +46,6 @@ class Case:
     fills: tuple[tuple[str, Fill], ...] = ()
     without: tuple[str, ...] = ()
     specialize: bool = False
-    c_peers: bool = True
 
     def fill(self, argument: str) -> Fill:
         return dict(self.fills).get(argument, Fill())

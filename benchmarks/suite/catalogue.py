@@ -16,20 +16,13 @@ SUM = Fill(zeroed=True)
 LOWER = Fill(lower=True)
 
 
-def _case(
-    file: str,
-    name: str,
-    form: str = "",
-    fills: dict[str, Fill] | None = None,
-    without: tuple[str, ...] = (),
-) -> Case:
+def _case(file: str, name: str, form: str = "", fills: dict[str, Fill] | None = None) -> Case:
     return Case(
         name=name,
         file=KERNELS / f"{file}.py",
         proc=name,
         form=form or name,
         fills=tuple((fills or {}).items()),
-        without=without,
     )
 
 

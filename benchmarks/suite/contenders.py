@@ -51,13 +51,12 @@ def contenders(
             yield Absent(name, "not tuned yet")
         else:
             yield native(name, own.builder, own.code, arrays)
-    if case.c_peers:
-        code = with_restrict(subject.code)
-        for peer in compiler_peers(subject.target, cache_dir() / "artifacts"):
-            if isinstance(peer, CompilerPeer):
-                yield native(peer.name, peer.builder, code, arrays)
-            else:
-                yield Absent(*peer)
+    code = with_restrict(subject.code)
+    for peer in compiler_peers(subject.target, cache_dir() / "artifacts"):
+        if isinstance(peer, CompilerPeer):
+            yield native(peer.name, peer.builder, code, arrays)
+        else:
+            yield Absent(*peer)
     for library in case.python_peers:
         if importlib.util.find_spec(library) is None:
             yield Absent(library, "not installed")
