@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import shlex
 import shutil
+import signal
 import sys
 from pathlib import Path
 from typing import Annotated, Any
@@ -190,7 +191,12 @@ def _compare(
 
 
 def main() -> None:
-    """Run the command line: exit code 2 for whatever the user can mend."""
+    """Run the command line: exit code 2 for whatever the user can mend.
+
+    Being terminated (by `timeout`, say) is as Ctrl-C, also where that is ignored.
+    """
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         app()
     except UserError as error:
