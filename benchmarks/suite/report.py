@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,7 +16,7 @@ from schedsearch.cli.format import duration
 Row = dict[str, Any]
 
 BEST = "best peer"
-WIDE = 200
+WIDE = 220
 """Columns that all intervals need."""
 
 
@@ -107,10 +108,10 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
             times = f"{row['threads']} threads over one: {_ratio(over, True)}"
             console.print(f"{row['kernel']}: {times}", soft_wrap=True)
     if mean := geometric_mean(rows):
-        off = sorted(abs(row["noise"]["value"] - 1) for row in rows if "noise" in row)
+        off = [abs(row["noise"]["value"] - 1) for row in rows if "noise" in row]
         console.print(
-            f"noise (our schedule against itself): {off[len(off) // 2]:.1%} at the median, "
-            f"{off[-1]:.1%} at worst"
+            f"noise (our schedule against itself): {statistics.median(off):.1%} at the median, "
+            f"{max(off):.1%} at worst"
         )
         slower = [row["kernel"] for row in rows if row.get("speedup", {}).get("high", 1) < 1]
         console.print(
