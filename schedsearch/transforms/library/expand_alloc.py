@@ -18,16 +18,29 @@ from schedsearch.transforms.walkers import loops
 
 VERSION = 1
 
+_HEAP = ("DRAM", "DRAM_ALIGNED")
+"""Memories of buffers whose size need not be constant."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         if loop.lo != q.Affine(0) or loop.parallel:
             continue
         for stmt in loop.body:
-            if isinstance(stmt, q.Alloc) and not any(
-                loop.iter in q.expr_vars(extent) for extent in stmt.shape
-            ):
+            if isinstance(stmt, q.Alloc) and _expandable(stmt, loop):
                 yield stmt, {}
+
+
+def _expandable(alloc: q.Alloc, loop: q.For) -> bool:
+    """Not what cannot have that shape or, once it is an array, is no scalar argument."""
+    if any(loop.iter in q.expr_vars(extent) for extent in alloc.shape):
+        return False
+    if loop.extent is None and alloc.mem not in _HEAP:
+        return False
+    return not any(
+        isinstance(stmt, q.Call) and q.Read(alloc.buf, (), alloc.type) in stmt.args
+        for stmt in q.walk(loop.body)
+    )
 
 
 def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
