@@ -35,8 +35,12 @@ FLAGS = {
 """Options of gcc by register width."""
 
 
-@pytest.mark.parametrize("target", [TARGET, WIDE], ids=["128", "512"])
-@pytest.mark.parametrize("name", sorted(n for n in PROCEDURES if not n.startswith("no_")))
+NAMES = sorted(name for name in PROCEDURES if not name.startswith("no_"))
+FORMS = [(name, TARGET) for name in NAMES]
+FORMS += [(name, WIDE) for name in ("functions", "short", "solve_triangle", "widened")]
+
+
+@pytest.mark.parametrize(("name", "target"), FORMS)
 def test_every_form_keeps_the_meaning(name: str, target: Target, tmp_path: Path) -> None:
     original = PROCEDURES[name]
     meaning = mirror(original)

@@ -34,12 +34,13 @@ def with_tail(rewrite: Rewrite, tail: str) -> Rewrite:
     return replace(rewrite, args=tuple(sorted({**dict(rewrite.args), "tail": tail}.items())))
 
 
-@pytest.mark.parametrize(
-    ("target", "flags"),
-    [(TARGET, ["-O1"]), (WIDE, ["-O3", "-march=x86-64-v4", "-ffast-math"])],
-    ids=["128", "512"],
-)
-@pytest.mark.parametrize("name", sorted(n for n in PROCEDURES if not n.startswith("no_")))
+NAMES = sorted(name for name in PROCEDURES if not name.startswith("no_"))
+NARROW, NATIVE = ["-O1"], ["-O3", "-march=x86-64-v4", "-ffast-math"]
+FORMS = [(name, TARGET, NARROW) for name in NAMES]
+FORMS += [(name, WIDE, NATIVE) for name in ("dot", "matrix_vector", "deviation")]
+
+
+@pytest.mark.parametrize(("name", "target", "flags"), FORMS)
 def test_every_form_keeps_the_meaning(
     name: str, target: Target, flags: list[str], tmp_path: Path
 ) -> None:

@@ -54,8 +54,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             if unroll > 1 and loop.extent is not None and loop.extent < factor:
                 continue
             whole = divides(proc, factor, loop.hi - loop.lo)
-            for tail in ("none",) if whole else ("masked", "cut"):
-                yield loop, {"lanes": lanes, "unroll": unroll, "tail": tail}
+            yield loop, {"lanes": lanes, "unroll": unroll, "tail": "none" if whole else "masked"}
+            if unroll == 1 and not whole:
+                yield loop, {"lanes": lanes, "unroll": unroll, "tail": "cut"}
 
 
 def _lanes(target: Target, loop: q.For) -> int:
