@@ -81,8 +81,6 @@ def _separates(loop: q.For, spans: list[tuple[q.Affine, q.Affine]], found: _Acce
     low, high = inf, -inf
     for first, last in spans:
         for index in (first, last):
-            if index.coefficient(loop.iter) != step:
-                return False
             rest = index - q.as_affine(loop.iter).scaled(step)
             steady = tuple(term for term in rest.terms if _invariant(term[0], loop))
             bases.add(steady)

@@ -33,6 +33,12 @@ def racy_stencil(x: f32[10]):
 
 
 @proc
+def racy_offset(n: size, m: size, x: f32[n + m]):
+    for i in seq(0, n):
+        x[i] = x[i + m]
+
+
+@proc
 def racy_blocks(x: f32[8, 5]):
     for i in seq(0, 4):
         for j in seq(0, 5):
