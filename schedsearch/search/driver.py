@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import Counter, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -27,7 +27,7 @@ from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.strategy import Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Expansion
+from schedsearch.transforms.expand import Expansion, merge
 
 CONTENDERS = 3
 """How many of the fastest are measured again at the end (winner's curse)."""
@@ -76,6 +76,7 @@ class Search:
         self.baseline = self.anchor = baseline
         self.observer = observer
         self.pending: dict[int, _Pending] = {}
+        self.parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
         self.to_measure: deque[_Pending] = deque()
         self.measured = self.expanded = 0
         self.phase = "searching"
@@ -131,8 +132,13 @@ class Search:
         ahead = len(self.to_measure) + running[BuildJob]
         for key in self.strategy.ask_measure(max(PIPELINE - ahead, 0)):
             self._submit(_Pending(self._build_job(key), key))
-        for key in self.strategy.ask_expand(self.executor.slots - running[ExpandJob]):
-            self._submit(_Pending(ExpandJob(self.ledger.tree.nodes[key].trace), key))
+        idle = self.executor.slots - running[ExpandJob]
+        keys = self.strategy.ask_expand(idle)
+        for key in keys:
+            parts = idle // len(keys)  # near the root there are fewer nodes than workers
+            for part in range(parts):
+                job = ExpandJob(self.ledger.tree.nodes[key].trace, part, parts)
+                self._submit(_Pending(job, key))
 
     def _build_job(self, key: str) -> BuildJob:
         code = self.ledger.store.code(self.ledger.tree.nodes[key].keys.code or "")
@@ -157,18 +163,33 @@ class Search:
             case Lost() if pending.attempt < MAX_ATTEMPTS:
                 self._submit(replace(pending, attempt=pending.attempt + 1))
             case Lost() if isinstance(pending.job, ExpandJob):
-                self.ledger.not_expanded(key, Failure(Outcome.CRASH, result.message))
+                self._on_expansion(pending, Failure(Outcome.CRASH, result.message))
             case Lost():
                 self.ledger.failed(key, Failure(Outcome.CRASH, result.message))
             case ReplayFailed():
-                self.ledger.not_expanded(key, Failure(Outcome.ILLEGAL, result.message))
+                self._on_expansion(pending, Failure(Outcome.ILLEGAL, result.message))
             case Expansion():
-                self.ledger.expanded(key, result)
-                self.expanded += 1
+                self._on_expansion(pending, result)
             case Built():
                 self._on_built(key, result)
             case Evaluation():
                 self._on_evaluation(pending, result)
+
+    def _on_expansion(self, pending: _Pending, result: Expansion | Failure) -> None:
+        """Book an expansion once all its parts are there."""
+        assert isinstance(pending.job, ExpandJob)
+        parts = self.parts[pending.key]
+        parts[pending.job.part] = result
+        if len(parts) < pending.job.parts:
+            return
+        del self.parts[pending.key]
+        failures = [part for part in parts.values() if isinstance(part, Failure)]
+        if failures:
+            self.ledger.not_expanded(pending.key, failures[0])
+            return
+        in_order = [part for _, part in sorted(parts.items()) if isinstance(part, Expansion)]
+        self.ledger.expanded(pending.key, merge(in_order))
+        self.expanded += 1
 
     def _on_built(self, key: str, built: Built) -> None:
         stages = (("build", built.build_s),)

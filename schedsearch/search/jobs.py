@@ -25,9 +25,12 @@ BUILD_TIMEOUT_S = 60.0
 
 @dataclass(frozen=True)
 class ExpandJob:
-    """Enumerate the children of a trace -> Expansion, or ReplayFailed."""
+    """Enumerate the children of a trace, or one of several parts of them -> Expansion, or
+    ReplayFailed."""
 
     trace: Trace
+    part: int = 0
+    parts: int = 1
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ class ExpandWorker:
     def run(self, job: ExpandJob) -> Expansion | ReplayFailed:
         try:
             with self.turn:
-                return self.expander.expand(job.trace)
+                return self.expander.expand(job.trace, job.part, job.parts)
         except ReplayError as error:
             return ReplayFailed(str(error))
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from typing import Any
 
 from schedsearch.core.build import Build
@@ -45,6 +47,17 @@ class Expansion:
     stage_s: tuple[tuple[str, float], ...]
 
 
+def merge(parts: Sequence[Expansion]) -> Expansion:
+    """The whole expansion from all its parts, in order."""
+    children = [
+        child for row in zip_longest(*(p.children for p in parts)) for child in row if child
+    ]
+    seconds: Counter[str] = Counter()
+    for part in parts:
+        seconds.update(dict(part.stage_s))
+    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()))
+
+
 class Expander:
     """Expands traces of one procedure with a fixed alphabet for one target.
 
@@ -68,13 +81,16 @@ class Expander:
         self.code_of: dict[str, str] = {}
         self.printed: tuple[Any, GeneratedC] | None = None
 
-    def expand(self, trace: Trace) -> Expansion:
-        """Raises ReplayError if `trace` itself does not replay."""
+    def expand(self, trace: Trace, part: int = 0, parts: int = 1) -> Expansion:
+        """The children of `trace`, or every `parts`-th of them from number `part` on.
+
+        Raises ReplayError if `trace` itself does not replay.
+        """
         clock = _Stages()
         state = self.replayer.state(trace)
         clock.lap("replay")
         target = replace(self.target, build=state.build)
-        rewrites = list(propose(state.ast, target, self.transforms))
+        rewrites = list(propose(state.ast, target, self.transforms))[part::parts]
         clock.lap("propose")
         before = self._log_cost(state)
         clock.lap("predict")

@@ -147,6 +147,16 @@ def test_a_node_that_cannot_be_expanded_does_not_end_the_search(
     assert not ended.candidates["stuck"].expanded
 
 
+def test_idle_workers_share_the_expansion_of_the_root(store: Store) -> None:
+    world = World(tree(1, 5), {"n3": Kernel(4.0)})
+    ended = run(store, world)
+    shares = [j for j in ended.executor.submitted if isinstance(j, ExpandJob) and not j.trace.steps]
+    assert [(job.part, job.parts) for job in shares] == [(0, 2), (1, 2)]
+    order = sorted((c for c in ended.candidates.values() if c.parent_id), key=lambda c: c.id)
+    assert [name_of(c.record.trace) for c in order] == [f"n{k}" for k in range(5)]
+    assert ended.best == "n3"
+
+
 def test_why_a_node_cannot_be_expanded_is_recorded(store: Store) -> None:
     ended = run(store, World({ROOT: ["stuck"]}, {"stuck": Kernel(5.0, replays=False)}))
     found = ended.candidates["stuck"].record
@@ -294,7 +304,7 @@ def test_what_is_promised_most_is_measured_first(store: Store, resumed: bool) ->
 
 def test_ctrl_c_while_confirming_leaves_the_best_unconfirmed(store: Store) -> None:
     world = World({ROOT: ["fast"]}, {"fast": Kernel(1.4, 1.3)})
-    complete = run(store, world, interrupt_at=5)
+    complete = run(store, world, interrupt_at=7)
     assert complete.stop is Stop.INTERRUPTED
     best = complete.search.ledger.best
     assert best is not None

@@ -151,7 +151,8 @@ class ScriptedExecutor:
                 if not kernel.replays:
                     return ReplayFailed("step 1: no such statement")
                 children = tuple(map(self.world.child, self.world.children.get(name, ())))
-                return Expansion(job.trace, children, (("rewrite", 0.5),))
+                part = children[job.part :: job.parts]
+                return Expansion(job.trace, part, (("rewrite", 0.5 / job.parts),))
             case BuildJob():
                 artifact = Artifact(name, kernel.binary or f"b-{name}", job.code.key)
                 return Built(kernel.build or artifact, 0.25)
