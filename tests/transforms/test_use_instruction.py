@@ -131,7 +131,10 @@ def test_a_trace_says_which_text_it_needs() -> None:
     meaning = mirror(SOURCE.procs["dots"])
     for values, message in (
         ({"digest": "0" * 32}, "instruction set portable has changed: the trace needs 0000"),
-        ({"set": "mine", "digest": "0" * 32}, "mine is not loaded: give its file with --instr"),
+        (
+            {"set": "nobodys", "digest": "0" * 32},
+            "nobodys is not loaded: give its file with --instr",
+        ),
         ({"instruction": "portable_dot"}, "portable has no instruction 'portable_dot'"),
     ):
         with pytest.raises(RewriteError, match=message):
