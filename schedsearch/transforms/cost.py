@@ -33,7 +33,9 @@ CHAIN = 4.0
 LOAD = 0.5
 """Two loads a cycle, as two operations."""
 EXTERN = 12.0
-"""Operations of a vectorised exponential, about."""
+"""Operations of a vectorised exponential or the like, about."""
+SIMPLE_EXTERNS = frozenset({"fmaxf", "relu", "select", "sqrt"})
+"""External functions that are an instruction."""
 LATENCY = 8.0
 """Of a vector instruction that adds to a register: what a loop that adds to the same
 register every time takes at least per iteration."""
@@ -156,7 +158,7 @@ def vectorisable(loop: q.For, scalars: frozenset[q.Var], restrict: bool) -> bool
             case q.Assign() | q.Reduce():
                 moves = _stride((stmt.buf, stmt.idx), loop.iter)
                 alone = stmt.buf in scalars or (restrict and moves == 0)
-                reduces = isinstance(stmt, q.Reduce) and alone
+                reduces = alone and (isinstance(stmt, q.Reduce) or _is_maximum(stmt))
                 if moves != 1 and stmt.buf not in local and not reduces:
                     return False
                 if any(_stride(access, loop.iter) not in (0, 1) for access in _reads(stmt.rhs)):
@@ -164,6 +166,15 @@ def vectorisable(loop: q.For, scalars: frozenset[q.Var], restrict: bool) -> bool
             case _:
                 return False
     return bool(loop.body)
+
+
+def _is_maximum(stmt: q.Assign | q.Reduce) -> bool:
+    """Whether a statement is `m = fmaxf(m, ...)`, which compilers reorder like a sum."""
+    return (
+        isinstance(stmt.rhs, q.Extern)
+        and stmt.rhs.name == "fmaxf"
+        and any(isinstance(arg, q.Read) and arg.buf == stmt.buf for arg in stmt.rhs.args)
+    )
 
 
 def _stride(access: Access, var: q.Var) -> int | None:
@@ -192,7 +203,7 @@ def _operations(stmt: q.Assign | q.Reduce) -> float:
     for node in q.walk_expr(stmt.rhs):
         match node:
             case q.Extern():
-                cost += EXTERN
+                cost += 1.0 if node.name in SIMPLE_EXTERNS else EXTERN
             case q.BinOp() | q.USub():
                 cost += 1.0
     product = isinstance(stmt.rhs, q.BinOp) and stmt.rhs.op == "*"

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from schedsearch.core import ast as q
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.loader import load_source
@@ -16,6 +17,7 @@ from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET, kernels, walk
 
 BLOCKS = load_source(PROCS / "blocks.py").procs
+ESTIMATES = load_source(PROCS / "estimates.py").procs
 BEFORE = load_source(PROCS / "before.py").procs
 SIZES = {"M": 64, "N": 64, "K": 64}
 
@@ -63,3 +65,17 @@ def test_threads_pay_where_there_is_work_for_them() -> None:
 def test_estimates_any_state(name: str) -> None:
     for _, state in walk(kernels()[name], 1, 3):
         assert log_cost(state.ast, TARGET, {}) > 0.0
+
+
+def test_maxima_are_cheap_and_exponentials_are_not() -> None:
+    whole = mirror(ESTIMATES["softmax"])
+    (loop,) = whole.body
+    assert isinstance(loop, q.For)
+    maxima = replace(whole, body=(replace(loop, body=loop.body[:3]),))
+    assert log_cost(maxima, TARGET, {}) < log_cost(whole, TARGET, {}) - 1.0
+
+
+def test_an_instruction_costs_what_its_body_does() -> None:
+    """Vectorising by instructions is about as good as what the compiler vectorises itself."""
+    for rewrite, gain in gains(ESTIMATES["softmax"], "vectorise"):
+        assert abs(gain) < 0.5, rewrite
