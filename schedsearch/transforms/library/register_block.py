@@ -40,7 +40,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.factors import divides
-from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps, Vector
+from schedsearch.transforms.ops import After, Args, At, Memory, Op, Proposal, Steps, Vector
 from schedsearch.transforms.reductions import (
     ReductionNest,
     first_dim,
@@ -57,7 +57,7 @@ from schedsearch.transforms.walkers import (
     next_path,
 )
 
-VERSION = 2
+VERSION = 3
 
 PACKED = 2
 """Position of a loop among its siblings once a panel is allocated and copied before it."""
@@ -226,6 +226,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield Op("stage_mem", (At(home), _panel(nest, args, inner), name))
         if nest.transposed:
             yield Op("rearrange_dim", (At(home), _along_last(nest, args, inner)))
+        # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
+        yield Op("set_memory", (At(home), Memory("DRAM_ALIGNED")))
         packed = panel
 
     # The result's tile: staged around the innermost reductions, in registers.
