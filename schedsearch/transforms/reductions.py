@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.fused.model import ELEMENTS
 from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
 from schedsearch.transforms.vectors import C_TYPES
 from schedsearch.transforms.walkers import shifted
@@ -18,6 +19,8 @@ class ReductionNest:
     and the operand to pack.
 
     `transposed`: the operand is contiguous along another loop, so it has to be packed.
+    `converted`: the operands are other types, read into temporaries beside the statement;
+    `stmt` reads them directly.
     """
 
     loops: tuple[q.For, ...]
@@ -26,6 +29,7 @@ class ReductionNest:
     instruction: str
     operand: q.Read
     transposed: bool
+    converted: bool
 
     @property
     def reductions(self) -> tuple[q.For, ...]:
@@ -71,7 +75,7 @@ class ReductionNest:
 
     def _positions(self) -> Iterator[tuple[int, int]]:
         """Depth of every loop, and the position in its body of what leads to the statement."""
-        for depth in range(len(self.loops)):
+        for depth in range(len(self.loops) - self.converted):
             position = self._path_in(depth)[-1]
             assert isinstance(position, int)
             yield depth, position
@@ -84,14 +88,44 @@ class ReductionNest:
 def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
     """Every nest of the procedure whose result can stay in vector registers: of every
     statement the longest perfect one, and the longest after splitting others off."""
-    for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.Reduce) and stmt.type in C_TYPES and stmt.idx and _dense(proc, stmt):
-            whole = _loops_around(proc, stmt)
-            alone = _perfect(whole)
-            for loops in (whole, alone) if len(alone) < len(whole) else (whole,):
-                nest = _as_reduction(proc, loops, stmt)
-                if nest is not None:
-                    yield nest
+    for found in q.walk(proc.body):
+        if not (isinstance(found, q.Reduce) and found.type in C_TYPES and found.idx):
+            continue
+        direct = _without_temporaries(proc, found)
+        stmt = direct or found
+        if not _dense(proc, stmt):
+            continue
+        whole = _loops_around(proc, stmt)
+        alone = _perfect(whole, direct is not None)
+        for loops in (whole, alone) if len(alone) < len(whole) else (whole,):
+            nest = _as_reduction(proc, loops, stmt, direct is not None)
+            if nest is not None:
+                yield nest
+
+
+def _without_temporaries(proc: q.Proc, stmt: q.Reduce) -> q.Reduce | None:
+    """The statement with the elements that it reads by way of scalars, if the loop around
+    it reads such scalars and does nothing else; else None."""
+    loop = proc.by_path.get(stmt.path[:-1])
+    if not isinstance(loop, q.For) or len(loop.body) == 1 or loop.body[-1] != stmt:
+        return None
+    elements: dict[q.Var, q.Read | None] = {}
+    for before in loop.body[:-1]:
+        match before:
+            case q.Alloc(shape=()):
+                elements[before.buf] = None
+            case q.Assign(rhs=q.Read() as read) if before.buf in elements and read.idx:
+                elements[before.buf] = read
+            case _:
+                return None
+    match stmt.rhs:
+        case q.BinOp(lhs=q.Read() as lhs, rhs=q.Read() as rhs):
+            first, second = elements.get(lhs.buf), elements.get(rhs.buf)
+            if first and second:
+                return replace(stmt, rhs=replace(stmt.rhs, lhs=first, rhs=second))
+        case q.Read() as read if element := elements.get(read.buf):
+            return replace(stmt, rhs=element)
+    return None
 
 
 def _loops_around(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
@@ -112,17 +146,19 @@ def _loops_around(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
     return loops
 
 
-def _perfect(loops: tuple[q.For, ...]) -> tuple[q.For, ...]:
+def _perfect(loops: tuple[q.For, ...], converted: bool) -> tuple[q.For, ...]:
     """The innermost of `loops` that hold nothing but each other."""
-    alone = 0
-    for loop in reversed(loops):
+    alone = int(converted)
+    for loop in reversed(loops[: len(loops) - alone]):
         if len(loop.body) > 1:
             break
         alone += 1
     return loops[len(loops) - alone :]
 
 
-def _as_reduction(proc: q.Proc, loops: tuple[q.For, ...], stmt: q.Reduce) -> ReductionNest | None:
+def _as_reduction(
+    proc: q.Proc, loops: tuple[q.For, ...], stmt: q.Reduce, converted: bool
+) -> ReductionNest | None:
     distinct = {loop.iter.name for loop in loops} | {arg.var.name for arg in proc.args}
     if len(distinct) < len(loops) + len(proc.args):
         return None  # windows are written with names
@@ -134,29 +170,20 @@ def _as_reduction(proc: q.Proc, loops: tuple[q.For, ...], stmt: q.Reduce) -> Red
                 kinds = {_operand(read, loop): read for read in _reads(stmt)}
                 transposed = "column" in kinds
                 operand = kinds["column" if transposed else "vector"]
-                return ReductionNest(loops, stmt, loop, instruction, operand, transposed)
+                return ReductionNest(loops, stmt, loop, instruction, operand, transposed, converted)
     return None
 
 
 def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
-    """Whether every array of the statement is a contiguous array of its type in plain memory."""
-    plain = {
-        arg.var
-        for arg in proc.args
-        if not arg.window and (arg.type, arg.mem) == (stmt.type, "DRAM")
-    }
+    """Whether every array of the statement is a contiguous array in plain memory."""
+    plain = {arg.var: arg.type for arg in proc.args if not arg.window and arg.mem == "DRAM"}
     plain |= {
-        s.buf
+        s.buf: s.type
         for s in q.walk(proc.body)
-        if isinstance(s, q.Alloc) and s.type == stmt.type and s.mem.startswith("DRAM")
+        if isinstance(s, q.Alloc) and s.mem.startswith("DRAM")
     }
-    return q.used_vars((stmt,)) - {v for i in _indices(stmt) for v in q.expr_vars(i)} <= plain
-
-
-def _indices(stmt: q.Reduce) -> Iterator[q.Affine]:
-    yield from stmt.idx
-    for read in _reads(stmt):
-        yield from read.idx
+    used = [stmt.buf, *(read.buf for read in _reads(stmt))]
+    return all(plain.get(buf) in ELEMENTS for buf in used)
 
 
 def _reads(stmt: q.Reduce) -> Iterator[q.Read]:

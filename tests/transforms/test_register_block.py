@@ -38,6 +38,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "initialised": [{}],
     "two_in_one_loop": [{}],
     "triangle": [{}],
+    "bytes_product": [{}],
+    "bytes_of_rows": [{"n": 1}, {"n": 8}, {"n": 21}],
 }
 
 

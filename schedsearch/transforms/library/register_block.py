@@ -40,6 +40,8 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.factors import divides
+from schedsearch.transforms.library.vectorise import replacement
+from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, Args, At, Memory, Op, Proposal, Steps, Vector
 from schedsearch.transforms.reductions import (
     ReductionNest,
@@ -246,13 +248,14 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         yield Op("divide_loop", (At((*copy, *depth)), width, new), (("perfect", True),))
     yield Op("simplify")
     prefix = set_name(kind, width)
-    below = (0,) * (len(inner) + len(tile) - 1)
-    for where, name in (
-        ((*load, *depth, 0), "load"),
-        ((*store, *depth, 0), "store"),
-        ((*compute, *below), nest.instruction),
-    ):
-        yield Op("replace", (At(where), Vector(kind, width, f"{prefix}_{name}")))
+    for where, name in ((load, "load"), (store, "store")):
+        vector_set = Vector(kind, width, f"{prefix}_{name}")
+        after = yield Op("replace", (At((*where, *depth, 0)), vector_set))
+    body = (*compute, *(0,) * (len(inner) + len(tile) - 1))
+    if nest.converted:
+        yield replacement(mirror(after), body, width, counted=False)
+    else:
+        yield Op("replace", (At(body), Vector(kind, width, f"{prefix}_{nest.instruction}")))
 
 
 def _panel(nest: ReductionNest, args: Args, inner: list[str]) -> str:

@@ -104,6 +104,28 @@ def triangle(C: f32[37, 37], A: f32[37, 4], B: f32[4, 37]):
 
 
 @proc
+def bytes_product(C: i32[6, 24], A: i8[6, 5], B: i8[5, 24]):
+    for i in seq(0, 6):
+        for j in seq(0, 24):
+            for k in seq(0, 5):
+                a: i32
+                b: i32
+                a = A[i, k]
+                b = B[k, j]
+                C[i, j] += a * b
+
+
+@proc
+def bytes_of_rows(n: size, y: i32[n], A: ui8[5, n]):
+    for i in seq(0, n):
+        y[i] = 0.0
+        for k in seq(0, 5):
+            a: i32
+            a = A[k, i]
+            y[i] += a
+
+
+@proc
 def deep(C: f32[64, 128], A: f32[64, 1024], B: f32[1024, 128]):
     for i in seq(0, 64):
         for j in seq(0, 128):
