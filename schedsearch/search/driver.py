@@ -6,11 +6,13 @@ import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from threading import Event
 
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.evaluate.bench import Anchor, Evaluation
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.executor import Executor
+from schedsearch.search.interrupts import noticed_interrupts
 from schedsearch.search.jobs import (
     BuildJob,
     Built,
@@ -81,6 +83,7 @@ class Search:
         self.measured = self.expanded = 0
         self.phase = "searching"
         self.started = time.monotonic()
+        self.interrupted = Event()
         self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed)
         self.ledger.resume(resumed)
 
@@ -93,11 +96,12 @@ class Search:
 
         Ctrl-C ends it at once: what was found is kept, unconfirmed.
         """
-        try:
-            stop = self._search()
-            self._confirm()
-        except KeyboardInterrupt:
-            stop = Stop.INTERRUPTED
+        with noticed_interrupts() as self.interrupted:
+            try:
+                stop = self._search()
+                self._confirm()
+            except KeyboardInterrupt:
+                stop = Stop.INTERRUPTED
         return stop
 
     def progress(self) -> Progress:
@@ -155,6 +159,8 @@ class Search:
     def _collect(self, timeout_s: float) -> None:
         for ticket, result in self.executor.wait(timeout_s):
             self._handle(self.pending.pop(ticket), result)
+        if self.interrupted.is_set():
+            raise KeyboardInterrupt
         self.observer(self.progress())
 
     def _handle(self, pending: _Pending, result: Result) -> None:

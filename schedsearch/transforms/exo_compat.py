@@ -77,6 +77,7 @@ SOLVER_STEPS = 10_000_000
 tell. Counted in z3's own steps rather than time, so that every machine agrees."""
 
 z3.set_param("rlimit", SOLVER_STEPS)
+z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
 exo_speed.install()
 
 LIBRARY = "kernel"

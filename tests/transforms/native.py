@@ -51,11 +51,15 @@ class Library:
         compiler: str = "gcc",
     ) -> None:
         source, library = folder / "kernels.c", folder / "kernels.so"
+        compiled = folder / "kernels.o"
         source.write_text(together(codes))
-        fixed = ["-w", "-shared", "-fPIC", "-ftrivial-auto-var-init=pattern"]
-        if "#pragma omp" in source.read_text():
-            fixed.append("-fopenmp")
-        subprocess.run([compiler, *fixed, *flags, "-o", library, source, "-lm"], check=True)
+        fixed = ["-w", "-fPIC", "-ftrivial-auto-var-init=pattern"]
+        threads = ["-fopenmp"] if "#pragma omp" in source.read_text() else []
+        compile_ = [compiler, *fixed, *threads, *flags, "-c", "-o", compiled, source]
+        # Linked without `flags`: -ffast-math there would turn denormals off in this process.
+        link = [compiler, "-shared", *threads, "-o", library, compiled, "-lm"]
+        for command in (compile_, link):
+            subprocess.run(command, check=True)
         handle = ctypes.CDLL(str(library))
         self.functions = [handle[f"k{number}_{code.proc}"] for number, code in enumerate(codes)]
 

@@ -1,0 +1,61 @@
+"""Ctrl-C ends a search, also where other code swallows it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+import z3
+
+from schedsearch.search.interrupts import noticed_interrupts
+from schedsearch.transforms import exo_compat  # noqa: F401
+
+
+def press_ctrl_c() -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    signal.sigtimedwait([], 0.01)  # give it a moment to arrive
+
+
+@pytest.fixture(autouse=True)
+def default_handler() -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def test_what_swallows_the_exception_does_not_hide_it() -> None:
+    with noticed_interrupts() as noticed:
+        assert not noticed.is_set()
+        try:
+            press_ctrl_c()
+        except BaseException:
+            pass  # as Exo does
+        assert noticed.is_set()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_it_is_raised_as_ever() -> None:
+    with pytest.raises(KeyboardInterrupt), noticed_interrupts():
+        press_ctrl_c()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_the_solver_does_not_take_it_for_itself() -> None:
+    """Loading the transforms tells z3 so; by default it answers `unknown` and goes on."""
+    a, b, c = z3.Ints("a b c")
+    solver = z3.Solver()
+    solver.set("timeout", 5000)
+    solver.add(a**3 + b**3 == c**3, a > 10, b > 10, c > 10)
+    timer = threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT))
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        solver.check()
+    timer.join()
+
+
+def test_another_handler_stays() -> None:
+    seen = []
+    signal.signal(signal.SIGINT, lambda *_: seen.append(1))
+    with noticed_interrupts():
+        press_ctrl_c()
+    assert seen == [1]
