@@ -31,14 +31,14 @@ first-level cache room for what is read of the other operand.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocking import MAX_DEPTH, panel_depth, register_tiles
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.library.vectorise import replacement
 from schedsearch.transforms.mirror import mirror
@@ -46,7 +46,6 @@ from schedsearch.transforms.ops import After, Args, At, Memory, Op, Proposal, St
 from schedsearch.transforms.reductions import (
     ReductionNest,
     first_dim,
-    longest_extent,
     reduction_nests,
     row_length,
 )
@@ -67,11 +66,6 @@ PACKED = 2
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
 
-MAX_DEPTH = 4096
-
-L1_WAY = 4096
-"""First-level caches are indexed within a page."""
-
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     started: Counter[q.Path] = Counter()
@@ -79,7 +73,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         width = lanes(target, ELEMENT_BITS[nest.stmt.type])
         first = nest.loops[0]
         for rows in [None, *nest.row_loops()]:
-            for tile_rows, tile_vectors in _tiles(proc, nest, rows, width, target.vector_registers):
+            for tile_rows, tile_vectors in register_tiles(proc, nest, rows, target):
                 args: dict[str, ArgValue] = {
                     "nest": started[first.path],
                     "rows": rows.iter.name if rows else "",
@@ -94,57 +88,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         yield first, {**args, "inner": inner, "pack": False}
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
                         yield first, {**args, "inner": inner, "pack": True}
-                        depth = _depth(nest, target, args)
+                        depth = panel_depth(nest, target, tile_rows, tile_vectors)
                         if inner == 1 and depth:
                             yield first, {**args, "inner": 1, "pack": True, "depth": depth}
         started[first.path] += 1
-
-
-def _tiles(
-    proc: q.Proc, nest: ReductionNest, rows: q.For | None, width: int, registers: int
-) -> list[tuple[int, int]]:
-    """`(rows, vectors)` that leave registers for the operands; divisors where there are any.
-
-    The two with most arithmetic per load.
-    """
-    longest = longest_extent(proc, nest.along)
-    possible = [n for n in (1, 2, 3, 4, 6) if n * width <= longest]
-    fitting = [n for n in possible if _fits(nest.along, n * width)] or possible
-    if rows is None:
-        return [(1, max(fitting))] if fitting else []
-    tiles = []
-    for vectors in fitting:
-        room = int(min((registers - vectors - 1) // vectors, longest_extent(proc, rows)))
-        best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
-        if 2 * best <= room:
-            best = room  # no good divisor: a loop of its own for the last rows
-        if best > 1:
-            tiles.append((best, vectors))
-    return sorted(tiles, key=lambda tile: tile[0] * tile[1] / sum(tile), reverse=True)[:2]
-
-
-def _depth(nest: ReductionNest, target: Target, args: Mapping[str, Any]) -> int:
-    """How much of the innermost reduction keeps a panel and the rows' operand in the
-    first-level cache; 0 if all of it or no good divisor."""
-    ways = target.cache_bytes[0] // L1_WAY
-    row: int = args["tile_rows"]
-    column: int = args["tile_vectors"] * args["lanes"]
-    share = (ways - 1) // (1 + -(-column // row))
-    bytes_ = ELEMENT_BITS[nest.stmt.type] // 8
-    fits = max(share, 1) * L1_WAY // (row * bytes_)
-    extent = nest.reductions[-1].extent
-    if extent is None:
-        return 1 << (min(fits, MAX_DEPTH).bit_length() - 1)
-    candidates = range(min(fits, MAX_DEPTH), fits // 3, -1)
-    return next((n for n in candidates if n < extent and extent % n == 0), 0)
-
-
-def _fits(loop: q.For, factor: int) -> bool:
-    """Whether `factor` divides a constant loop; loops of unknown length are cut anyway, at
-    powers of two."""
-    if q.modulo(loop.hi, factor) == q.Affine(0):
-        return True
-    return loop.extent is None and factor & (factor - 1) == 0
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

@@ -1,0 +1,66 @@
+"""Sizes of register tiles and packed panels, by the analytic model of BLIS (Low, Igual,
+Smith, Quintana-Orti: Analytical Modeling is Enough for High-Performance BLIS, TOMS 2016)."""
+
+from __future__ import annotations
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.reductions import ReductionNest, longest_extent
+from schedsearch.transforms.walkers import ELEMENT_BITS, lanes
+
+MAX_DEPTH = 4096
+"""No reduction needs to be longer to hide what a tile costs to load and store."""
+
+L1_WAY = 4096
+"""First-level caches are indexed within a page."""
+
+
+def register_tiles(
+    proc: q.Proc, nest: ReductionNest, rows: q.For | None, target: Target
+) -> list[tuple[int, int]]:
+    """Tiles of `rows` times so many vectors that fill the registers, two at most.
+
+    `rows * vectors` accumulators leave room for `vectors` operands and one broadcast;
+    divisors of the loops where there are any; those with most arithmetic per load.
+    """
+    width, registers = lanes(target, ELEMENT_BITS[nest.stmt.type]), target.vector_registers
+    longest = longest_extent(proc, nest.along)
+    possible = [n for n in (1, 2, 3, 4, 6) if n * width <= longest]
+    fitting = [n for n in possible if _fits(nest.along, n * width)] or possible
+    if rows is None:
+        return [(1, max(fitting))] if fitting else []
+    tiles = []
+    for vectors in fitting:
+        room = int(min((registers - vectors - 1) // vectors, longest_extent(proc, rows)))
+        best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
+        if 2 * best <= room:
+            best = room  # no good divisor: a loop of its own for the last rows
+        if best > 1:
+            tiles.append((best, vectors))
+    return sorted(tiles, key=lambda tile: tile[0] * tile[1] / sum(tile), reverse=True)[:2]
+
+
+def panel_depth(nest: ReductionNest, target: Target, rows: int, vectors: int) -> int:
+    """How many steps of the innermost reduction keep the panel and what is read of the
+    other operand in the first-level cache; 0 if all do or there is no good divisor.
+
+    Of the cache's ways one is left to the result; the others are shared as the tile's
+    edges are.
+    """
+    bits = ELEMENT_BITS[nest.stmt.type]
+    ways = (target.cache_bytes or (0,))[0] // L1_WAY
+    share = (ways - 1) // (1 + -(-vectors * lanes(target, bits) // rows))
+    fits = max(share, 1) * L1_WAY // (rows * bits // 8)
+    extent = nest.reductions[-1].extent
+    if extent is None:
+        return 1 << (min(fits, MAX_DEPTH).bit_length() - 1)
+    candidates = range(min(fits, MAX_DEPTH), fits // 3, -1)
+    return next((n for n in candidates if n < extent and extent % n == 0), 0)
+
+
+def _fits(loop: q.For, factor: int) -> bool:
+    """Whether `factor` divides a constant loop; loops of unknown length are cut anyway, at
+    powers of two."""
+    if q.modulo(loop.hi, factor) == q.Affine(0):
+        return True
+    return loop.extent is None and factor & (factor - 1) == 0
