@@ -111,7 +111,8 @@ class Builder:
             failure = _run(compiler, compile_args, text, timeout_s)
             if failure is None:
                 link_args: list[str | Path] = [
-                    *flags,
+                    # Linked with it, gcc's objects turn denormals off in whoever loads them.
+                    *(flag for flag in flags if flag != "-ffast-math"),
                     "-shared",
                     object_file,
                     "-o",

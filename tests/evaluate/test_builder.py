@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -206,3 +208,11 @@ def test_builder_is_picklable(builder: Builder) -> None:
 def test_harness_that_does_not_compile(fresh: Builder) -> None:
     with pytest.raises(UserError, match="cannot compile the measuring harness"):
         fresh.executable({"main.c": "int main(void) { return nothing; }"}, 60)
+
+
+def test_loading_a_kernel_leaves_denormals_as_they_are(fresh: Builder) -> None:
+    """Linked with -ffast-math, gcc's objects turn them off in the whole process."""
+    fast = replace(fresh, flags=("-O1", "-ffast-math"))
+    load = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); sys.exit(5e-324 * 1.0 == 0.0)"
+    program = [sys.executable, "-c", load, built(fast, c(PLAIN)).path]
+    assert subprocess.run(program, check=False).returncode == 0

@@ -127,6 +127,15 @@ def mult_loops(n: size, x: f32[n, 8]):
 
 
 @proc
+def pack(C: f32[16, 12], A: f32[16, 8], B: f32[8, 12]):
+    for io in seq(0, 4):
+        for j in seq(0, 12):
+            for ii in seq(0, 4):
+                for k in seq(0, 8):
+                    C[4 * io + ii, j] += A[4 * io + ii, k] * B[k, j]
+
+
+@proc
 def parallelize(n: size, x: f32[n], y: f32[n], total: f32[1]):
     for i in seq(0, n):
         total[0] += y[i]
