@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.transforms.locality import L1_WAY
 from schedsearch.transforms.reductions import ReductionNest, longest_extent
 from schedsearch.transforms.walkers import ELEMENT_BITS, lanes
 
 MAX_DEPTH = 4096
 """No reduction needs to be longer to hide what a tile costs to load and store."""
-
-L1_WAY = 4096
-"""First-level caches are indexed within a page."""
 
 
 def register_tiles(

@@ -22,7 +22,7 @@ from math import log
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.conditions import possible, sizes_of
-from schedsearch.transforms.locality import UNKNOWN_EXTENT, traffic_cost
+from schedsearch.transforms.locality import UNKNOWN_EXTENT, estimated, traffic_cost
 from schedsearch.transforms.races import has_parallel_loops
 from schedsearch.transforms.walkers import element_bits, lanes
 
@@ -137,11 +137,7 @@ class _Estimate:
         return cost
 
     def value(self, expr: q.Affine) -> int:
-        def known(atom: q.Atom) -> int:
-            uid = atom.uid if isinstance(atom, q.Var) else -1
-            return self.values.get(uid, UNKNOWN_EXTENT)
-
-        return q.evaluate_affine(expr, known)
+        return estimated(expr, self.values)
 
 
 def vectorisable(loop: q.For, scalars: frozenset[q.Var], restrict: bool) -> bool:

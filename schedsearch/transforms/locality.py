@@ -81,6 +81,16 @@ def _caches(target: Target) -> list[_Cache]:
     return caches
 
 
+def estimated(expr: q.Affine, values: Mapping[int, int]) -> int:
+    """Value of an expression; `values` binds variables by uid, others are taken as typical."""
+
+    def known(atom: q.Atom) -> int:
+        uid = atom.uid if isinstance(atom, q.Var) else -1
+        return values.get(uid, UNKNOWN_EXTENT)
+
+    return q.evaluate_affine(expr, known)
+
+
 class _Walk:
     def __init__(self, proc: q.Proc, caches: list[_Cache], sizes: Mapping[str, int]) -> None:
         self.caches = caches
@@ -97,11 +107,7 @@ class _Walk:
         self.bytes[buf] = ELEMENT_BITS[kind] // 8
 
     def _value(self, expr: q.Affine) -> int:
-        def known(atom: q.Atom) -> int:
-            uid = atom.uid if isinstance(atom, q.Var) else -1
-            return self.values.get(uid, UNKNOWN_EXTENT)
-
-        return q.evaluate_affine(expr, known)
+        return estimated(expr, self.values)
 
     # -- regions, inside out --------------------------------------------------------
 

@@ -8,7 +8,7 @@ from math import inf
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.fused.model import ELEMENTS
-from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
+from schedsearch.transforms.ranges import bounds, ranges_at
 from schedsearch.transforms.vectors import C_TYPES
 from schedsearch.transforms.walkers import shifted
 
@@ -47,15 +47,10 @@ class ReductionNest:
         reductions read of it is a box, one loop to a dimension."""
         inside = [*self.reductions[len(self.reductions) - inner :], self.along]
         idx = self.operand.idx
-        dims = [dim for loop in inside if (dim := first_dim(idx, loop)) is not None]
-        boxed = all(moves(idx, loop, dim) for loop, dim in self._moving(inside))
-        return first_dim(idx, rows) is None and boxed and len(set(dims)) == len(dims)
-
-    def _moving(self, loops: list[q.For]) -> Iterator[tuple[q.For, int]]:
-        for loop in loops:
-            dim = first_dim(self.operand.idx, loop)
-            if dim is not None:
-                yield loop, dim
+        moving = [(loop, dim) for loop in inside if (dim := first_dim(idx, loop)) is not None]
+        boxed = all(moves(idx, loop, dim) for loop, dim in moving)
+        apart = len({dim for _, dim in moving}) == len(moving)
+        return first_dim(idx, rows) is None and boxed and apart
 
     def siblings(self) -> Iterator[tuple[q.Path, int]]:
         """Statements to split off so that the nest becomes perfect: each gap as the path
@@ -238,12 +233,7 @@ def _operand(read: q.Read, along: q.For) -> str | None:
 
 def longest_extent(proc: q.Proc, loop: q.For) -> float:
     """An upper bound of a loop's number of iterations; infinite if not known."""
-    ranges: Ranges = {}
-    for depth in range(1, len(loop.path)):
-        around = proc.by_path.get(loop.path[:depth])
-        if isinstance(around, q.For):
-            bind_loop(ranges, around.iter.uid, around.lo, around.hi)
-    return bounds(loop.hi - loop.lo, ranges)[1]
+    return bounds(loop.hi - loop.lo, ranges_at(proc, loop.path[:-1]))[1]
 
 
 def row_length(proc: q.Proc, read: q.Read) -> float:

@@ -24,44 +24,41 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.ops import Args, At, Memory, Op, Proposal, Steps
 from schedsearch.transforms.reductions import first_dim, moves
-from schedsearch.transforms.walkers import ELEMENT_BITS, fresh, loops, names, written
+from schedsearch.transforms.walkers import ELEMENT_BITS, Access, accesses, fresh, loops, names
 
 VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     largest = (target.cache_bytes[1:] or (0,))[0] // 2
+    types = {arg.var: arg.type for arg in proc.args}
     for loop in loops(proc):
         for read in _candidates(proc, loop):
             sizes = _extents(proc, loop, read)
-            if sizes and prod(sizes) * ELEMENT_BITS[read.type] // 8 <= largest:
+            if sizes and prod(sizes) * ELEMENT_BITS[types[read.buf]] // 8 <= largest:
                 yield loop, {"array": read.buf.name}
 
 
-def _candidates(proc: q.Proc, loop: q.For) -> Iterator[q.Read]:
+def _candidates(proc: q.Proc, loop: q.For) -> Iterator[Access]:
     """The one place at which each array from outside is read in the loop, if it is only read."""
     arrays = {arg.var for arg in proc.args if arg.shape and not arg.window and arg.mem == "DRAM"}
-    reads: dict[q.Var, set[q.Read]] = {}
-    opaque = set(written((loop,)))
-    for stmt in q.walk((loop,)):
-        if isinstance(stmt, q.Call | q.WindowStmt):
-            opaque |= q.used_vars((stmt,))
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                if isinstance(node, q.Read) and node.buf in arrays:
-                    reads.setdefault(node.buf, set()).add(node)
-    for buf in sorted(reads.keys() - opaque, key=lambda buf: buf.uid):
-        if len(reads[buf]) == 1:
-            yield next(iter(reads[buf]))
+    found: dict[q.Var, set[Access]] = {}
+    for access in accesses((loop,)):
+        if access.buf in arrays:
+            found.setdefault(access.buf, set()).add(access)
+    for _, places in sorted(found.items(), key=lambda item: item[0].uid):
+        (access, *others) = places
+        if not others and access.idx and not access.writes:
+            yield access
 
 
-def _extents(proc: q.Proc, loop: q.For, read: q.Read) -> tuple[int, ...]:
+def _extents(proc: q.Proc, loop: q.For, read: Access) -> tuple[int, ...]:
     """Sizes of the box that the loop reads; empty if it is no box, has one row, or is used once."""
     moving, used_again = [], False
     for inner in (stmt for stmt in q.walk((loop,)) if isinstance(stmt, q.For)):
         dim = first_dim(read.idx, inner)
         if dim is None:
-            used_again |= _reads(inner, read)
+            used_again |= read in accesses(inner.body)
         elif inner.lo != q.Affine(0) or inner.extent is None or not moves(read.idx, inner, dim):
             return ()
         else:
@@ -73,15 +70,6 @@ def _extents(proc: q.Proc, loop: q.For, read: q.Read) -> tuple[int, ...]:
     if not used_again or len(dims) < 2 or len({*dims}) < len(dims) or len({*taken}) < len(taken):
         return ()  # windows are written with names
     return tuple(extent for _, extent in sorted(moving))
-
-
-def _reads(loop: q.For, read: q.Read) -> bool:
-    return any(
-        node == read
-        for stmt in q.walk(loop.body)
-        for expr in q.stmt_exprs(stmt)
-        for node in q.walk_expr(expr)
-    )
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
