@@ -1,0 +1,1 @@
+"""How fast candidates are made, and where the time goes."""

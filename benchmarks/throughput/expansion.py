@@ -1,0 +1,133 @@
+"""Expansion in one process: attempts, legal and distinct candidates a second, by stage.
+
+Nodes are expanded in a seeded random order, each distinct schedule once, until so many
+rewrites were attempted: the same work for the same seed and alphabet.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from benchmarks.suite.case import Case
+from schedsearch.core.records import Outcome
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.expand import Child, Expander, Expansion
+from schedsearch.transforms.registry import select
+from schedsearch.transforms.replay import Replayer
+
+PRIMITIVES = (
+    "cut_loop",
+    "delete_buffer",
+    "delete_pass",
+    "eliminate_dead_code",
+    "expand_alloc",
+    "fission",
+    "fuse",
+    "inline_call",
+    "inline_window",
+    "join_loops",
+    "lift_alloc",
+    "lift_scope",
+    "merge_writes",
+    "mult_loops",
+    "remove_loop",
+    "reorder",
+    "reorder_stmts",
+    "shift_loop",
+    "simplify",
+    "split",
+    "stage_scalar",
+    "unroll",
+)
+"""Rewrites that are one operator of Exo's."""
+
+ALPHABETS = {"primitive": PRIMITIVES, "all": None}
+
+
+@dataclass(frozen=True)
+class Explored:
+    """`distinct` are new by `ast_key`; of these, `same_code` have C that was seen before.
+    `failed` counts failures by outcome, `seconds` are of CPU, `stage_s` of wall clock."""
+
+    kernel: str
+    alphabet: str
+    expansions: int
+    depth: int
+    attempts: int
+    legal: int
+    distinct: int
+    same_code: int
+    failed: dict[str, int]
+    seconds: float
+    wall_s: float
+    stage_s: dict[str, float]
+
+
+class Explorer:
+    """Which traces to expand next, and what was found so far."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = random.Random(seed)
+        self.todo: list[Trace] = [Trace()]
+        self.asts: set[str | None] = set()
+        self.codes: set[str | None] = set()
+        self.counts: Counter[str] = Counter()
+        self.failed: Counter[Outcome] = Counter()
+        self.seconds: Counter[str] = Counter()
+        self.depth = 0
+
+    def next(self) -> Trace:
+        return self.todo.pop(self.rng.randrange(len(self.todo)))
+
+    def take(self, expansion: Expansion) -> None:
+        self.depth = max(self.depth, len(expansion.trace) + 1)
+        self.counts["expansions"] += 1
+        self.seconds.update(dict(expansion.stage_s))
+        for child in expansion.children:
+            self._take(expansion.trace, child)
+
+    def _take(self, parent: Trace, child: Child) -> None:
+        self.counts["attempts"] += 1
+        if child.outcome is not None:
+            self.failed[child.outcome] += 1
+            return
+        self.counts["legal"] += 1
+        if child.keys.ast in self.asts:
+            return
+        self.counts["distinct"] += 1
+        self.counts["same_code"] += child.keys.code in self.codes
+        self.asts.add(child.keys.ast)
+        self.codes.add(child.keys.code)
+        self.todo.append(parent.then(child.rewrite))
+
+
+def explore(case: Case, alphabet: str, attempts: int, seed: int) -> Explored:
+    """Expand `case` until `attempts` rewrites were attempted, or none is left."""
+    subject = case.load()
+    names: Sequence[str] | None = ALPHABETS[alphabet]
+    sizes = dict(subject.workload.sizes)
+    expander = Expander(Replayer(subject.procedure), subject.target, select(names), sizes)
+    explorer = Explorer(seed)
+    cpu, wall = time.process_time(), time.perf_counter()
+    while explorer.todo and explorer.counts["attempts"] < attempts:
+        explorer.take(expander.expand(explorer.next()))
+    cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
+    counts = explorer.counts
+    return Explored(
+        case.name,
+        alphabet,
+        counts["expansions"],
+        explorer.depth,
+        counts["attempts"],
+        counts["legal"],
+        counts["distinct"],
+        counts["same_code"],
+        {outcome.value: count for outcome, count in explorer.failed.items()},
+        cpu,
+        wall,
+        dict(explorer.seconds),
+    )

@@ -1,0 +1,122 @@
+"""Where the time of a real run goes: `tune` with Ray, from a cold store.
+
+Counted between the first finished expansion and the last one, so that neither starting
+Ray nor expansions given up at the end count. Two views of the same interval:
+
+- the expansion slots' wall clock: in which stage, or between jobs (waiting for work,
+  sending, booking);
+- CPU seconds of all processes by what they are for. What an expansion worker uses is
+  divided among its stages.
+
+Exo is replaying, rewriting and generating code; `analysis` is ours (proposing, keys,
+estimates); `engine` is the driver with its store, Ray, and what build workers do beside
+waiting for the compiler.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.suite.case import Case
+from benchmarks.throughput.usage import Usage, by_role, tree_usage
+from schedsearch.search.budget import Budget
+from schedsearch.search.progress import Progress
+from schedsearch.search.session import Listener, Options, tune
+from schedsearch.store.database import Store
+
+EXO = ("replay", "rewrite", "codegen")
+ANALYSIS = ("propose", "ast_key", "predict")
+
+
+@dataclass(frozen=True)
+class Look:
+    """What is seen at one moment: time, stage seconds so far, CPU by process."""
+
+    at: float
+    stage_s: Mapping[str, float]
+    usage: Mapping[int, Usage]
+
+
+@dataclass(frozen=True)
+class Overhead:
+    """Of an interval of `wall_s`: seconds of the expansion slots by stage (`between` jobs
+    last), CPU seconds by purpose."""
+
+    kernel: str
+    slots: int
+    wall_s: float
+    expansions: int
+    slot_s: dict[str, float]
+    cpu_s: dict[str, float]
+
+    @property
+    def between(self) -> float:
+        """Share of the expansion slots' time in which they have no job."""
+        return self.slot_s["between"] / (self.slots * self.wall_s)
+
+    @property
+    def engine(self) -> float:
+        """Share of CPU time outside Exo, compiler and benchmark, `analysis` included."""
+        return (self.cpu_s["engine"] + self.cpu_s["analysis"]) / sum(self.cpu_s.values())
+
+
+@dataclass
+class _Watch:
+    """Looks whenever an expansion has finished."""
+
+    store: Path
+    looks: list[Look] = field(default_factory=list)
+    expanded: int = 0
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.phase != "searching" or progress.expanded == self.expanded:
+            return
+        self.expanded = progress.expanded
+        with Store.open(self.store, create=False) as store:
+            (scope,) = store.scopes()
+            stages = store.stage_seconds(scope)
+        self.looks.append(Look(time.monotonic(), stages, tree_usage()))
+
+
+def watch_run(case: Case, seconds: float, workers: int) -> Overhead:
+    """Tune `case` for `seconds`. Raises LookupError if fewer than two expansions finish."""
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder, "store.sqlite")
+        watch = _Watch(store)
+        options = Options(
+            file=case.file,
+            proc=case.proc,
+            sizes=dict(case.sizes),
+            budget=Budget(seconds),
+            store=store,
+            workers=workers,
+            specialize=case.specialize,
+        )
+        tune(options, Listener(lambda _: None, lambda *_: None, watch))
+    if len(watch.looks) < 2:
+        raise LookupError(f"{case.name}: {seconds:g} s are too short for two expansions")
+    return account(case.name, workers, watch.looks)
+
+
+def account(kernel: str, slots: int, looks: list[Look]) -> Overhead:
+    first, last = looks[0], looks[-1]
+    wall_s = last.at - first.at
+    stages = {name: s - first.stage_s.get(name, 0.0) for name, s in last.stage_s.items()}
+    slot_s = {name: stages.get(name, 0.0) for name in (*EXO, *ANALYSIS, "wait")}
+    busy_s = sum(slot_s.values())
+    slot_s["between"] = max(slots * wall_s - busy_s, 0.0)
+    cpu = by_role(first.usage, last.usage)
+    exo = sum(slot_s[name] for name in EXO) / busy_s
+    analysis = sum(slot_s[name] for name in ANALYSIS) / busy_s
+    cpu_s = {
+        "Exo": cpu["expand"] * exo,
+        "compiler": cpu["compiler"],
+        "benchmark": cpu["benchmark"],
+        "analysis": cpu["expand"] * analysis,
+        "engine": cpu["driver"] + cpu["ray"] + cpu["build"],
+    }
+    return Overhead(kernel, slots, wall_s, len(looks) - 1, slot_s, cpu_s)

@@ -1,0 +1,110 @@
+"""Two expansion workers against one: the same traces, expanded through Ray.
+
+The traces are what a seeded random walk over the primitive rewrites expands. Nothing
+is built or measured meanwhile, and workers may use every core. Starting them, and the
+first expansion of each, does not count.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from benchmarks.suite.case import Case
+from benchmarks.throughput.expansion import PRIMITIVES, Explorer
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.bench import Bench, prepare
+from schedsearch.search.jobs import ExpandJob, WorkSpec
+from schedsearch.search.ray_executor import RayExecutor
+from schedsearch.search.subject import Subject, cache_dir
+from schedsearch.transforms.expand import Expander, Expansion
+from schedsearch.transforms.registry import select
+from schedsearch.transforms.replay import Replayer
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """Seconds that one and two workers take for the same traces."""
+
+    kernel: str
+    traces: int
+    distinct: int
+    one_s: float
+    two_s: float
+    replay: dict[int, float]
+
+    @property
+    def ratio(self) -> float:
+        return self.one_s / self.two_s
+
+
+def compare(case: Case, attempts: int, seed: int) -> Scaling:
+    subject = case.load()
+    traces = _walk(subject, attempts, seed)
+    bench = prepare(
+        subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
+    )
+    found: dict[int, tuple[float, list[Expansion]]] = {}
+    for workers in (1, 2):
+        found[workers] = _expand(_spec(case, subject), bench, workers, traces)
+    keys = {child.keys.ast for e in found[1][1] for child in e.children if child.outcome is None}
+    replay = {
+        workers: sum(dict(e.stage_s)["replay"] for e in expansions) / (workers * seconds)
+        for workers, (seconds, expansions) in found.items()
+    }
+    return Scaling(case.name, len(traces), len(keys), found[1][0], found[2][0], replay)
+
+
+def _walk(subject: Subject, attempts: int, seed: int) -> list[Trace]:
+    """Traces in the order in which a walk expands them, parents before children."""
+    sizes = dict(subject.workload.sizes)
+    replayer = Replayer(subject.procedure)
+    expander = Expander(replayer, subject.target, select(PRIMITIVES), sizes)
+    explorer, traces = Explorer(seed), []
+    while explorer.todo and explorer.counts["attempts"] < attempts:
+        traces.append(explorer.next())
+        explorer.take(expander.expand(traces[-1]))
+    return traces
+
+
+def _spec(case: Case, subject: Subject) -> WorkSpec:
+    """A target whose kernels would use every core: then no core is kept free of workers."""
+    return WorkSpec(
+        case.file.resolve(),
+        subject.source.sha,
+        subject.name,
+        replace(subject.target, threads=subject.target.cores),
+        PRIMITIVES,
+        subject.workload.sizes,
+        subject.builder,
+        tuple(subject.workload.fixed.items()),
+    )
+
+
+def _expand(
+    spec: WorkSpec, bench: Bench, workers: int, traces: Sequence[Trace]
+) -> tuple[float, list[Expansion]]:
+    executor = RayExecutor(spec, workers)
+    try:
+        executor.attach(bench)
+        for part in range(workers):
+            executor.submit(ExpandJob(Trace(), part, workers))
+        warm = 0
+        while warm < workers:
+            warm += len(executor.wait(60.0))
+        start = time.perf_counter()
+        results: list[Expansion] = []
+        waiting, running = deque(traces), 0
+        while waiting or running:
+            while waiting and running < workers:
+                executor.submit(ExpandJob(waiting.popleft()))
+                running += 1
+            for _, result in executor.wait(60.0):
+                assert isinstance(result, Expansion), result
+                results.append(result)
+                running -= 1
+        return time.perf_counter() - start, results
+    finally:
+        executor.close()
