@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from abc import ABCMeta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from asdl_adt.validators import ValidationError
+from attrs.exceptions import FrozenInstanceError
 from exo.core.LoopIR import LoopIR
 from exo.frontend import boundscheck, pattern_match
 from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
 
-from schedsearch.transforms import exo_speed
 from schedsearch.transforms.exo_compat import canonical, generate_c
+from schedsearch.transforms.exo_speed import exo_as_is, remembered
 from schedsearch.transforms.loader import load_source
 from transforms.helpers import PROCS
 
@@ -65,13 +68,13 @@ def sizes(proc: Any) -> list[Any]:
 def test_ranges_of_arguments_are_exos_own(procs: dict[str, Any]) -> None:
     for proc in procs.values():
         for arg in sizes(proc):
-            expected = exo_speed._exo_arg_range(proc, arg, fast=False)
+            expected = remembered._exo_arg_range(proc, arg, fast=False)
             for _ in range(2):
                 assert range_analysis.arg_range_analysis(proc, arg, fast=False) == expected
     n, m = sizes(procs["below"])
-    assert exo_speed.arg_range(procs["below"], n, fast=False) == (4, 40)
-    assert exo_speed.arg_range(procs["below"], m, fast=False) == (1, 37)
-    assert exo_speed.arg_range(procs["below"], m) == (1, None)
+    assert remembered.arg_range(procs["below"], n, fast=False) == (4, 40)
+    assert remembered.arg_range(procs["below"], m, fast=False) == (1, 37)
+    assert remembered.arg_range(procs["below"], m) == (1, None)
 
 
 def test_equal_asserts_are_asked_about_once(
@@ -79,16 +82,16 @@ def test_equal_asserts_are_asked_about_once(
 ) -> None:
     asked: list[str] = []
 
-    def ask(proc: Any, arg: Any, fast: bool) -> exo_speed.Range:
+    def ask(proc: Any, arg: Any, fast: bool) -> remembered.Range:
         asked.append(f"{proc.name} {arg.name.name()}")
         return (1, None)
 
-    monkeypatch.setattr(exo_speed, "_exo_arg_range", ask)
-    monkeypatch.setattr(exo_speed, "_ranges", {})
+    monkeypatch.setattr(remembered, "_exo_arg_range", ask)
+    monkeypatch.setattr(remembered, "_ranges", {})
     for proc in procs.values():
         for copy in (proc, canonical(proc)):
             for arg in sizes(copy):
-                exo_speed.arg_range(copy, arg, fast=False)
+                remembered.arg_range(copy, arg, fast=False)
     names = ("below n", "below m", "above n", "above m", "strided n", "strided m")
     assert asked == list(names)
 
@@ -126,4 +129,49 @@ def test_the_effect_of_a_loop_is_computed_once() -> None:
     once = context.loop_preenv(outer)
     assert once is context.loop_preenv(outer)
     assert once is not context.loop_preenv(outer.body[0])
-    assert str(once) == str(exo_speed._exo_loop_preenv(context, outer))
+    assert str(once) == str(remembered._exo_loop_preenv(context, outer))
+
+
+def nodes_of(text: str) -> Any:
+    """The first loop of a procedure, which has nodes and lists of nodes as fields."""
+    return load_source(PROCS / "locality.py").procs[text]._loopir_proc.body[0]
+
+
+def test_nodes_check_their_fields_as_exo_does() -> None:
+    loop = nodes_of("product")
+    for wrong in ({"body": [loop.hi]}, {"body": loop.body[0]}, {"lo": None}, {"iter": "i"}):
+        messages = []
+        for _ in range(2):
+            with pytest.raises(ValidationError) as error:
+                loop.update(**wrong)
+            messages.append(str(error.value))
+        with exo_as_is(), pytest.raises(ValidationError) as error:
+            loop.update(**wrong)
+        assert {*messages} == {str(error.value)}
+    with pytest.raises(TypeError, match="nothing_known"):
+        loop.update(nothing_known=1)
+
+
+def test_nodes_are_what_exo_builds() -> None:
+    loop = nodes_of("product")
+    copy = loop.update(lo=loop.hi)
+    with exo_as_is():
+        assert copy == loop.update(lo=loop.hi)
+        assert isinstance(copy, LoopIR.stmt)
+    assert isinstance(copy, LoopIR.stmt)
+    assert not isinstance(copy, LoopIR.expr)
+    assert copy.body == loop.body
+    assert copy.body is not loop.body  # Exo copies lists: a caller may go on changing its own
+    operator = loop.hi.update(type=loop.hi.type)
+    assert operator == loop.hi
+    with pytest.raises(FrozenInstanceError):
+        copy.lo = loop.lo
+
+
+def test_exo_can_be_had_as_it_is() -> None:
+    fast = new_analysis_core._get_smt_solver
+    with exo_as_is():
+        assert new_analysis_core._get_smt_solver.__module__ == "exo.rewrite.new_analysis_core"
+        assert type(LoopIR.For) is ABCMeta
+    assert new_analysis_core._get_smt_solver is fast
+    assert type(LoopIR.For) is not ABCMeta
