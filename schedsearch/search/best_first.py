@@ -11,7 +11,8 @@ tried, so that no node is drained while others are as good.
 Nodes are expanded as fast as the workers can, measured ones and unmeasured ones
 in turn, because some rewrites gain nothing and lead to what does (fission before
 a register block). With probability `EXPLORE` a choice is random instead: local
-optima are the rule in this space.
+optima are the rule in this space. What a replayed trace ended in is measured
+before anything else: somebody had a reason to try it.
 """
 
 from __future__ import annotations
@@ -19,12 +20,20 @@ from __future__ import annotations
 import heapq
 import random
 from collections import Counter, deque
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from math import log
 from typing import Generic, TypeVar
 
-from schedsearch.search.strategy import ChildInfo, Event, Expanded, Measured
+from schedsearch.core.trace import Trace
+from schedsearch.search.strategy import (
+    ChildInfo,
+    Event,
+    Expanded,
+    Measured,
+    Predicted,
+    Replayed,
+)
 
 EXPLORE = 0.15
 TRUST = 0.7
@@ -81,12 +90,18 @@ class BestFirst:
         self._groups = _Queue(self._group_value, self._random)
         self._nodes = _Queue(self._node_value, self._random)
         self._ahead = _Queue(self._ahead_value, self._random)
+        self._replayed: deque[str] = deque()
         self._look_ahead = True
         self._looked: Counter[str] = Counter()
         self._nodes.push(root)
 
     def ask_measure(self, n: int) -> list[str]:
         keys: list[str] = []
+        while len(keys) < n and self._replayed:
+            key = self._replayed.popleft()
+            if key not in self._measured:
+                self._measured.add(key)
+                keys.append(key)
         while len(keys) < n and len(self._groups):
             group = self._groups.pop()
             key = group.waiting.popleft()
@@ -121,28 +136,49 @@ class BestFirst:
             self._ahead.push(group)
         return key
 
+    def ask_replay(self, n: int) -> list[Trace]:
+        return []
+
     def tell(self, event: Event) -> None:
         match event:
             case Expanded():
                 self._expanded.add(event.key)
-                self._add_children(event)
+                self._add_children(event.key, event.children)
+            case Replayed():
+                for parent, child in event.chain:
+                    self._add_children(parent, (child,))
+                if event.key is not None:
+                    self._replayed.append(event.key)
             case Measured():
                 self._measured.add(event.key)
                 self._learn(event)
+            case Predicted():
+                self._predict(event)
 
-    def _add_children(self, event: Expanded) -> None:
+    def _predict(self, event: Predicted) -> None:
+        for key, value in event.values.items():
+            if key in self._origin:
+                parent, child = self._origin[key]
+                self._origin[key] = parent, replace(child, predicted=value)
+        for queue in (self._groups, self._ahead):
+            for group in queue.items():
+                group.waiting = deque(sorted(group.waiting, key=self._predicted, reverse=True))
+            queue.reorder()
+        self._nodes.reorder()
+
+    def _add_children(self, node: str, children: Sequence[ChildInfo]) -> None:
         groups: dict[str, list[str]] = {}
-        for child in event.children:
-            self._origin[child.key] = (event.key, child)
+        for child in children:
+            self._origin[child.key] = (node, child)
             groups.setdefault(child.transform, []).append(child.key)
         for transform, keys in groups.items():
             # Neighbouring proposals are alike: among equal promises, sample evenly.
             self._random.shuffle(keys)
             keys.sort(key=self._predicted, reverse=True)
-            self._groups.push(_Group(event.key, transform, deque(keys)))
+            self._groups.push(_Group(node, transform, deque(keys)))
             ahead = [key for key in keys if not self._origin[key][1].variant]
             if ahead:
-                self._ahead.push(_Group(event.key, transform, deque(ahead)))
+                self._ahead.push(_Group(node, transform, deque(ahead)))
 
     def _learn(self, event: Measured) -> None:
         if event.speedup is None:
@@ -209,6 +245,14 @@ class _Queue(Generic[Item]):
     def push(self, item: Item) -> None:
         self._pushed += 1
         heapq.heappush(self._heap, (-self._value_of(item), self._pushed, item))
+
+    def items(self) -> Iterator[Item]:
+        return (item for _, _, item in self._heap)
+
+    def reorder(self) -> None:
+        """All values may have changed."""
+        self._heap = [(-self._value_of(item), pushed, item) for _, pushed, item in self._heap]
+        heapq.heapify(self._heap)
 
     def pop(self) -> Item:
         if self._random.random() < EXPLORE:

@@ -21,6 +21,7 @@ from schedsearch.search.jobs import (
     Lost,
     MeasureJob,
     ReplayFailed,
+    ReplayJob,
     Result,
 )
 from schedsearch.search.ledger import Ledger
@@ -29,7 +30,7 @@ from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.strategy import Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Expansion, merge
+from schedsearch.transforms.expand import Expansion, Replay, merge
 
 CONTENDERS = 3
 """How many of the fastest are measured again at the end (winner's curse)."""
@@ -48,7 +49,7 @@ MAX_ATTEMPTS = 2
 
 @dataclass(frozen=True)
 class _Pending:
-    """A job for the node `key`. `rebase`: it is measured to become the anchor."""
+    """A job for the node, or trace, `key`. `rebase`: it is measured to become the anchor."""
 
     job: Job
     key: str
@@ -136,7 +137,11 @@ class Search:
         ahead = len(self.to_measure) + running[BuildJob]
         for key in self.strategy.ask_measure(max(PIPELINE - ahead, 0)):
             self._submit(_Pending(self._build_job(key), key))
-        idle = self.executor.slots - running[ExpandJob]
+        idle = self.executor.slots - running[ExpandJob] - running[ReplayJob]
+        traces = self.strategy.ask_replay(idle)
+        for trace in traces:
+            self._submit(_Pending(ReplayJob(trace, self.ledger.tree.known(trace)), trace.key))
+        idle -= len(traces)
         keys = self.strategy.ask_expand(idle)
         for key in keys:
             parts = idle // len(keys)  # near the root there are fewer nodes than workers
@@ -170,6 +175,10 @@ class Search:
                 self._submit(replace(pending, attempt=pending.attempt + 1))
             case Lost() if isinstance(pending.job, ExpandJob):
                 self._on_expansion(pending, Failure(Outcome.CRASH, result.message))
+            case Lost() | ReplayFailed() if isinstance(pending.job, ReplayJob):
+                self.ledger.not_replayed(key)
+            case Replay():
+                self.ledger.replayed(key, result)
             case Lost():
                 self.ledger.failed(key, Failure(Outcome.CRASH, result.message))
             case ReplayFailed():

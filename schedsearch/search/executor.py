@@ -2,13 +2,13 @@
 
 - `attach(bench)` is called once, before the first job, and returns when jobs can
   run; it raises RuntimeError with the cause if they cannot.
-- `submit(job)` returns a ticket at once. There are `slots` workers that expand,
-  as many that build, and one that measures; what finds none free waits.
+- `submit(job)` returns a ticket at once. There are `slots` workers that expand
+  and replay, as many that build, and one that measures; what finds none free waits.
 - `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless
   the time passes first. Every ticket is returned once, or dropped.
 - A worker that dies gives `Lost` for the job it held, and is replaced.
-- `drop_expansions()` gives up unfinished expansions, at once: their tickets never
-  return. Returns the tickets dropped.
+- `drop_expansions()` gives up unfinished expansions and replays, at once: their tickets
+  never return. Returns the tickets dropped.
 - `close()` stops everything; results not yet waited for are dropped. It may be
   called twice.
 """
@@ -27,6 +27,7 @@ from schedsearch.search.jobs import (
     ExpandWorker,
     Job,
     MeasureJob,
+    ReplayJob,
     Result,
     WorkSpec,
 )
@@ -79,7 +80,7 @@ class InlineExecutor:
 
     def _run(self, job: Job) -> Result:
         match job:
-            case ExpandJob():
+            case ExpandJob() | ReplayJob():
                 return self._expand.run(job)
             case BuildJob():
                 return self._build.run(job)
@@ -88,7 +89,7 @@ class InlineExecutor:
                 return self._measure.run(job)
 
     def drop_expansions(self) -> list[int]:
-        dropped = [ticket for ticket, job in self._jobs if isinstance(job, ExpandJob)]
+        dropped = [ticket for ticket, job in self._jobs if isinstance(job, ExpandJob | ReplayJob)]
         self._jobs = deque(item for item in self._jobs if item[0] not in dropped)
         return dropped
 

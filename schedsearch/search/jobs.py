@@ -13,7 +13,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.turns import make_turn, measuring_slot
-from schedsearch.transforms.expand import Expander, Expansion
+from schedsearch.transforms.expand import Expander, Expansion, Replay
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
@@ -34,6 +34,15 @@ class ExpandJob:
 
 
 @dataclass(frozen=True)
+class ReplayJob:
+    """Follow a trace that no expansion made, from the node that its first `known` steps
+    lead to -> Replay, or ReplayFailed."""
+
+    trace: Trace
+    known: int
+
+
+@dataclass(frozen=True)
 class BuildJob:
     """Compile -> Built."""
 
@@ -49,12 +58,12 @@ class MeasureJob:
     anchor: Anchor
 
 
-Job = ExpandJob | BuildJob | MeasureJob
+Job = ExpandJob | ReplayJob | BuildJob | MeasureJob
 
 
 @dataclass(frozen=True)
 class ReplayFailed:
-    """The trace of an expansion does not replay: the store is from another schedsearch."""
+    """A trace that is known does not replay: the store is from another schedsearch."""
 
     message: str
 
@@ -72,7 +81,7 @@ class Lost:
     message: str
 
 
-Result = Expansion | ReplayFailed | Built | Evaluation | Lost
+Result = Expansion | ReplayFailed | Replay | Built | Evaluation | Lost
 
 
 @dataclass(frozen=True)
@@ -93,7 +102,7 @@ class WorkSpec:
 
 
 class ExpandWorker:
-    """Expands traces. Loads the procedure when first needed."""
+    """Expands and follows traces. Loads the procedure when first needed."""
 
     def __init__(self, spec: WorkSpec) -> None:
         self.spec = spec
@@ -110,9 +119,11 @@ class ExpandWorker:
         sizes = dict(self.spec.sizes)
         return Expander(replayer, self.spec.target, transforms, sizes, self.turn.offer)
 
-    def run(self, job: ExpandJob) -> Expansion | ReplayFailed:
+    def run(self, job: ExpandJob | ReplayJob) -> Expansion | ReplayFailed | Replay:
         try:
             with self.turn:
+                if isinstance(job, ReplayJob):
+                    return self.expander.follow(job.trace, job.known)
                 return self.expander.expand(job.trace, job.part, job.parts)
         except ReplayError as error:
             return ReplayFailed(str(error))

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import accumulate
 
-from schedsearch.core.build import COMPILE_WITH
 from schedsearch.core.records import (
     Artifact,
     Failure,
@@ -15,12 +15,14 @@ from schedsearch.core.records import (
     Outcome,
     TuningRecord,
 )
+from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best
-from schedsearch.search.strategy import ChildInfo, Expanded, Measured, Strategy
+from schedsearch.search.resumption import child_info, early, expansions, replays
+from schedsearch.search.strategy import ChildInfo, Expanded, Measured, Replayed, Strategy
 from schedsearch.search.tree import Tree
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Expansion
+from schedsearch.transforms.expand import Expansion, Replay
 
 Stages = tuple[tuple[str, float], ...]
 
@@ -44,6 +46,8 @@ class Ledger:
         self.curve: list[tuple[float, float]] = []
         # Duplicates of machine code whose owner is not measured yet, by owner.
         self._followers: dict[str, list[str]] = {}
+        # Trace keys that replays found: an expansion may name them again.
+        self._early: set[str] = set()
 
     @property
     def best_speedup(self) -> float:
@@ -53,17 +57,14 @@ class Ledger:
 
     def resume(self, known: Sequence[StoredCandidate]) -> None:
         """Take in the store's candidates: expansions are told first, then measurements."""
-        children: dict[int, list[ChildInfo]] = {}
         for candidate in known:
             self.tree.add(candidate.trace_key, candidate.record)
             self.outcomes[candidate.record.outcome] += 1
-            if candidate.parent_id is not None and candidate.trace_key in self.tree.nodes:
-                info = _child_info(candidate.trace_key, candidate.record)
-                children.setdefault(candidate.parent_id, []).append(info)
-        for candidate in known:
-            if candidate.expanded:
-                infos = tuple(children.get(candidate.id, ()))
-                self.strategy.tell(Expanded(candidate.trace_key, infos))
+        self._early.update(c.trace_key for c in early(known).values())
+        for expansion in expansions(known, self.tree.nodes):
+            self.strategy.tell(expansion)
+        for replay in replays(known, self.tree.nodes):
+            self.strategy.tell(replay)
         for candidate in known:
             record = candidate.record
             if candidate.trace_key not in self.tree.nodes or record.outcome is None:
@@ -79,17 +80,57 @@ class Ledger:
     # -- what is found out -----------------------------------------------------
 
     def expanded(self, key: str, expansion: Expansion) -> None:
-        children = self.tree.classify(expansion)
-        records = [record for _, record in children]
+        """Take in the children that no replay found before."""
+        records, new = [], []
+        for child in expansion.children:
+            trace = expansion.trace.then(child.rewrite)
+            child_key = trace.key
+            if child_key in self._early:
+                continue
+            record = self.tree.classify(trace, child)
+            self.tree.add(child_key, record)
+            records.append(record)
+            if record.outcome is None:
+                new.append(child_info(child_key, record))
         self.store.add_code(child.code for child in expansion.children if child.code is not None)
         self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        new = tuple(
-            _child_info(child_key, record)
-            for child_key, record in children
-            if record.outcome is None
-        )
-        self.strategy.tell(Expanded(key, new))
+        self.strategy.tell(Expanded(key, tuple(new)))
+
+    def replayed(self, trace_key: str, replay: Replay) -> None:
+        """Take in the steps of a replay that are new, up to one that leads nowhere."""
+        rewrites = (child.rewrite for child in replay.steps)
+        traces = list(accumulate(rewrites, Trace.then, initial=replay.start))
+        keys = [trace.key for trace in traces]
+        stored = self.store.known(self.scope, keys)
+        records: list[TuningRecord] = []
+        chain: list[tuple[str, ChildInfo]] = []
+        at: str | None = keys[0]
+        for trace, key, child in zip(traces[1:], keys[1:], replay.steps, strict=True):
+            assert at is not None
+            if key in self.tree.nodes:
+                at = key
+                continue
+            record = self.tree.classify(trace, child)
+            if key not in stored:
+                records.append(record)
+                self._early.add(key)
+            if record.outcome is None and key not in stored:
+                self.tree.add(key, record)
+                chain.append((at, child_info(key, record)))
+                at = key
+            else:
+                at = record.duplicate_of
+            if at is None:
+                break
+        self.store.add_code(child.code for child in replay.steps if child.code is not None)
+        self.store.add_replay(self.scope, self.run_id, records, dict(replay.stage_s))
+        self.outcomes.update(record.outcome for record in records)
+        self.strategy.tell(Replayed(trace_key, tuple(chain), at))
+
+    def not_replayed(self, trace_key: str) -> None:
+        """Its worker died, or what it begins with does not replay."""
+        self.strategy.tell(Replayed(trace_key, (), None))
 
     def not_expanded(self, key: str, failure: Failure) -> None:
         """It has no children in this run; what its own kernel was found to be, it stays."""
@@ -182,8 +223,3 @@ class Ledger:
             if node.measurement is not None and (node.confirmed or not confirmed):
                 return Best(key, node.trace, node.measurement)
         return None
-
-
-def _child_info(key: str, record: TuningRecord) -> ChildInfo:
-    transform = record.trace.steps[-1].transform
-    return ChildInfo(key, transform, record.predicted or 0.0, transform == COMPILE_WITH)

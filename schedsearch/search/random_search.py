@@ -7,8 +7,17 @@ or not, whenever fewer than `RESERVE` children wait.
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 
-from schedsearch.search.strategy import Event, Expanded, Measured
+from schedsearch.core.trace import Trace
+from schedsearch.search.strategy import (
+    ChildInfo,
+    Event,
+    Expanded,
+    Measured,
+    Predicted,
+    Replayed,
+)
 
 RESERVE = 100
 
@@ -34,18 +43,28 @@ class RandomSearch:
             return []
         return self._draw(self._expandable, self._expanded, n)
 
+    def ask_replay(self, n: int) -> list[Trace]:
+        return []
+
     def tell(self, event: Event) -> None:
         match event:
             case Expanded():
                 self._expanded.add(event.key)
-                for child in event.children:
-                    self._measurable.append(child.key)
-                    self._expandable.append(child.key)
-                    if child.key not in self._measured:
-                        self._waiting.add(child.key)
+                self._add(event.children)
+            case Replayed():
+                self._add(child for _, child in event.chain)
             case Measured():
                 self._measured.add(event.key)
                 self._waiting.discard(event.key)
+            case Predicted():
+                pass
+
+    def _add(self, children: Iterable[ChildInfo]) -> None:
+        for child in children:
+            self._measurable.append(child.key)
+            self._expandable.append(child.key)
+            if child.key not in self._measured:
+                self._waiting.add(child.key)
 
     def _draw(self, keys: list[str], done: set[str], n: int) -> list[str]:
         drawn: list[str] = []

@@ -28,6 +28,7 @@ from schedsearch.search.jobs import (
     Job,
     Lost,
     MeasureJob,
+    ReplayJob,
     Result,
     WorkSpec,
 )
@@ -127,6 +128,7 @@ class RayExecutor:
             build = ray.remote(num_cpus=0)(_BuildActor)
             spec = self._spec
             self._pools[ExpandJob] = _Pool(lambda: expand.remote(spec), self.slots)
+            self._pools[ReplayJob] = self._pools[ExpandJob]
             self._pools[BuildJob] = _Pool(lambda: build.remote(spec), self.slots)
         except (RayError, OSError, RuntimeError, ValueError) as error:
             self._failure = error

@@ -6,12 +6,18 @@ or the store. It sees nodes as keys:
 - `ask_measure(n)` and `ask_expand(n)` return at most `n` keys, the most wanted
   first, of nodes to measure and of nodes whose children to enumerate. A key is
   asked for at most once each. They are separate because they use different
-  resources. An answer may be empty while results are outstanding; if both are
-  with nothing outstanding, the space is exhausted.
-- `tell(event)` reports a result: `Expanded` with the new, distinct children, or
-  `Measured` with the speed-up over the unscheduled procedure (None: duplicate,
-  failed or wrong). Events may come in any order and for keys never asked for:
-  this is how a run resumes from the store. What has been told is not asked again.
+  resources.
+- `ask_replay(n)` returns at most `n` traces, from the root, that no expansion made
+  and the strategy would like to see tried (crossover, mutation). Every prefix
+  becomes a node, as if expansions had led there, but no node counts as expanded.
+- An answer may be empty while results are outstanding; if all three are with
+  nothing outstanding, the space is exhausted.
+- `tell(event)` reports a result: `Expanded` with the new, distinct children,
+  `Replayed` with the new nodes on the way, `Measured` with the speed-up over the
+  unscheduled procedure (None: duplicate, failed or wrong), or `Predicted` with
+  better estimates. Events may come in any order and for keys never asked for: this
+  is how a run resumes from the store, and how it starts from what is known of other
+  kernels. What has been told is not asked again.
 
 Two strategies of the same kind and seed, told and asked the same in the same
 order, give the same answers.
@@ -19,26 +25,46 @@ order, give the same answers.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Protocol
+
+from schedsearch.core.trace import Rewrite, Trace
 
 
 @dataclass(frozen=True)
 class ChildInfo:
-    """A distinct new child: its trace key, the transform that made it, and the log
+    """A distinct new child: its trace key, the rewrite that made it, and the log
     speed-up over its parent that a cost estimate promises. `variant`: the procedure
     is its parent's, built otherwise."""
 
     key: str
-    transform: str
+    rewrite: Rewrite
     predicted: float = 0.0
     variant: bool = False
+
+    @property
+    def transform(self) -> str:
+        return self.rewrite.transform
 
 
 @dataclass(frozen=True)
 class Expanded:
+    """All children of a node, but those that a replay found before."""
+
     key: str
     children: tuple[ChildInfo, ...]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """What came of the trace with this key. `chain` are the new nodes on its way, each
+    after the key of its parent, in order. `key` is the node it ended in, or the one that
+    had the same schedule before; None if a step is illegal."""
+
+    trace_key: str
+    chain: tuple[tuple[str, ChildInfo], ...]
+    key: str | None
 
 
 @dataclass(frozen=True)
@@ -47,7 +73,14 @@ class Measured:
     speedup: float | None
 
 
-Event = Expanded | Measured
+@dataclass(frozen=True)
+class Predicted:
+    """Estimates that replace `ChildInfo.predicted`, by key of the child."""
+
+    values: Mapping[str, float]
+
+
+Event = Expanded | Replayed | Measured | Predicted
 
 
 class Strategy(Protocol):
@@ -56,5 +89,7 @@ class Strategy(Protocol):
     def ask_measure(self, n: int) -> list[str]: ...
 
     def ask_expand(self, n: int) -> list[str]: ...
+
+    def ask_replay(self, n: int) -> list[Trace]: ...
 
     def tell(self, event: Event) -> None: ...

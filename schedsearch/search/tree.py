@@ -7,7 +7,7 @@ from typing import Any
 
 from schedsearch.core.records import Keys, Measurement, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.expand import Child, Expansion
+from schedsearch.transforms.expand import Child
 
 
 @dataclass(frozen=True)
@@ -54,18 +54,13 @@ class Tree:
         """Replace attributes of a node."""
         self.nodes[key] = replace(self.nodes[key], **changes)
 
-    def classify(self, expansion: Expansion) -> list[tuple[str, TuningRecord]]:
-        """Records of an expansion's children with their trace keys; takes new ones in."""
-        records = []
-        for child in expansion.children:
-            trace = expansion.trace.then(child.rewrite)
-            record = self._classify(trace, child)
-            key = trace.key
-            self.add(key, record)
-            records.append((key, record))
-        return records
+    def known(self, trace: Trace) -> int:
+        """How many first steps of `trace` lead to a node."""
+        prefixes = (length for length in range(len(trace), 0, -1))
+        return next((n for n in prefixes if Trace(trace.steps[:n]).key in self.nodes), 0)
 
-    def _classify(self, trace: Trace, child: Child) -> TuningRecord:
+    def classify(self, trace: Trace, child: Child) -> TuningRecord:
+        """The record of a new schedule."""
         if child.outcome is not None:
             return TuningRecord(trace, child.outcome, child.keys, child.message)
         for level, identity in (("ast", child.keys.ast), ("code", child.keys.code)):

@@ -28,8 +28,9 @@ class Store:
       loses nothing of it; until then, nothing of it is visible.
     - A candidate is named by its scope and trace key; its id never changes, is
       unique over scopes, and is larger than its parent's.
-    - Children appear only by `add_expansion`, all of them together with their
-      parent's mark, so an expanded parent always has all its children.
+    - Children appear by `add_expansion`, all of them together with their parent's
+      mark, so an expanded parent always has all its children; and, without the
+      mark, by `add_replay`.
     - Rejected children are candidates like the others, with their cause.
     - Measurements are only ever added.
     - `incorrect` is final. `correct` yields only to `incorrect`. Any other
@@ -133,7 +134,7 @@ class Store:
         children: Sequence[TuningRecord],
         stage_s: Mapping[str, float],
     ) -> bool:
-        """Add all children of a candidate and mark it expanded.
+        """Add all children of a candidate, but those that a replay added, and mark it expanded.
 
         False, and nothing is changed, if it is expanded already. A child's
         `duplicate_of` is the trace key of a stored candidate or of another
@@ -143,6 +144,21 @@ class Store:
         """
         with self._begin("IMMEDIATE") as connection:
             return tree.add_expansion(connection, scope, run_id, parent_key, children, stage_s)
+
+    def add_replay(
+        self,
+        scope: Scope,
+        run_id: int,
+        steps: Sequence[TuningRecord],
+        stage_s: Mapping[str, float],
+    ) -> None:
+        """Add candidates whose parents are not expanded, each a child of one before it or
+        of a stored one. What is stored stays as it is.
+
+        `stage_s` is seconds per stage spent on the replay as a whole.
+        """
+        with self._begin("IMMEDIATE") as connection:
+            tree.add_replay(connection, scope, run_id, steps, stage_s)
 
     def record(self, scope: Scope, run_id: int, record: TuningRecord) -> Outcome | None:
         """Add what was found out about a stored candidate; returns the outcome it has now.
@@ -165,6 +181,11 @@ class Store:
         """The whole tree, by id: parents come before their children."""
         with self._begin("DEFERRED") as connection:
             return queries.load(connection, scope)
+
+    def known(self, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
+        """Those of `trace_keys` that are stored, whatever their outcome."""
+        with self._begin("DEFERRED") as connection:
+            return queries.known(connection, scope, trace_keys)
 
     def best(self, scope: Scope, limit: int = 10) -> list[StoredCandidate]:
         """Correct and measured candidates, the fastest first.

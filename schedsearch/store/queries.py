@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, select
@@ -56,6 +56,13 @@ def select_candidates(connection: Connection, where: ColumnElement[bool]) -> lis
     for row in connection.execute(select(lineage).order_by(lineage.c.id)):
         traces[row.id] = _trace(row, traces)
     return _candidates(connection, where, traces)
+
+
+def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
+    found = select(CandidateRow.trace_key).where(
+        in_scope(scope), CandidateRow.trace_key.in_(trace_keys)
+    )
+    return set(connection.scalars(found))
 
 
 def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:

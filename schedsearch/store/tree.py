@@ -44,13 +44,38 @@ def add_expansion(
         for child in children:
             if child.trace.parent != above:
                 raise ValueError(f"not a child of {parent_key}: {child.trace.key}")
-        _insert(connection, scope, run_id, children, parent_id=parent.id)
+        replayed = set(
+            connection.scalars(
+                select(CandidateRow.trace_key).where(CandidateRow.parent_id == parent.id)
+            )
+        )
+        new = [c for c in children if not replayed or c.trace.key not in replayed]
+        if new:
+            _insert(connection, scope, run_id, new, parent_id=parent.id)
     connection.execute(
         update(CandidateRow).where(CandidateRow.id == parent.id).values(expanded_at=utc_now())
     )
     spent = [*stage_s.items(), *(item for child in children for item in child.stage_s)]
     add_stage_seconds(connection, run_id, spent)
     return True
+
+
+def add_replay(
+    connection: Connection,
+    scope: Scope,
+    run_id: int,
+    steps: Sequence[TuningRecord],
+    stage_s: Mapping[str, float],
+) -> None:
+    for step in steps:
+        above = step.trace.parent
+        if above is None:
+            raise ValueError("the root is not a step of a replay")
+        parent = _get(connection, scope, above.key)
+        if _find(connection, scope, step.trace.key) is None:
+            _insert(connection, scope, run_id, [step], parent_id=parent.id)
+    spent = [*stage_s.items(), *(item for step in steps for item in step.stage_s)]
+    add_stage_seconds(connection, run_id, spent)
 
 
 def record(

@@ -47,6 +47,16 @@ class Expansion:
     stage_s: tuple[tuple[str, float], ...]
 
 
+@dataclass(frozen=True)
+class Replay:
+    """A trace followed step by step from `start`, a prefix that replayed: what every
+    further step made, up to the first that failed."""
+
+    start: Trace
+    steps: tuple[Child, ...]
+    stage_s: tuple[tuple[str, float], ...]
+
+
 def merge(parts: Sequence[Expansion]) -> Expansion:
     """The whole expansion from all its parts, in order."""
     children = [
@@ -100,6 +110,28 @@ class Expander:
             clock.lap("wait")
             children.append(self._child(state, trace, rewrite, before, clock))
         return Expansion(trace, tuple(children), clock.result())
+
+    def follow(self, trace: Trace, known: int) -> Replay:
+        """Every step of `trace` after the first `known`, as a child of the one before.
+
+        Raises ReplayError if the first do not replay.
+        """
+        clock = _Stages()
+        steps: list[Child] = []
+        start = done = Trace(trace.steps[:known])
+        for rewrite in trace.steps[known:]:
+            self.between()
+            clock.lap("wait")
+            state = self.replayer.state(done)
+            clock.lap("replay")
+            before = self._log_cost(state)
+            clock.lap("predict")
+            child = self._child(state, done, rewrite, before, clock)
+            steps.append(child)
+            if child.outcome is not None:
+                break
+            done = done.then(rewrite)
+        return Replay(start, tuple(steps), clock.result())
 
     def _child(
         self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages

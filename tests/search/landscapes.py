@@ -3,16 +3,30 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import product
 
 from hypothesis import strategies as st
 
-from schedsearch.search.strategy import ChildInfo, Event, Expanded, Measured, Strategy
+from schedsearch.core.trace import Rewrite
+from schedsearch.search.strategy import (
+    ChildInfo,
+    Event,
+    Expanded,
+    Measured,
+    Replayed,
+    Strategy,
+)
 
 ROOT = "root"
 TRANSFORMS = ("reorder", "split", "unroll")
+
+
+def child(key: str, transform: str, predicted: float = 0.0, variant: bool = False) -> ChildInfo:
+    """Made by some rewrite of a transform."""
+    return ChildInfo(key, Rewrite(transform, 1, (), "procedure"), predicted, variant)
 
 
 @dataclass(frozen=True)
@@ -28,6 +42,15 @@ class Landscape:
     def measured(self, key: str) -> Measured:
         return Measured(key, self.speedup[key])
 
+    def chain(self, key: str) -> list[tuple[str, ChildInfo]]:
+        """The way from the root to a node."""
+        origin = {c.key: (parent, c) for parent, infos in self.children.items() for c in infos}
+        way: list[tuple[str, ChildInfo]] = []
+        while key in origin:
+            way.append(origin[key])
+            key = origin[key][0]
+        return way[::-1]
+
     def nodes(self) -> Iterator[str]:
         yield from self.children
 
@@ -41,7 +64,7 @@ def landscapes(draw: st.DrawFn, max_nodes: int = 40) -> Landscape:
     for number in range(1, count):
         key = f"n{number}"
         parent = draw(st.sampled_from(sorted(children)))
-        children[parent].append(ChildInfo(key, draw(st.sampled_from(TRANSFORMS))))
+        children[parent].append(child(key, draw(st.sampled_from(TRANSFORMS))))
         children[key] = []
         speedup[key] = draw(st.one_of(st.none(), st.integers(1, 8).map(float)))
     return Landscape({key: tuple(infos) for key, infos in children.items()}, speedup)
@@ -58,7 +81,7 @@ def staircase(choices: int, depth: int) -> Landscape:
             right = sum(option == level % choices for level, option in enumerate(path))
             speedup[key] = 2.0**right * 0.9 ** (length - right)
             options = range(choices) if length < depth else ()
-            children[key] = tuple(ChildInfo(name((*path, o)), f"option{o}") for o in options)
+            children[key] = tuple(child(name((*path, o)), f"option{o}") for o in options)
     return Landscape(children, speedup)
 
 
@@ -76,14 +99,22 @@ class Walk:
 
 
 def walk(
-    strategy: Strategy, landscape: Landscape, rng: random.Random, max_events: int | None = None
+    strategy: Strategy,
+    landscape: Landscape,
+    rng: random.Random,
+    max_events: int | None = None,
+    replays: Sequence[str] = (),
 ) -> Walk:
     """Drive `strategy` until its space is exhausted or `max_events` were told.
 
     What is asked for, how much at once, and in which order results arrive is random.
+    The ways to the nodes `replays` are replayed meanwhile.
     """
     log = Walk()
-    outstanding: list[Event] = []
+    known: set[str] = set()
+    outstanding: list[Callable[[], Event]] = [
+        partial(replayed, landscape, key, known) for key in replays
+    ]
     while max_events is None or len(log.events) < max_events:
         asked = 0
         for what in rng.sample(("expand", "measure"), 2):
@@ -91,17 +122,31 @@ def walk(
             if what == "expand":
                 keys = strategy.ask_expand(n)
                 log.to_expand += keys
-                outstanding += [landscape.expanded(key) for key in keys]
+                outstanding += [partial(expanded, landscape, key, known) for key in keys]
             else:
                 keys = strategy.ask_measure(n)
                 log.to_measure += keys
-                outstanding += [landscape.measured(key) for key in keys]
+                outstanding += [partial(landscape.measured, key) for key in keys]
             assert len(keys) <= n
             asked += len(keys)
         if not outstanding:
             return log
         for _ in range(rng.randint(0 if asked else 1, len(outstanding))):
-            event = outstanding.pop(rng.randrange(len(outstanding)))
+            event = outstanding.pop(rng.randrange(len(outstanding)))()
             strategy.tell(event)
             log.events.append(event)
     return log
+
+
+def expanded(landscape: Landscape, key: str, known: set[str]) -> Expanded:
+    """Without the children that a replay found."""
+    new = tuple(info for info in landscape.children[key] if info.key not in known)
+    known.update(info.key for info in new)
+    return Expanded(key, new)
+
+
+def replayed(landscape: Landscape, key: str, known: set[str]) -> Replayed:
+    """The nodes on the way to `key` that nobody found before."""
+    new = tuple(step for step in landscape.chain(key) if step[1].key not in known)
+    known.update(info.key for _, info in new)
+    return Replayed(f"trace to {key}", new, key)

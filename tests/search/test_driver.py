@@ -14,12 +14,13 @@ from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import CONTENDERS
-from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob
+from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
 from schedsearch.search.plans import ANCHOR, confirm
 from schedsearch.search.strategies import STRATEGIES
+from schedsearch.search.strategy import Expanded, Replayed
 from schedsearch.store.database import Store
 
-from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run
+from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run, step
 
 WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
 CRASH = Failure(Outcome.CRASH, "segmentation fault")
@@ -94,6 +95,97 @@ def test_equal_machine_code_counts_as_fast_and_is_expanded(store: Store) -> None
     for name in ("best-first", "beam"):
         ended = run(store, World(children, twins), strategy=name)
         assert {"x", "y"} <= ended.candidates.keys()
+
+
+# -- replays ------------------------------------------------------------------------
+
+
+def trace(*names: str) -> Trace:
+    return Trace(tuple(step(name) for name in names))
+
+
+def replayed(ended: Ended) -> list[Replayed]:
+    return [event for event in ended.told if isinstance(event, Replayed)]
+
+
+def parents(ended: Ended) -> dict[str, str]:
+    """Parents of all nodes the strategy was told of."""
+    found: dict[str, str] = {}
+    for event in ended.told:
+        if isinstance(event, Replayed):
+            found |= {info.key: parent for parent, info in event.chain}
+        elif isinstance(event, Expanded):
+            found |= {info.key: event.key for info in event.children}
+    return found
+
+
+def test_every_step_of_a_replay_becomes_a_candidate(store: Store) -> None:
+    """Nobody proposed `y` and `z`, and an expansion does not name `x` again."""
+    world = World({ROOT: ["x", "other"], "x": ["xx"]}, {"z": Kernel(3.0)})
+    way = trace("x", "y", "z")
+    ended = run(store, world, replays=[way])
+    (event,) = replayed(ended)
+    assert (event.trace_key, event.key) == (way.key, way.key)
+    keys = [Trace().key, trace("x").key, trace("x", "y").key]
+    assert [parent for parent, _ in event.chain] == keys
+    assert ended.candidates.keys() == {ROOT, "x", "other", "xx", "y", "z"}
+    assert ended.candidates["z"].parent_id == ended.candidates["y"].id
+    (root,) = (e for e in ended.told if isinstance(e, Expanded) and e.key == keys[0])
+    assert [child.key for child in root.children] == [trace("other").key]
+    assert ended.names_measured("screen")[0] == "z"
+    assert ended.best == "z"
+
+
+def test_a_replay_continues_from_what_is_known(store: Store) -> None:
+    world = World({ROOT: ["x"]}, {"z": Kernel(3.0)})
+    run(store, world)
+    ended = run(store, world, replays=[trace("x", "z"), trace("x", "w")])
+    jobs = [job for job in ended.executor.submitted if isinstance(job, ReplayJob)]
+    assert [job.known for job in jobs] == [1, 1]
+    first, second = [e for e in replayed(ended) if e.chain]
+    assert [parent for parent, _ in first.chain] == [trace("x").key]
+    assert [info.key for _, info in second.chain] == [trace("x", "w").key]
+
+
+def test_a_replay_ends_where_a_step_is_illegal(store: Store) -> None:
+    world = World({}, {"bad": Kernel(rejected=Failure(Outcome.ILLEGAL, "no such loop"))})
+    ended = run(store, world, replays=[trace("x", "bad", "y")])
+    (event,) = replayed(ended)
+    assert [info.key for _, info in event.chain] == [trace("x").key]
+    assert event.key is None
+    assert ended.candidates["bad"].record.message == "no such loop"
+    assert "y" not in ended.candidates
+
+
+def test_a_replay_goes_on_from_the_owner_of_a_schedule(store: Store) -> None:
+    world = World({ROOT: ["first"]}, {"twin": Kernel(ast="a-first"), "z": Kernel(2.0)})
+    run(store, world)
+    for attempt in range(2):
+        ended = run(store, world, replays=[trace("twin", "z")] if attempt == 0 else [])
+        event = replayed(ended)[-1]
+        assert event.key == trace("twin", "z").key
+        assert [parent for parent, _ in event.chain] == [trace("first").key]
+        assert ended.candidates["twin"].record.duplicate_of == trace("first").key
+    again = run(store, world, replays=[trace("twin")])
+    assert replayed(again)[-1] == Replayed(trace("twin").key, (), trace("first").key)
+
+
+def test_a_replay_whose_worker_dies_leads_nowhere(store: Store) -> None:
+    world = World({ROOT: ["x"]}, lost=Counter({(ReplayJob, "z"): 2, (ReplayJob, "w"): 1}))
+    ended = run(store, world, replays=[trace("x", "z"), trace("x", "w")])
+    keys = {event.trace_key: event.key for event in replayed(ended)}
+    assert keys == {trace("x", "z").key: None, trace("x", "w").key: trace("x", "w").key}
+
+
+def test_replays_are_told_again_when_a_run_resumes(store: Store) -> None:
+    bad = Kernel(rejected=Failure(Outcome.ILLEGAL, "no such loop"))
+    world = World({ROOT: ["o"]}, {"z": Kernel(3.0), "bad": bad})
+    ways = [trace("x", "y", "z"), trace("x", "y", "w"), trace("x", "bad")]
+    first = run(store, world, replays=ways, budget=Budget(1e9, trials=1))
+    resumed = run(store, world, budget=Budget(0.0))
+    assert parents(first) == parents(resumed)
+    assert len(parents(first)) == 4 + 1
+    assert {e.key for e in replayed(first)} == {e.key for e in replayed(resumed)}
 
 
 # -- failures ------------------------------------------------------------------------
@@ -375,14 +467,18 @@ def test_books_are_true_whatever_happens(
     kernels = {name: data.draw(FATES, label=name) for name in names}
     lost = {
         (job, name): 2
-        for job in (ExpandJob, BuildJob, MeasureJob)
+        for job in (ExpandJob, ReplayJob, BuildJob, MeasureJob)
         for name in data.draw(st.lists(st.sampled_from(names), max_size=2))
     }
     world = World(children, kernels, Counter(lost))
+    ends = data.draw(st.lists(st.sampled_from(names), unique=True, max_size=3))
+    ways = [world.traces()[name] for name in ends]
+    # One as it is, the others one step further than any expansion goes.
+    replays = ways[:1] + [way.then(step(f"{end}+")) for way, end in zip(ways, ends, strict=True)]
     seen: Counter[tuple[str, str]] = Counter()
     with Store.open(tmp_path_factory.mktemp("books") / "store.sqlite") as store:
         for interrupt_at in (*interrupts, None):
-            ended = run(store, world, strategy=strategy, interrupt_at=interrupt_at)
+            ended = run(store, world, strategy=strategy, interrupt_at=interrupt_at, replays=replays)
             check_best(ended)
             seen.update(completed(ended))
     assert ended.stop is Stop.EXHAUSTED

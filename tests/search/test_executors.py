@@ -24,6 +24,7 @@ from schedsearch.search.jobs import (
     Lost,
     MeasureJob,
     ReplayFailed,
+    ReplayJob,
     Result,
     WorkSpec,
 )
@@ -31,7 +32,7 @@ from schedsearch.search.ray_executor import RayExecutor
 from schedsearch.search.session import EXECUTORS
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.search.turns import slot_file
-from schedsearch.transforms.expand import Expansion
+from schedsearch.transforms.expand import Expansion, Replay
 
 KERNEL = Path(__file__).parent / "kernels" / "product.py"
 QUICK = TimingPlan("screen", 2, 2, sample_ns=1e5)
@@ -152,6 +153,23 @@ def test_a_trace_that_does_not_replay_is_a_result(executor: Executor) -> None:
     assert "step 1" in result.message
 
 
+def test_a_trace_is_followed_as_far_as_it_goes(executor: Executor) -> None:
+    expansion = one(executor, ExpandJob(Trace()))
+    assert isinstance(expansion, Expansion)
+    there = expansion.children[0].rewrite
+    absent = Rewrite("reorder", 1, (7,), "for z in seq(0, 3)")
+    result = one(executor, ReplayJob(Trace((there, absent, there)), known=0))
+    assert isinstance(result, Replay)
+    first, second = result.steps
+    assert first.keys == expansion.children[0].keys
+    assert second.outcome is Outcome.ILLEGAL
+    assert second.message
+    result = one(executor, ReplayJob(Trace((there, absent)), known=1))
+    assert isinstance(result, Replay)
+    assert (result.start, [step.rewrite for step in result.steps]) == (Trace((there,)), [absent])
+    assert isinstance(one(executor, ReplayJob(Trace((absent, there)), known=1)), ReplayFailed)
+
+
 def test_more_jobs_than_slots_wait_and_all_come_back_once(executor: Executor, work: Work) -> None:
     jobs = [ExpandJob(Trace()), work.build, work.measure] * 4
     tickets = [executor.submit(job) for job in jobs]
@@ -165,7 +183,8 @@ def test_more_jobs_than_slots_wait_and_all_come_back_once(executor: Executor, wo
 
 
 def test_dropped_expansions_never_return(executor: Executor, work: Work) -> None:
-    expansions = {executor.submit(ExpandJob(Trace())) for _ in range(5)}
+    expansions = {executor.submit(ExpandJob(Trace())) for _ in range(4)}
+    expansions.add(executor.submit(ReplayJob(Trace(), known=0)))
     build = executor.submit(work.build)
     dropped = set(executor.drop_expansions())
     assert dropped <= expansions

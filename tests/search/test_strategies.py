@@ -14,9 +14,9 @@ from schedsearch.search.beam import WIDTH, Beam
 from schedsearch.search.best_first import BestFirst
 from schedsearch.search.random_search import RandomSearch
 from schedsearch.search.strategies import STRATEGIES, make_strategy
-from schedsearch.search.strategy import ChildInfo, Expanded, Measured
+from schedsearch.search.strategy import Expanded, Measured, Predicted, Replayed
 
-from .landscapes import ROOT, Landscape, Walk, landscapes, staircase, walk
+from .landscapes import ROOT, Landscape, Walk, child, landscapes, staircase, walk
 
 seeds = st.integers(0, 1000)
 every_strategy = pytest.mark.parametrize("name", sorted(STRATEGIES))
@@ -27,11 +27,11 @@ def complete(landscape: Landscape, name: str, expanded: set[str], measured: set[
     level, least = [ROOT], set()
     while level:
         least |= set(level)
-        children = [child.key for key in level for child in landscape.children[key]]
+        children = [info.key for key in level for info in landscape.children[key]]
         good = [(s, key) for key in children if (s := landscape.speedup[key]) is not None]
         width = WIDTH if name == "beam" else len(good)
         level = [key for _, key in sorted(good, reverse=True)[:width]]
-    everything = {child.key for key in expanded for child in landscape.children[key]}
+    everything = {info.key for key in expanded for info in landscape.children[key]}
     if name == "beam":
         return (expanded, measured) == (least, everything)
     if name == "random":
@@ -73,6 +73,47 @@ def test_resumes_from_the_events_of_another_run(
 
 
 @every_strategy
+@given(landscape=landscapes(), seed=seeds, data=st.data())
+def test_replays_lose_and_repeat_nothing(
+    name: str, landscape: Landscape, seed: int, data: st.DataObject
+) -> None:
+    replays = data.draw(st.lists(st.sampled_from(sorted(landscape.nodes())), max_size=4))
+    strategy = make_strategy(name, ROOT, seed)
+    log = walk(strategy, landscape, random.Random(seed), replays=replays)
+    assert len(log.to_expand) == len(set(log.to_expand))
+    assert len(log.to_measure) == len(set(log.to_measure))
+    everything = {info.key for key in log.to_expand for info in landscape.children[key]}
+    assert everything | set(replays) <= set(log.to_measure) | {ROOT}
+    # In a beam, replayed nodes compete: it is another one.
+    assert name == "beam" or complete(landscape, name, set(log.to_expand), everything)
+
+
+@every_strategy
+def test_what_a_replay_ended_in_is_measured(name: str) -> None:
+    strategy = make_strategy(name, ROOT, 0)
+    deep = child("deep", "split"), child("deeper", "unroll")
+    strategy.tell(Replayed("trace", ((ROOT, deep[0]), ("deep", deep[1])), "deeper"))
+    assert "deeper" in strategy.ask_measure(9)
+
+
+@every_strategy
+def test_a_replay_that_led_nowhere_is_tolerated(name: str) -> None:
+    strategy = make_strategy(name, ROOT, 0)
+    strategy.tell(Replayed("trace", (), None))
+    assert strategy.ask_expand(1) == [ROOT]
+
+
+@every_strategy
+def test_better_estimates_are_tolerated_at_any_time(name: str) -> None:
+    landscape = staircase(3, 2)
+    strategy = make_strategy(name, ROOT, 0)
+    strategy.tell(Predicted({f"{ROOT}/0": 1.0, "elsewhere": 2.0}))
+    strategy.tell(landscape.expanded(ROOT))
+    strategy.tell(Predicted({f"{ROOT}/0": 1.0, "elsewhere": 2.0}))
+    assert len(walk(strategy, landscape, random.Random(0)).to_measure) == 12
+
+
+@every_strategy
 @given(landscape=landscapes(), seed=seeds)
 def test_equal_seeds_give_equal_answers(name: str, landscape: Landscape, seed: int) -> None:
     logs = [walk(make_strategy(name, ROOT, seed), landscape, random.Random(7)) for _ in range(2)]
@@ -94,7 +135,7 @@ def test_events_of_unknown_keys_and_repeated_events_are_tolerated(name: str) -> 
     landscape = staircase(3, 2)
     strategy = make_strategy(name, ROOT, 0)
     strategy.tell(Measured("elsewhere", None))
-    strategy.tell(Expanded("elsewhere too", (ChildInfo(f"{ROOT}/0/0", "split"),)))
+    strategy.tell(Expanded("elsewhere too", (child(f"{ROOT}/0/0", "split"),)))
     for _ in range(2):
         strategy.tell(landscape.expanded(ROOT))
         strategy.tell(Measured(f"{ROOT}/0", 2.0))
@@ -110,13 +151,13 @@ def test_events_of_unknown_keys_and_repeated_events_are_tolerated(name: str) -> 
 @pytest.mark.parametrize("width", [1, 120])
 def test_a_resumed_run_finds_the_one_thing_left(name: str, expand_first: bool, width: int) -> None:
     """However much is known, and whichever question comes first."""
-    level1 = tuple(ChildInfo(f"a{n}", f"t{n % 30}") for n in range(width))
-    best, last = f"a{width - 1}", ChildInfo("last", "t0")
+    level1 = tuple(child(f"a{n}", f"t{n % 30}") for n in range(width))
+    best, last = f"a{width - 1}", child("last", "t0")
     strategy = make_strategy(name, ROOT, 0)
     for key, children in [(ROOT, level1), *((c.key, ()) for c in level1[:-1]), (best, (last,))]:
         strategy.tell(Expanded(key, children))
-    for number, child in enumerate(level1):
-        strategy.tell(Measured(child.key, 1.0 + number))
+    for number, info in enumerate(level1):
+        strategy.tell(Measured(info.key, 1.0 + number))
     expand = strategy.ask_expand(3) if expand_first else []
     assert strategy.ask_measure(3) == ["last"]
     assert expand in ([], ["last"])
@@ -129,10 +170,10 @@ def test_a_resumed_run_with_everything_measured_expands(
     name: str, expand_first: bool, speedup: float
 ) -> None:
     strategy = make_strategy(name, ROOT, 0)
-    level1 = tuple(ChildInfo(f"a{n}", f"t{n % 30}") for n in range(120))
+    level1 = tuple(child(f"a{n}", f"t{n % 30}") for n in range(120))
     strategy.tell(Expanded(ROOT, level1))
-    for child in level1:
-        strategy.tell(Measured(child.key, speedup))
+    for info in level1:
+        strategy.tell(Measured(info.key, speedup))
     measure = [] if expand_first else strategy.ask_measure(3)
     assert len(strategy.ask_expand(3)) == 3
     assert measure == []
@@ -142,9 +183,9 @@ def test_a_resumed_run_with_everything_measured_expands(
 def test_a_failed_node_does_not_end_the_search(name: str) -> None:
     """A node that cannot be expanded is told as having no children."""
     strategy = make_strategy(name, ROOT, 0)
-    a, b = ChildInfo("a", "split"), ChildInfo("b", "unroll")
+    a, b = child("a", "split"), child("b", "unroll")
     landscape = Landscape(
-        {ROOT: (a, b), "a": (), "b": (ChildInfo("c", "split"),), "c": ()},
+        {ROOT: (a, b), "a": (), "b": (child("c", "split"),), "c": ()},
         {ROOT: 1.0, "a": 9.0, "b": 2.0, "c": 3.0},
     )
     assert "c" in walk(strategy, landscape, random.Random(0)).to_measure
@@ -153,9 +194,16 @@ def test_a_failed_node_does_not_end_the_search(name: str) -> None:
 def test_best_first_tries_what_is_promised_most_first() -> None:
     strategy = BestFirst(ROOT, 0)
     promises = (0.1, 0.9, -0.5, 0.4)
-    children = (ChildInfo(f"p{promise}", "split", promise) for promise in promises)
+    children = (child(f"p{promise}", "split", promise) for promise in promises)
     strategy.tell(Expanded(ROOT, tuple(children)))
     assert strategy.ask_measure(4) == ["p0.9", "p0.4", "p0.1", "p-0.5"]
+
+
+def test_best_first_takes_better_estimates_over() -> None:
+    strategy = BestFirst(ROOT, 1)
+    strategy.tell(Expanded(ROOT, tuple(child(key, f"t{key}") for key in "abcd")))
+    strategy.tell(Predicted({"a": 0.1, "b": 0.9, "c": -0.5, "d": 0.4}))
+    assert strategy.ask_measure(4) == ["b", "d", "a", "c"]
 
 
 def measurements_until_optimum(strategy: BestFirst | RandomSearch, landscape: Landscape) -> int:
@@ -181,7 +229,7 @@ def test_beam_keeps_the_fastest_of_a_level() -> None:
 def test_best_first_expands_a_variant_only_if_it_gained_clearly(gain: float, opened: bool) -> None:
     strategy = BestFirst(ROOT, seed=0)
     assert strategy.ask_expand(9) == [ROOT]
-    variant = ChildInfo("variant", "compile_with", variant=True)
+    variant = child("variant", "compile_with", variant=True)
     strategy.tell(Expanded(ROOT, (variant,)))
     assert strategy.ask_expand(9) == []  # never ahead of its measurement
     assert strategy.ask_measure(9) == ["variant"]
@@ -192,7 +240,7 @@ def test_best_first_expands_a_variant_only_if_it_gained_clearly(gain: float, ope
 def test_variants_do_not_fill_the_beam() -> None:
     beam = Beam(ROOT, seed=0, width=1)
     assert beam.ask_expand(9) == [ROOT]
-    children = (ChildInfo("variant", "compile_with", variant=True), ChildInfo("split", "split"))
+    children = (child("variant", "compile_with", variant=True), child("split", "split"))
     beam.tell(Expanded(ROOT, children))
     assert sorted(beam.ask_measure(9)) == ["split", "variant"]
     beam.tell(Measured("variant", 3.0))

@@ -32,13 +32,15 @@ from schedsearch.search.jobs import (
     Lost,
     MeasureJob,
     ReplayFailed,
+    ReplayJob,
     Result,
 )
 from schedsearch.search.progress import Progress
 from schedsearch.search.strategies import make_strategy
+from schedsearch.search.strategy import Event, Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Child, Expansion
+from schedsearch.transforms.expand import Child, Expansion, Replay
 
 ROOT = "root"
 BASELINE = Artifact("root.so", "b-root", "c-root")
@@ -125,7 +127,7 @@ class ScriptedExecutor:
         return [(ticket, self._answer(job))]
 
     def drop_expansions(self) -> list[int]:
-        dropped = [ticket for ticket, job in self._queue if isinstance(job, ExpandJob)]
+        dropped = [ticket for ticket, job in self._queue if isinstance(job, ExpandJob | ReplayJob)]
         self._queue = deque(item for item in self._queue if item[0] not in dropped)
         return dropped
 
@@ -153,6 +155,8 @@ class ScriptedExecutor:
                 children = tuple(map(self.world.child, self.world.children.get(name, ())))
                 part = children[job.part :: job.parts]
                 return Expansion(job.trace, part, (("rewrite", 0.5 / job.parts),))
+            case ReplayJob():
+                return self._follow(job)
             case BuildJob():
                 artifact = Artifact(name, kernel.binary or f"b-{name}", job.code.key)
                 return Built(kernel.build or artifact, 0.25)
@@ -164,10 +168,18 @@ class ScriptedExecutor:
                 assert fate is not None
                 return Evaluation(measurement(fate, job.plan, job.anchor), 0.5, 1.0)
 
+    def _follow(self, job: ReplayJob) -> Replay:
+        steps: list[Child] = []
+        for rewrite in job.trace.steps[job.known :]:
+            steps.append(self.world.child(str(rewrite.arg("name"))))
+            if steps[-1].outcome is not None:
+                break
+        return Replay(Trace(job.trace.steps[: job.known]), tuple(steps), (("rewrite", 0.5),))
+
 
 def subject(job: Job) -> str:
     match job:
-        case ExpandJob():
+        case ExpandJob() | ReplayJob():
             return name_of(job.trace)
         case BuildJob():
             return job.code.source
@@ -203,6 +215,29 @@ TARGET = Target(
 )
 
 
+@dataclass
+class Replaying:
+    """A strategy that also wants some traces replayed."""
+
+    strategy: Strategy
+    traces: Sequence[Trace]
+    told: list[Event] = field(default_factory=list)
+
+    def ask_measure(self, n: int) -> list[str]:
+        return self.strategy.ask_measure(n)
+
+    def ask_expand(self, n: int) -> list[str]:
+        return self.strategy.ask_expand(n)
+
+    def ask_replay(self, n: int) -> list[Trace]:
+        asked, self.traces = self.traces[:n], self.traces[n:]
+        return list(asked)
+
+    def tell(self, event: Event) -> None:
+        self.told.append(event)
+        self.strategy.tell(event)
+
+
 @dataclass(frozen=True)
 class Ended:
     """What one scripted run left behind."""
@@ -213,6 +248,7 @@ class Ended:
     executor: ScriptedExecutor
     observed: list[Progress]
     candidates: dict[str, StoredCandidate]
+    told: list[Event]
 
     @property
     def best(self) -> str | None:
@@ -232,6 +268,7 @@ def run(
     budget: Budget = FOREVER,
     interrupt_at: int | None = None,
     baseline_s: float = 0.0,
+    replays: Sequence[Trace] = (),
 ) -> Ended:
     """One run in `store`, as a session makes it; books and store are compared at the end."""
     workload = Workload("mm", "prockey", (), "mm.py", "5ha")
@@ -243,12 +280,13 @@ def run(
     store.add_root(scope, run_id, TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=timed))
     executor = ScriptedExecutor(world, interrupt_at)
     observed: list[Progress] = []
+    chosen = Replaying(make_strategy(strategy, Trace().key, seed), replays)
     search = Search(
         store,
         scope,
         run_id,
         executor,
-        make_strategy(strategy, Trace().key, seed),
+        chosen,
         budget,
         anchor,
         store.load(scope),
@@ -257,4 +295,4 @@ def run(
     stop = search.run()
     candidates = {name_of(c.record.trace): c for c in store.load(scope)}
     assert +search.ledger.outcomes == store.outcomes(scope)
-    return Ended(world, stop, search, executor, observed, candidates)
+    return Ended(world, stop, search, executor, observed, candidates, chosen.told)

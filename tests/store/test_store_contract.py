@@ -146,6 +146,41 @@ def test_second_expansion_of_a_parent_changes_nothing(store: Store) -> None:
     assert store.stage_seconds(scope) == {}
 
 
+def test_a_replay_adds_candidates_below_each_other(store: Store, reopen: Reopen) -> None:
+    scope, run = start(store)
+    store.add_root(scope, run, TuningRecord(ROOT, None))
+    below = FIRST.then(step(1))
+    way = [TuningRecord(FIRST, None), TuningRecord(below, Outcome.ILLEGAL, message="no loop")]
+    store.add_replay(scope, run, way, {"rewrite": 0.5})
+    store.add_replay(scope, run, way, {"rewrite": 0.5})
+    root, first, second = reopen().load(scope)
+    assert (first.parent_id, second.parent_id) == (root.id, first.id)
+    assert second.record == way[1]
+    assert not root.expanded
+    assert store.known(scope, [SECOND.key, below.key]) == {below.key}
+    assert store.stage_seconds(scope) == {"rewrite": 1.0}
+
+
+def test_an_expansion_adds_what_no_replay_did(store: Store) -> None:
+    scope, run = start(store)
+    store.add_root(scope, run, TuningRecord(ROOT, None))
+    store.add_replay(scope, run, [TuningRecord(SECOND, None)], {})
+    assert store.add_expansion(scope, run, ROOT.key, children(ROOT), {})
+    root, *rest = store.load(scope)
+    assert root.expanded
+    assert [c.trace_key for c in rest] == [SECOND.key, FIRST.key, THIRD.key]
+
+
+def test_a_replay_from_nowhere_is_refused(store: Store) -> None:
+    scope, run = start_tree(store)
+    nowhere = [TuningRecord(FIRST.then(step(0)).then(step(0)), None)]
+    with pytest.raises(LookupError):
+        store.add_replay(scope, run, nowhere, {})
+    with pytest.raises(ValueError, match="root"):
+        store.add_replay(scope, run, [TuningRecord(ROOT, None)], {})
+    assert len(store.load(scope)) == 4
+
+
 def test_a_parent_without_children_is_expanded_too(store: Store) -> None:
     scope, run = start_tree(store)
     assert store.add_expansion(scope, run, FIRST.key, [], {})
