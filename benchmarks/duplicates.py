@@ -43,7 +43,7 @@ def main() -> None:
     source = load_source(options.file)
     target = probe_target(find_compiler(None), default_flags())
     alphabet = select(options.transforms.split(","))
-    replayer = Replayer(pick(source, None), limit=4096)
+    replayer = Replayer(pick(source, None))
     builder = Builder(target.compiler, target.flags, cache_dir() / "artifacts")
 
     seen: dict[str, set[str]] = {level: set() for level in ("raw", "ast", "code", "binary")}

@@ -13,6 +13,9 @@ from schedsearch.core.trace import Trace
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply
 
+KEPT = 100_000
+"""Statements that the states in a cache have together, at most: 1 to 2 KB each."""
+
 
 @dataclass(frozen=True)
 class State:
@@ -25,14 +28,16 @@ class State:
 
 @dataclass
 class Replayer:
-    """Replays traces of one procedure; keeps the `limit` most recently used states.
+    """Replays traces of one procedure; keeps the most recently used states, of `limit`
+    statements together.
 
     The cache changes speed only: a state depends on nothing but its trace.
     """
 
     root: Any
-    limit: int = 64
+    limit: int = KEPT
     _cache: OrderedDict[str, State] = field(default_factory=OrderedDict)
+    _held: int = 0
 
     def __post_init__(self) -> None:
         self._root = State(self.root, mirror(self.root))
@@ -59,8 +64,14 @@ class Replayer:
     def remember(self, trace: Trace, procedure: Any) -> State:
         """Keep the state at the end of `trace`, so that its children start there."""
         state = State(procedure, mirror(procedure), trace.build)
+        known = self._cache.pop(trace.key, None)
+        self._held += _size(state) - (_size(known) if known else 0)
         self._cache[trace.key] = state
-        self._cache.move_to_end(trace.key)
-        while len(self._cache) > self.limit:
-            self._cache.popitem(last=False)
+        while self._held > self.limit and len(self._cache) > 1:
+            _, oldest = self._cache.popitem(last=False)
+            self._held -= _size(oldest)
         return state
+
+
+def _size(state: State) -> int:
+    return len(state.ast.by_path)

@@ -64,7 +64,7 @@ def test_the_empty_trace_is_the_procedure() -> None:
 def test_the_cache_is_bounded_and_invisible() -> None:
     procedure = kernels()["conv"]
     traces = [trace for seed in range(2) for trace, _ in walk(procedure, seed, 4)]
-    small, large = Replayer(procedure, limit=1), Replayer(procedure)
+    small, some, large = Replayer(procedure, limit=1), Replayer(procedure, 40), Replayer(procedure)
 
     def keys(replayer: Replayer, order: list[Trace]) -> dict[str, tuple[str, str]]:
         found = {}
@@ -76,9 +76,12 @@ def test_the_cache_is_bounded_and_invisible() -> None:
     first = keys(large, traces)
     assert keys(small, traces[::-1]) == first
     assert keys(large, traces[::-1]) == first
+    assert keys(some, traces + traces[::-1]) == first
     assert len(small._cache) == 1
-    assert len(large._cache) <= large.limit
-    assert len(Replayer(procedure, limit=3)._cache) == 0
+    assert 1 < len(some._cache) < len(large._cache)
+    for replayer in (some, large):
+        held = sum(len(state.ast.by_path) for state in replayer._cache.values())
+        assert replayer._held == held <= replayer.limit
 
 
 def test_children_start_at_a_remembered_parent() -> None:
