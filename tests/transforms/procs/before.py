@@ -307,3 +307,14 @@ def use_instruction(y: i32[8], A: i8[8, 64], x: i8[64]):
 def prefetch(y: f32[8], A: f32[64, 8]):
     for k in seq(0, 64):
         y[0] += A[k, 0]
+
+
+@proc
+def overlapped_tile(out: f32[64, 8], inp: f32[66, 8]):
+    t: f32[66, 8]
+    for y in seq(0, 66):
+        for x in seq(0, 8):
+            t[y, x] = inp[y, x] * 2.0
+    for y in seq(0, 64):
+        for x in seq(0, 8):
+            out[y, x] = t[y, x] + t[y + 2, x]

@@ -1,0 +1,45 @@
+"""What overlapped tiling relies on and Exo does not look at, checked on the query AST."""
+
+from __future__ import annotations
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.ops import At, Op, Steps
+from schedsearch.transforms.walkers import accesses, shifted
+
+
+def check_copy(stmt: q.Stmt, depth: int) -> None:
+    """Raise RewriteError unless Exo copies without conditions, as it does what is in bounds."""
+    for _ in range(depth):
+        stmt = stmt.body[0] if isinstance(stmt, q.For) else stmt
+    if not isinstance(stmt, q.Assign):
+        raise RewriteError("a tile would read outside of the producer's buffer")
+
+
+def inline_copy(path: q.Path) -> Steps:
+    """Store the value of the statement at `path` where the next one copies it to, not there."""
+    ast = mirror((yield Op("simplify")))  # inline_assign compares indices as text
+    store, copy = ast.by_path[path], ast.by_path[shifted(path, 1)]
+    if not (
+        isinstance(store, q.Assign)
+        and isinstance(copy, q.Assign)
+        and isinstance(copy.rhs, q.Read)
+        and (copy.rhs.buf, copy.rhs.idx) == (store.buf, store.idx)
+    ):
+        raise RewriteError("the producer's rows are not the ones that are copied")
+    after = mirror((yield Op("inline_assign", (At(path),))))
+    if store.buf in q.used_vars((after.by_path[path],)):
+        raise RewriteError("the copy is written in another way")
+
+
+def is_private(ast: q.Proc, alloc: q.Path, loop: q.Path) -> bool:
+    """Whether only the loop uses the buffer, each iteration its own part: then it may be
+    allocated inside, which Exo's `sink_alloc` does not check."""
+    buffer, user = ast.by_path[alloc], ast.by_path[loop]
+    assert isinstance(buffer, q.Alloc)
+    assert isinstance(user, q.For)
+    found = [a for a in accesses(ast.body) if a.buf == buffer.buf]
+    inside = [a for a in accesses(user.body) if a.buf == buffer.buf]
+    own = all(a.idx and a.idx[0].as_var == user.iter for a in inside)
+    return own and len(found) == len(inside)

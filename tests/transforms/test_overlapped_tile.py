@@ -1,0 +1,146 @@
+"""Tiles that compute their own rows of a producer: what they mean, and when they are refused."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.overlap import Overlap, overlaps
+from schedsearch.transforms.registry import apply, label, registry, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import PROCS, TARGET
+
+PROCEDURES = load_source(PROCS / "overlaps.py").procs
+
+Tiles = list[tuple[str, int, int]]
+"""Buffer, dimension and tile of rewrites one after the other."""
+
+CASES: dict[str, list[Tiles]] = {
+    "blur": [
+        [("tmp", 0, 3)],
+        [("tmp", 1, 4), ("tmp_t", 0, 3)],
+    ],
+    "blur_sizes": [[("tmp", 0, 4)]],
+    "multiples": [[("t", 0, 4)]],
+    "three_stages": [[("b", 0, 8), ("a", 0, 1)]],
+    "turned": [[("t", 0, 4), ("t_t", 1, 5)]],
+    "pooled": [[("t", 0, 4)]],
+}
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "blur_sizes": [{"n": 1, "m": 3}, {"n": 4, "m": 1}, {"n": 11, "m": 5}],
+    "multiples": [{"n": 4}, {"n": 12}],
+}
+
+
+def chosen(ast: q.Proc, buffer: str, dim: int) -> Overlap:
+    return next(o for o in overlaps(ast) if (o.alloc.buf.name, o.dim) == (buffer, dim))
+
+
+@cache
+def tiled(name: str, *tiles: tuple[str, int, int]) -> tuple[Trace, State]:
+    """The procedure after tiling it so."""
+    procedure = PROCEDURES[name]
+    trace, state = Trace(), State(procedure, mirror(procedure))
+    for buffer, dim, tile in tiles:
+        overlap = chosen(state.ast, buffer, dim)
+        args = (("depth", overlap.depth), ("dim", dim), ("tile", tile))
+        path, at = overlap.producer.path, label(overlap.producer)
+        rewrite = Rewrite("overlapped_tile", registry()["overlapped_tile"].version, path, at, args)
+        procedure = apply(state.procedure, state.ast, rewrite)
+        trace, state = trace.then(rewrite), State(procedure, mirror(procedure))
+    return trace, state
+
+
+def loops(body: tuple[q.Stmt, ...]) -> list[int | None]:
+    return [stmt.extent for stmt in body if isinstance(stmt, q.For)]
+
+
+def shapes(proc: q.Proc) -> dict[str, list[int]]:
+    allocs = [stmt for stmt in q.walk(proc.body) if isinstance(stmt, q.Alloc)]
+    return {s.buf.name: [extent.const for extent in s.shape] for s in allocs}
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_tiles_keep_the_meaning(name: str, tmp_path: Path) -> None:
+    found = [tiled(name, *tiles) for tiles in CASES[name]]
+    assert_same_meaning(PROCEDURES[name], found, SIZES.get(name, [{}]), tmp_path)
+
+
+def test_a_tile_has_its_rows_and_the_rest_keeps_its_own() -> None:
+    _, state = tiled("blur", ("tmp", 0, 3))
+    assert shapes(state.ast) == {"tmp": [4, 9], "tmp_t": [5, 9]}
+    tiles, *rest = (stmt for stmt in state.ast.body if isinstance(stmt, q.For))
+    assert (tiles.extent, loops(tiles.body), loops(tuple(rest))) == (3, [5, 3], [4, 2])
+
+
+def test_two_dimensions_make_a_box() -> None:
+    _, state = tiled("turned", ("t", 0, 4), ("t_t", 1, 5))
+    assert shapes(state.ast)["t_t_t"] == [7, 8]
+
+
+def test_a_chain_of_producers_moves_into_one_loop() -> None:
+    _, state = tiled("three_stages", ("b", 0, 8), ("a", 0, 1))
+    (tiles,) = state.ast.body
+    assert isinstance(tiles, q.For)
+    assert loops(tiles.body) == [12, 10, 8]
+
+
+def test_tiles_run_in_parallel() -> None:
+    _, state = tiled("three_stages", ("b", 0, 8), ("a", 0, 1))
+    (parallelize,) = select(["parallelize"])
+    threads = replace(TARGET, threads=2)
+    (rewrite,) = parallelize.rewrites(state.ast, threads)
+    (tiles,) = mirror(apply(state.procedure, state.ast, rewrite)).body
+    assert isinstance(tiles, q.For)
+    assert tiles.parallel
+
+
+@pytest.mark.parametrize("transform", ["vectorise", "unroll_and_jam", "compute_at"])
+def test_loops_of_a_tile_are_loops_like_others(transform: str) -> None:
+    _, state = tiled("blur", ("tmp", 0, 3))
+    inside = [
+        rewrite
+        for rewrite in select([transform])[0].rewrites(state.ast, TARGET)
+        if rewrite.path[0] == 1 and len(rewrite.path) > 1
+    ]
+    assert inside
+    apply(state.procedure, state.ast, inside[0])
+
+
+@pytest.mark.parametrize("name", ["used_again", "running_sum", "not_all_rows", "kept"])
+def test_not_proposed_where_rows_are_not_the_consumers_own(name: str) -> None:
+    assert not list(overlaps(mirror(PROCEDURES[name])))
+
+
+def test_exo_refuses_where_the_input_changes_meanwhile() -> None:
+    with pytest.raises(RewriteError, match="fuse"):
+        tiled("input_overwritten", ("t", 0, 3))
+
+
+@pytest.mark.parametrize("tile", [0, -3, True, "3", 11, 2])
+def test_tiles_it_would_not_propose_are_refused(tile: Any) -> None:
+    with pytest.raises(RewriteError, match="no consumer"):
+        tiled("blur", ("tmp", 0, tile))
+
+
+def test_proposed_tiles_fit_a_cache_or_a_thread() -> None:
+    ast = mirror(PROCEDURES["blur_sizes"])
+    (transform,) = select(["overlapped_tile"])
+    big = replace(TARGET, cache_bytes=(1 << 20, 1 << 22), threads=4)
+    found = {(r.arg("dim"), r.arg("tile")) for r in transform.rewrites(ast, big)}
+    assert found == {
+        (0, 32),
+        (0, 128),
+        (0, 256),
+    }  # half a cache in rows of 3 arrays, 4 bytes, 1024 elements
