@@ -7,6 +7,7 @@ from collections.abc import Callable
 from schedsearch.core.errors import UserError
 from schedsearch.search.beam import Beam
 from schedsearch.search.best_first import BestFirst
+from schedsearch.search.exhaustive import Exhaustive
 from schedsearch.search.random_search import RandomSearch
 from schedsearch.search.strategy import Strategy
 
@@ -14,6 +15,7 @@ STRATEGIES: dict[str, Callable[[str, int], Strategy]] = {
     "best-first": BestFirst,
     "beam": Beam,
     "random": RandomSearch,
+    "exhaustive": Exhaustive,
 }
 
 

@@ -1,0 +1,1 @@
+"""Recorded spaces of small kernels, and the command that records them."""

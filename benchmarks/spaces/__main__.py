@@ -1,0 +1,86 @@
+"""`python -m benchmarks.spaces`: record spaces in which strategies are compared.
+
+python -m benchmarks.spaces record              # all kernels, some minutes each
+python -m benchmarks.spaces record gemv --candidates 500
+schedsearch simulate benchmarks/spaces/*.json.gz
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from benchmarks.spaces.record import KERNELS, record
+from schedsearch.cli.live import make_view
+from schedsearch.cli.parse import parse_seconds
+from schedsearch.core.errors import UserError
+from schedsearch.search.session import Listener
+from schedsearch.search.space_file import save
+
+HERE = Path(__file__).parent
+
+app = typer.Typer(
+    add_completion=False, help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False
+)
+console = Console(highlight=False)
+
+
+@app.command("list")
+def list_() -> None:
+    """Name the kernels."""
+    for name in KERNELS:
+        console.print(name)
+
+
+@app.command("record")
+def record_(
+    kernels: Annotated[list[str] | None, typer.Argument(help="Default: all.")] = None,
+    candidates: Annotated[int, typer.Option(min=1, help="Measure this many.")] = 2000,
+    limit: Annotated[str, typer.Option(help="But no longer than this: 90s, 8m.")] = "8m",
+    seed: Annotated[int, typer.Option(help="Of the choice of what to expand.")] = 0,
+    out: Annotated[Path, typer.Option(metavar="DIR", help="Where to write them.")] = HERE,
+    executor: Annotated[str, typer.Option(help="ray or inline.")] = "ray",
+) -> None:
+    """Search a kernel exhaustively from a cold store, on a machine that is otherwise idle.
+
+    Every child of every expanded schedule is measured; then the fastest are measured
+    again with more rounds, until none of them owes its place to luck. Writes KERNEL.json.gz.
+    """
+    unknown = [name for name in kernels or () if name not in KERNELS]
+    if unknown:
+        raise UserError(f"no kernel {', '.join(unknown)}; known: {', '.join(KERNELS)}")
+    for name in kernels or KERNELS:
+        view = make_view(Console(stderr=True, highlight=False))
+        listener = Listener(view.phase, view.started, view.progress)
+        with tempfile.TemporaryDirectory() as scratch:
+            try:
+                store = Path(scratch, "store.sqlite")
+                space = record(
+                    name, store, candidates, parse_seconds(limit), seed, executor, listener
+                )
+            finally:
+                view.stop()
+        path = out / f"{name}.json.gz"
+        save(space, path)
+        console.print(
+            f"{name}: {space.candidates} candidates of {len(space.moves)} expansions, "
+            f"best {space.best:.3g}x, {path.stat().st_size / 1000:.0f} kB"
+        )
+
+
+def main() -> None:
+    """Exit code 2 for whatever the user can mend."""
+    try:
+        app()
+    except UserError as error:
+        console.print(f"error: {error}", markup=False)
+        sys.exit(2)
+
+
+if __name__ == "__main__":
+    main()

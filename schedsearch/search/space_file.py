@@ -1,0 +1,117 @@
+"""Space files: gzipped JSON of a recorded space, small enough to keep under version control.
+
+Keys are not written: they are digests of traces, which follow from the rewrites, and
+would be most of the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Outcome, Target
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.search.space import Point, Space
+
+FORMAT = "schedsearch space 1"
+_GZIP = b"\x1f\x8b"
+
+
+def save(space: Space, path: Path) -> None:
+    """Write `space`; equal spaces give equal bytes. Raises UserError if it cannot."""
+    number = {key: n for n, key in enumerate(space.points)}
+    rewrites: dict[Rewrite, int] = {}
+
+    def index(rewrite: Rewrite) -> int:
+        return rewrites.setdefault(rewrite, len(rewrites))
+
+    nodes = [
+        [
+            None if point.parent is None else number[point.parent],
+            None if point.rewrite is None else index(point.rewrite),
+            round(point.predicted, 4),
+            point.outcome.value,
+            None if point.speedup is None else float(f"{point.speedup:.5g}"),
+            round(point.measure_s, 4),
+            number[point.same],
+        ]
+        for point in space.points.values()
+    ]
+    expanded = [
+        [
+            number[key],
+            round(space.expand_s[key], 3),
+            # Children are nodes already; these lead to equal schedules elsewhere.
+            [
+                [index(rewrite), number[to]]
+                for rewrite, to in steps.items()
+                if not space.is_child(key, rewrite, to)
+            ],
+        ]
+        for key, steps in space.moves.items()
+    ]
+    data = {
+        "format": FORMAT,
+        "name": space.name,
+        "target": space.target.to_json(identity=True),
+        "nodes": nodes,
+        "expanded": expanded,
+        "rewrites": [rewrite.to_json() for rewrite in rewrites],
+    }
+    text = json.dumps(data, separators=(",", ":"))
+    try:
+        path.write_bytes(gzip.compress(text.encode(), mtime=0))
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror}") from error
+
+
+def is_one(path: Path) -> bool:
+    """Whether the file is compressed, as spaces are and stores are not."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return file.read(len(_GZIP)) == _GZIP
+
+
+def load(path: Path) -> Space:
+    """Read a space. Raises UserError if it is not one."""
+    try:
+        data = json.loads(gzip.decompress(path.read_bytes()))
+    except (OSError, EOFError, ValueError, RecursionError) as error:
+        raise UserError(f"cannot read the space {path}: {error}") from error
+    if not isinstance(data, dict) or data.get("format") != FORMAT:
+        raise UserError(f"{path} is not a space file ({FORMAT})")
+    try:
+        return _space(data)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise UserError(f"{path} is a damaged space file: {error}") from error
+
+
+def _space(data: dict[str, Any]) -> Space:
+    rewrites = [Rewrite.from_json(item) for item in data["rewrites"]]
+    traces: list[Trace] = []
+    for parent, rewrite, *_ in data["nodes"]:
+        traces.append(Trace() if parent is None else traces[parent].then(rewrites[rewrite]))
+    keys = [trace.key for trace in traces]
+    points: dict[str, Point] = {}
+    moves: dict[str, dict[Rewrite, str]] = {keys[n]: {} for n, _, _ in data["expanded"]}
+    for key, row in zip(keys, data["nodes"], strict=True):
+        parent, rewrite, predicted, outcome, speedup, measure_s, same = row
+        points[key] = Point(
+            None if parent is None else keys[parent],
+            None if rewrite is None else rewrites[rewrite],
+            predicted,
+            Outcome(outcome),
+            speedup,
+            measure_s,
+            keys[same],
+        )
+        if parent is not None:
+            moves[keys[parent]][rewrites[rewrite]] = key
+    for n, _, others in data["expanded"]:
+        moves[keys[n]] |= {rewrites[rewrite]: keys[to] for rewrite, to in others}
+    expand_s = {keys[n]: seconds for n, seconds, _ in data["expanded"]}
+    return Space(data["name"], Target.from_json(data["target"]), points, moves, expand_s)
