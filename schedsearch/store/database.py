@@ -16,7 +16,7 @@ from schedsearch.store import queries, revisions, runs, tree
 from schedsearch.store.engine import beginning, make_engine
 from schedsearch.store.failures import explained
 from schedsearch.store.schema import CandidateRow, RunStatus
-from schedsearch.store.views import Run, Scope, StoredCandidate
+from schedsearch.store.views import Run, Scope, StoredCandidate, Timed
 
 
 class Store:
@@ -230,6 +230,11 @@ class Store:
         """Runs of one scope or of all, the oldest first."""
         with self._begin("DEFERRED") as connection:
             return queries.runs(connection, scope)
+
+    def timeline(self, scope: Scope) -> list[Timed]:
+        """Every measurement of a verified candidate, the oldest first."""
+        with self._begin("DEFERRED") as connection:
+            return queries.timeline(connection, scope)
 
     def outcomes(self, scope: Scope) -> dict[Outcome | None, int]:
         """Number of candidates per outcome; None: not measured."""

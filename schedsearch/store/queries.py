@@ -31,7 +31,7 @@ from schedsearch.store.schema import (
     TargetRow,
     WorkloadRow,
 )
-from schedsearch.store.views import Run, Scope, StoredCandidate
+from schedsearch.store.views import Run, Scope, StoredCandidate, Timed
 
 _Original = aliased(CandidateRow)
 
@@ -84,6 +84,20 @@ def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandida
     ).all()
     found = {c.id: c for c in select_candidates(connection, CandidateRow.id.in_(ids))}
     return [found[id_] for id_ in ids]
+
+
+def timeline(connection: Connection, scope: Scope) -> list[Timed]:
+    columns = (
+        MeasurementRow.created_at,
+        MeasurementRow.run_id,
+        MeasurementRow.candidate_id,
+        MeasurementRow.kind,
+        MeasurementRow.speedup,
+        MeasurementRow.candidate_ns,
+    )
+    verified = and_(in_scope(scope), CandidateRow.outcome == Outcome.CORRECT)
+    statement = select(*columns).join(CandidateRow).where(verified).order_by(MeasurementRow.id)
+    return [Timed(*row) for row in connection.execute(statement)]
 
 
 def runs(connection: Connection, scope: Scope | None) -> list[Run]:

@@ -39,6 +39,18 @@ class StoredCandidate:
 
 
 @dataclass(frozen=True)
+class Timed:
+    """When a measurement was made, and what it said: a speed-up and nanoseconds per call."""
+
+    at: datetime
+    run_id: int
+    candidate_id: int
+    kind: str
+    speedup: float
+    candidate_ns: float
+
+
+@dataclass(frozen=True)
 class Run:
     """One run of a search; `status` is INTERRUPTED if its process died unannounced."""
 

@@ -146,6 +146,21 @@ def test_second_expansion_of_a_parent_changes_nothing(store: Store) -> None:
     assert store.stage_seconds(scope) == {}
 
 
+def test_the_timeline_has_every_measurement_of_what_is_verified(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    store.record(scope, run, correct(SECOND, 9.0))
+    store.record(scope, run, correct(FIRST, 1.5, "confirm"))
+    store.record(scope, run, TuningRecord(SECOND, Outcome.INCORRECT, message="C[0] is 1"))
+    found = store.timeline(scope)
+    assert [(t.kind, t.speedup, t.run_id) for t in found] == [
+        ("screen", 2.0, run),
+        ("confirm", 1.5, run),
+    ]
+    assert found[0].at <= found[1].at
+    assert found[0].at.tzinfo is not None
+
+
 def test_a_replay_adds_candidates_below_each_other(store: Store, reopen: Reopen) -> None:
     scope, run = start(store)
     store.add_root(scope, run, TuningRecord(ROOT, None))

@@ -1,0 +1,1 @@
+"""How soon a run finds what, over time and over measured candidates."""
