@@ -1,4 +1,4 @@
-"""Best-first search, the default strategy.
+"""Best-first search.
 
 Two priority queues: nodes to expand, and *groups* of children to measure, a
 group being what one transform made of one node. Values are log speed-ups over
@@ -11,29 +11,19 @@ tried, so that no node is drained while others are as good.
 Nodes are expanded as fast as the workers can, measured ones and unmeasured ones
 in turn, because some rewrites gain nothing and lead to what does (fission before
 a register block). With probability `EXPLORE` a choice is random instead: local
-optima are the rule in this space. What a replayed trace ended in is measured
-before anything else: somebody had a reason to try it.
+optima are the rule in this space.
 """
 
 from __future__ import annotations
 
-import heapq
 import random
-from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from math import log
-from typing import Generic, TypeVar
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from schedsearch.core.trace import Trace
-from schedsearch.search.strategy import (
-    ChildInfo,
-    Event,
-    Expanded,
-    Measured,
-    Predicted,
-    Replayed,
-)
+from schedsearch.search.knowledge import Knowledge, News, Node
+from schedsearch.search.pool import Pool
 
 EXPLORE = 0.15
 TRUST = 0.7
@@ -46,225 +36,177 @@ UNMEASURED_FEE = 0.1
 """What an unmeasured node promises counts less by this."""
 DEPTH_FEE = 0.3
 """What looking ahead costs for every step from the root: noise must not lead it astray."""
-VARIANT_GAIN = 0.1
-"""Log gain from which a variant is expanded: noise must not multiply the space."""
 LOOK_FEE = 0.1
 """What looking ahead through a transform costs the next look through it."""
 
 
-Item = TypeVar("Item")
-
-
-@dataclass
+@dataclass(slots=True, eq=False)
 class _Group:
-    """Children of `node` made by `transform` that wait to be measured."""
+    """Children of `node` made by `transform` that wait: to be measured, or looked through."""
 
-    node: str
+    node: Node
     transform: str
-    waiting: deque[str]
+    waiting: deque[Node] = field(default_factory=deque)
     taken: int = 0
 
 
-@dataclass
-class _Surplus:
-    """Running mean of a transform's log gain beyond the prediction."""
-
-    total: float = OPTIMISM * PRIOR_TRIALS
-    trials: int = PRIOR_TRIALS
-
-    @property
-    def mean(self) -> float:
-        return self.total / self.trials
-
-
 class BestFirst:
-    """`root` is the key of the unscheduled procedure."""
+    """See the module's text."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._value: dict[str, float] = {}
-        self._origin: dict[str, tuple[str, ChildInfo]] = {}
-        self._surplus: dict[str, _Surplus] = {}
-        self._measured: set[str] = set()
-        self._expanded: set[str] = set()
-        self._groups = _Queue(self._group_value, self._random)
-        self._nodes = _Queue(self._node_value, self._random)
-        self._ahead = _Queue(self._ahead_value, self._random)
-        self._replayed: deque[str] = deque()
-        self._look_ahead = True
+    def __init__(self, known: Knowledge, rng: random.Random) -> None:
+        self._random = rng
+        self._total: defaultdict[str, float] = defaultdict(float)  # surplus of all trials
+        self._trials: Counter[str] = Counter()
         self._looked: Counter[str] = Counter()
-        self._nodes.push(root)
+        self._groups = _Shelf(rng, self._surplus, fee=0.0)
+        self._ahead = _Shelf(rng, self._ahead_surplus, fee=DEPTH_FEE)
+        self._nodes: Pool[Node] = Pool()
+        self._nodes.put(known.root, 0.0)
+        self._look_ahead = True
 
-    def ask_measure(self, n: int) -> list[str]:
-        keys: list[str] = []
-        while len(keys) < n and self._replayed:
-            key = self._replayed.popleft()
-            if key not in self._measured:
-                self._measured.add(key)
-                keys.append(key)
-        while len(keys) < n and len(self._groups):
-            group = self._groups.pop()
-            key = group.waiting.popleft()
-            if key not in self._measured:
-                self._measured.add(key)
-                group.taken += 1
-                keys.append(key)
-            if group.waiting:
-                self._groups.push(group)
-        return keys
+    def measure(self) -> Node | None:
+        return self._groups.take(lambda node: node.measure)
 
-    def ask_expand(self, n: int) -> list[str]:
-        keys: list[str] = []
-        while len(keys) < n and (key := self._next_node()) is not None:
-            if key not in self._expanded:
-                self._expanded.add(key)
-                keys.append(key)
-        return keys
-
-    def _next_node(self) -> str | None:
+    def expand(self) -> Node | None:
         """The best measured node, and every other time one that is not measured yet."""
         self._look_ahead = not self._look_ahead
-        if len(self._nodes) and not (self._look_ahead and len(self._ahead)):
-            return self._nodes.pop()
-        if not len(self._ahead):
-            return None
-        group = self._ahead.pop()
-        self._looked[group.transform] += 1
-        key = group.waiting.popleft()
-        group.taken += 1
-        if group.waiting:
-            self._ahead.push(group)
-        return key
+        questions = (self._look_through, self._best_node)
+        for question in questions if self._look_ahead else reversed(questions):
+            if (node := question()) is not None:
+                return node
+        return None
 
-    def ask_replay(self, n: int) -> list[Trace]:
-        return []
+    def replay(self) -> Trace | None:
+        return None
 
-    def tell(self, event: Event) -> None:
-        match event:
-            case Expanded():
-                self._expanded.add(event.key)
-                self._add_children(event.key, event.children)
-            case Replayed():
-                for parent, child in event.chain:
-                    self._add_children(parent, (child,))
-                if event.key is not None:
-                    self._replayed.append(event.key)
-            case Measured():
-                self._measured.add(event.key)
-                self._learn(event)
-            case Predicted():
-                self._predict(event)
+    def learn(self, news: News) -> None:
+        self._groups.add(news.children, self._random)
+        self._ahead.add([node for node in news.children if not node.variant], self._random)
+        for node in news.children:
+            self._open(node)
+        self._groups.rank(news.repredicted)
+        self._ahead.rank(news.repredicted)
+        if news.measured is not None:
+            self._learn_value(news.measured)
 
-    def _predict(self, event: Predicted) -> None:
-        for key, value in event.values.items():
-            if key in self._origin:
-                parent, child = self._origin[key]
-                self._origin[key] = parent, replace(child, predicted=value)
-        for queue in (self._groups, self._ahead):
-            for group in queue.items():
-                group.waiting = deque(sorted(group.waiting, key=self._predicted, reverse=True))
-            queue.reorder()
-        self._nodes.reorder()
+    def _look_through(self) -> Node | None:
+        node = self._ahead.take(lambda node: node.expand and node.value is None)
+        if node is not None:
+            self._looked[node.transform] += 1
+        return node
 
-    def _add_children(self, node: str, children: Sequence[ChildInfo]) -> None:
-        groups: dict[str, list[str]] = {}
-        for child in children:
-            self._origin[child.key] = (node, child)
-            groups.setdefault(child.transform, []).append(child.key)
-        for transform, keys in groups.items():
-            # Neighbouring proposals are alike: among equal promises, sample evenly.
-            self._random.shuffle(keys)
-            keys.sort(key=self._predicted, reverse=True)
-            self._groups.push(_Group(node, transform, deque(keys)))
-            ahead = [key for key in keys if not self._origin[key][1].variant]
-            if ahead:
-                self._ahead.push(_Group(node, transform, deque(ahead)))
+    def _best_node(self) -> Node | None:
+        while len(self._nodes):
+            explore = self._random.random() < EXPLORE
+            node = self._nodes.pop_random(self._random) if explore else self._nodes.pop()
+            if node.expand:
+                return node
+        return None
 
-    def _learn(self, event: Measured) -> None:
-        if event.speedup is None:
-            self._expanded.add(event.key)  # leads nowhere
+    def _learn_value(self, node: Node) -> None:
+        if node.value is None:
             return
-        self._value[event.key] = log(event.speedup)
-        if event.key in self._origin:
-            parent, child = self._origin[event.key]
-            surplus = self._surplus.setdefault(child.transform, _Surplus())
-            promised = self._node_value(parent) + TRUST * child.predicted
-            surplus.total += self._value[event.key] - promised
-            surplus.trials += 1
-        if event.key not in self._expanded and self._opens(event.key):
-            self._nodes.push(event.key)
+        if node.parent is not None:
+            promised = promise(node.parent) + TRUST * node.predicted
+            self._total[node.transform] += node.value - promised
+            self._trials[node.transform] += 1
+        self._open(node)
+        self._groups.revalue(node)
+        self._ahead.revalue(node)
 
-    def _opens(self, key: str) -> bool:
-        """Whether a node has children worth looking at. Those of a variant are its
-        parent's, built otherwise: only if that gained something clearly."""
-        if key not in self._origin:
-            return True
-        parent, child = self._origin[key]
-        gain = self._value[key] - self._node_value(parent)
-        return not child.variant or gain > VARIANT_GAIN
+    def _open(self, node: Node) -> None:
+        if node.value is not None and node.opens():
+            self._nodes.put(node, node.value)
 
-    def _node_value(self, key: str) -> float:
-        """What a node reached; while it is not measured, what it promises less a fee."""
-        value = 0.0
-        while key not in self._value and key in self._origin:
-            key, child = self._origin[key]
-            value += TRUST * child.predicted - UNMEASURED_FEE
-        return self._value.get(key, 0.0) + value
+    def _surplus(self, transform: str) -> float:
+        """A transform's mean log gain beyond the prediction."""
+        total = OPTIMISM * PRIOR_TRIALS + self._total[transform]
+        return total / (PRIOR_TRIALS + self._trials[transform])
 
-    def _group_value(self, group: _Group) -> float:
-        surplus = self._surplus.get(group.transform, _Surplus()).mean
-        promised = TRUST * self._predicted(group.waiting[0])
-        return self._node_value(group.node) + promised + surplus - SIBLING_FEE * group.taken
-
-    def _ahead_value(self, group: _Group) -> float:
-        """Near the root first, transforms in turn: which one opens the way does not show."""
-        fee = DEPTH_FEE * self._depth(group.node) + LOOK_FEE * self._looked[group.transform]
-        return self._group_value(group) - fee
-
-    def _depth(self, key: str) -> int:
-        depth = 0
-        while key in self._origin:
-            key, depth = self._origin[key][0], depth + 1
-        return depth
-
-    def _predicted(self, key: str) -> float:
-        return self._origin[key][1].predicted
+    def _ahead_surplus(self, transform: str) -> float:
+        """Transforms in turn: which one opens the way does not show."""
+        return self._surplus(transform) - LOOK_FEE * self._looked[transform]
 
 
-class _Queue(Generic[Item]):
-    """Highest value first; values may change while items wait."""
+def promise(node: Node) -> float:
+    """What a node reached; while it is not measured, what it promises less a fee."""
+    promised = 0.0
+    while node.value is None and node.parent is not None:
+        promised += TRUST * node.predicted - UNMEASURED_FEE
+        node = node.parent
+    return promised + (node.value or 0.0)
 
-    def __init__(self, value: Callable[[Item], float], rng: random.Random) -> None:
-        self._value_of, self._random = value, rng
-        self._heap: list[tuple[float, int, Item]] = []
-        self._pushed = 0
 
-    def __len__(self) -> int:
-        return len(self._heap)
+class _Shelf:
+    """Groups, those of one transform together: what is learnt of a transform changes the
+    value of all its groups alike. `fee`: what a group costs for every step from the root."""
 
-    def push(self, item: Item) -> None:
-        self._pushed += 1
-        heapq.heappush(self._heap, (-self._value_of(item), self._pushed, item))
+    def __init__(self, rng: random.Random, surplus: Callable[[str], float], fee: float) -> None:
+        self._random, self._surplus, self._fee = rng, surplus, fee
+        self._pools: defaultdict[str, Pool[_Group]] = defaultdict(Pool)
+        self._groups: dict[tuple[Node, str], _Group] = {}
 
-    def items(self) -> Iterator[Item]:
-        return (item for _, _, item in self._heap)
+    def add(self, nodes: Sequence[Node], rng: random.Random) -> None:
+        """Take children in. Neighbouring proposals are alike: equal promises are shuffled."""
+        fresh: defaultdict[tuple[Node, str], list[Node]] = defaultdict(list)
+        for node in nodes:
+            if node.parent is not None:
+                fresh[node.parent, node.transform].append(node)
+        for place, members in fresh.items():
+            rng.shuffle(members)
+            group = self._groups.setdefault(place, _Group(*place))
+            group.waiting.extend(members)
+            self._sort(group)
 
-    def reorder(self) -> None:
-        """All values may have changed."""
-        self._heap = [(-self._value_of(item), pushed, item) for _, pushed, item in self._heap]
-        heapq.heapify(self._heap)
+    def rank(self, nodes: Sequence[Node]) -> None:
+        """Order anew what waits next to these nodes: estimates have changed."""
+        places = {(node.parent, node.transform): None for node in nodes if node.parent}
+        for parent, transform in places:
+            assert parent is not None
+            if (group := self._groups.get((parent, transform))) is not None:
+                self._sort(group)
 
-    def pop(self) -> Item:
+    def revalue(self, node: Node) -> None:
+        """The value of `node` has become known: it counts for all unmeasured ones below."""
+        for transform in {child.transform: None for child in node.children}:
+            if (group := self._groups.get((node, transform))) is not None:
+                self._put(group)
+        for child in node.children:
+            if child.value is None and child.children:
+                self.revalue(child)
+
+    def take(self, wanted: Callable[[Node], bool]) -> Node | None:
+        """The next node of the best group, or with probability `EXPLORE` of any."""
+        while self._groups:
+            group = self._pop()
+            while group.waiting and not wanted(group.waiting[0]):
+                group.waiting.popleft()
+            node = group.waiting.popleft() if group.waiting else None
+            if node is not None:
+                group.taken += 1
+            if group.waiting:
+                self._put(group)
+            else:
+                del self._groups[group.node, group.transform]
+            if node is not None:
+                return node
+        return None
+
+    def _pop(self) -> _Group:
+        pools = {transform: pool for transform, pool in self._pools.items() if len(pool)}
         if self._random.random() < EXPLORE:
-            index = self._random.randrange(len(self._heap))
-            item = self._heap[index][2]
-            self._heap[index] = self._heap[-1]
-            self._heap.pop()
-            heapq.heapify(self._heap)
-            return item
-        while True:
-            _, _, item = heapq.heappop(self._heap)
-            # Trust a value from the time of pushing only if it still leads.
-            if not self._heap or -self._value_of(item) <= self._heap[0][0]:
-                return item
-            self.push(item)
+            weights = [len(pool) for pool in pools.values()]
+            [pool] = self._random.choices(list(pools.values()), weights)
+            return pool.pop_random(self._random)
+        best = max(pools, key=lambda name: pools[name].best() + self._surplus(name))
+        return pools[best].pop()
+
+    def _sort(self, group: _Group) -> None:
+        ranked = sorted(group.waiting, key=lambda node: node.predicted, reverse=True)
+        group.waiting = deque(ranked)
+        self._put(group)
+
+    def _put(self, group: _Group) -> None:
+        promised = promise(group.node) + TRUST * group.waiting[0].predicted
+        fees = SIBLING_FEE * group.taken + self._fee * group.node.depth
+        self._pools[group.transform].put(group, promised - fees)

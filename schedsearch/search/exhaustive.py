@@ -7,95 +7,55 @@ strategy must not lose time in.
 
 from __future__ import annotations
 
-import heapq
 import random
 from collections import deque
-from collections.abc import Iterable
 
 from schedsearch.core.trace import Trace
-from schedsearch.search.strategy import (
-    ChildInfo,
-    Event,
-    Expanded,
-    Measured,
-    Predicted,
-    Replayed,
-)
+from schedsearch.search.knowledge import Knowledge, News, Node
+from schedsearch.search.pool import Bag, Pool
 
 RESERVE = 30
 """With fewer children waiting the next node is expanded, so that measuring need not wait."""
 
 
 class Exhaustive:
-    """`root` is the key of the unscheduled procedure."""
+    """See the module's text."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._measurable: deque[str] = deque()
-        self._waiting: set[str] = set()
-        self._measured: set[str] = set()
-        self._expandable = [root]
-        self._fastest: list[tuple[float, str]] = []
-        self._expanded: set[str] = set()
+    def __init__(self, known: Knowledge, rng: random.Random) -> None:
+        self._random = rng
+        self._to_measure: deque[Node] = deque()
+        self._expandable: Bag[Node] = Bag()
+        self._expandable.add(known.root)
+        self._fastest: Pool[Node] = Pool()
         self._by_speed = True
 
-    def ask_measure(self, n: int) -> list[str]:
-        keys: list[str] = []
-        while self._measurable and len(keys) < n:
-            key = self._measurable.popleft()
-            if key not in self._measured:
-                self._measured.add(key)
-                self._waiting.discard(key)
-                keys.append(key)
-        return keys
+    def measure(self) -> Node | None:
+        while self._to_measure:
+            node = self._to_measure.popleft()
+            if node.measure:
+                return node
+        return None
 
-    def ask_expand(self, n: int) -> list[str]:
-        keys: list[str] = []
-        while len(self._waiting) < RESERVE and len(keys) < n:
-            key = self._next_node()
-            if key is None:
-                break
-            if key not in self._expanded:
-                self._expanded.add(key)
+    def expand(self) -> Node | None:
+        while len(self._to_measure) < RESERVE and len(self._expandable):
+            by_speed = self._by_speed and len(self._fastest)
+            node = self._fastest.pop() if by_speed else self._expandable.pick(self._random)
+            self._expandable.discard(node)
+            if node.expand:
                 self._by_speed = not self._by_speed
-                keys.append(key)
-        return keys
+                return node
+        return None
 
-    def _next_node(self) -> str | None:
-        if self._by_speed and self._fastest:
-            return heapq.heappop(self._fastest)[1]
-        if not self._expandable:
-            return None
-        index = self._random.randrange(len(self._expandable))
-        last = self._expandable.pop()
-        if index == len(self._expandable):
-            return last
-        key, self._expandable[index] = self._expandable[index], last
-        return key
+    def replay(self) -> Trace | None:
+        return None
 
-    def ask_replay(self, n: int) -> list[Trace]:
-        return []
-
-    def tell(self, event: Event) -> None:
-        match event:
-            case Expanded():
-                self._expanded.add(event.key)
-                self._add(event.children)
-            case Replayed():
-                self._add(child for _, child in event.chain)
-            case Measured():
-                self._measured.add(event.key)
-                self._waiting.discard(event.key)
-                if event.speedup is None:
-                    self._expanded.add(event.key)
-                else:
-                    heapq.heappush(self._fastest, (-event.speedup, event.key))
-            case Predicted():
-                pass
-
-    def _add(self, children: Iterable[ChildInfo]) -> None:
-        for child in children:
-            self._measurable.append(child.key)
-            self._expandable.append(child.key)
-            if child.key not in self._measured:
-                self._waiting.add(child.key)
+    def learn(self, news: News) -> None:
+        for node in (*news.children, news.measured):
+            if node is None:
+                continue
+            if node.measure:
+                self._to_measure.append(node)
+            if node.expand:
+                self._expandable.add(node)
+                if node.value is not None:
+                    self._fastest.put(node, node.value)

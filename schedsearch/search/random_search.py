@@ -7,72 +7,42 @@ or not, whenever fewer than `RESERVE` children wait.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable
 
 from schedsearch.core.trace import Trace
-from schedsearch.search.strategy import (
-    ChildInfo,
-    Event,
-    Expanded,
-    Measured,
-    Predicted,
-    Replayed,
-)
+from schedsearch.search.knowledge import Knowledge, News, Node
+from schedsearch.search.pool import Bag
 
 RESERVE = 100
 
 
 class RandomSearch:
-    """`root` is the key of the unscheduled procedure."""
+    def __init__(self, known: Knowledge, rng: random.Random) -> None:
+        self._random = rng
+        self._waiting: Bag[Node] = Bag()
+        self._expandable: Bag[Node] = Bag()
+        self._expandable.add(known.root)
 
-    def __init__(self, root: str, seed: int) -> None:
-        self._random = random.Random(seed)
-        self._expandable = [root]
-        self._measurable: list[str] = []
-        self._waiting: set[str] = set()
-        self._expanded: set[str] = set()
-        self._measured: set[str] = set()
+    def measure(self) -> Node | None:
+        while len(self._waiting):
+            node = self._waiting.pop_random(self._random)
+            if node.measure:
+                return node
+        return None
 
-    def ask_measure(self, n: int) -> list[str]:
-        keys = self._draw(self._measurable, self._measured, n)
-        self._waiting.difference_update(keys)
-        return keys
+    def expand(self) -> Node | None:
+        while len(self._expandable) and len(self._waiting) < RESERVE:
+            node = self._expandable.pop_random(self._random)
+            if not node.expanding:
+                return node
+        return None
 
-    def ask_expand(self, n: int) -> list[str]:
-        if len(self._waiting) >= RESERVE:
-            return []
-        return self._draw(self._expandable, self._expanded, n)
+    def replay(self) -> Trace | None:
+        return None
 
-    def ask_replay(self, n: int) -> list[Trace]:
-        return []
-
-    def tell(self, event: Event) -> None:
-        match event:
-            case Expanded():
-                self._expanded.add(event.key)
-                self._add(event.children)
-            case Replayed():
-                self._add(child for _, child in event.chain)
-            case Measured():
-                self._measured.add(event.key)
-                self._waiting.discard(event.key)
-            case Predicted():
-                pass
-
-    def _add(self, children: Iterable[ChildInfo]) -> None:
-        for child in children:
-            self._measurable.append(child.key)
-            self._expandable.append(child.key)
-            if child.key not in self._measured:
-                self._waiting.add(child.key)
-
-    def _draw(self, keys: list[str], done: set[str], n: int) -> list[str]:
-        drawn: list[str] = []
-        while keys and len(drawn) < n:
-            index = self._random.randrange(len(keys))
-            keys[index], keys[-1] = keys[-1], keys[index]
-            key = keys.pop()
-            if key not in done:
-                done.add(key)
-                drawn.append(key)
-        return drawn
+    def learn(self, news: News) -> None:
+        for node in news.children:
+            self._expandable.add(node)
+            if node.measure:
+                self._waiting.add(node)
+        if news.measured is not None:
+            self._waiting.discard(news.measured)

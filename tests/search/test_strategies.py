@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from functools import partial
 
 import pytest
 from hypothesis import given
@@ -12,14 +13,19 @@ from hypothesis import strategies as st
 from schedsearch.core.errors import UserError
 from schedsearch.search.beam import WIDTH, Beam
 from schedsearch.search.best_first import BestFirst
+from schedsearch.search.portfolio import MakePlanner, Portfolio
 from schedsearch.search.random_search import RandomSearch
 from schedsearch.search.strategies import STRATEGIES, make_strategy
-from schedsearch.search.strategy import Expanded, Measured, Predicted, Replayed
+from schedsearch.search.strategy import Expanded, Measured, Predicted, Replayed, Strategy
 
 from .landscapes import ROOT, Landscape, Walk, child, landscapes, staircase, walk
 
 seeds = st.integers(0, 1000)
 every_strategy = pytest.mark.parametrize("name", sorted(STRATEGIES))
+
+
+def solo(planner: MakePlanner, seed: int) -> Strategy:
+    return Portfolio(ROOT, seed, [planner])
 
 
 def complete(landscape: Landscape, name: str, expanded: set[str], measured: set[str]) -> bool:
@@ -192,7 +198,7 @@ def test_a_failed_node_does_not_end_the_search(name: str) -> None:
 
 
 def test_best_first_tries_what_is_promised_most_first() -> None:
-    strategy = BestFirst(ROOT, 0)
+    strategy = solo(BestFirst, 0)
     promises = (0.1, 0.9, -0.5, 0.4)
     children = (child(f"p{promise}", "split", promise) for promise in promises)
     strategy.tell(Expanded(ROOT, tuple(children)))
@@ -200,13 +206,13 @@ def test_best_first_tries_what_is_promised_most_first() -> None:
 
 
 def test_best_first_takes_better_estimates_over() -> None:
-    strategy = BestFirst(ROOT, 1)
+    strategy = solo(BestFirst, 1)
     strategy.tell(Expanded(ROOT, tuple(child(key, f"t{key}") for key in "abcd")))
     strategy.tell(Predicted({"a": 0.1, "b": 0.9, "c": -0.5, "d": 0.4}))
     assert strategy.ask_measure(4) == ["b", "d", "a", "c"]
 
 
-def measurements_until_optimum(strategy: BestFirst | RandomSearch, landscape: Landscape) -> int:
+def measurements_until_optimum(strategy: Strategy, landscape: Landscape) -> int:
     optimum = max(landscape.speedup, key=lambda key: landscape.speedup[key] or 0.0)
     log: Walk = walk(strategy, landscape, random.Random(1))
     return log.to_measure.index(optimum)
@@ -214,20 +220,20 @@ def measurements_until_optimum(strategy: BestFirst | RandomSearch, landscape: La
 
 def test_best_first_finds_the_optimum_sooner_than_random() -> None:
     landscape = staircase(choices=4, depth=4)
-    best_first = [measurements_until_optimum(BestFirst(ROOT, s), landscape) for s in range(25)]
-    at_random = [measurements_until_optimum(RandomSearch(ROOT, s), landscape) for s in range(25)]
+    best_first = [measurements_until_optimum(solo(BestFirst, s), landscape) for s in range(25)]
+    at_random = [measurements_until_optimum(solo(RandomSearch, s), landscape) for s in range(25)]
     assert statistics.median(best_first) < 0.5 * statistics.median(at_random)
 
 
 def test_beam_keeps_the_fastest_of_a_level() -> None:
     landscape = staircase(choices=3, depth=3)
-    log = walk(Beam(ROOT, seed=0, width=1), landscape, random.Random(0))
+    log = walk(solo(partial(Beam, width=1), 0), landscape, random.Random(0))
     assert log.to_expand == [ROOT, f"{ROOT}/0", f"{ROOT}/0/1", f"{ROOT}/0/1/2"]
 
 
 @pytest.mark.parametrize(("gain", "opened"), [(1.02, False), (1.5, True)])
 def test_best_first_expands_a_variant_only_if_it_gained_clearly(gain: float, opened: bool) -> None:
-    strategy = BestFirst(ROOT, seed=0)
+    strategy = solo(BestFirst, 0)
     assert strategy.ask_expand(9) == [ROOT]
     variant = child("variant", "compile_with", variant=True)
     strategy.tell(Expanded(ROOT, (variant,)))
@@ -238,7 +244,7 @@ def test_best_first_expands_a_variant_only_if_it_gained_clearly(gain: float, ope
 
 
 def test_variants_do_not_fill_the_beam() -> None:
-    beam = Beam(ROOT, seed=0, width=1)
+    beam = solo(partial(Beam, width=1), 0)
     assert beam.ask_expand(9) == [ROOT]
     children = (child("variant", "compile_with", variant=True), child("split", "split"))
     beam.tell(Expanded(ROOT, children))
