@@ -29,6 +29,7 @@ from schedsearch.cli.report import as_json, report
 from schedsearch.core.errors import UserError
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.session import Listener, Options, Result, tune
+from schedsearch.search.strategies import STRATEGIES
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer
 
@@ -65,7 +66,7 @@ def run(
     cc: CcOption = None,
     target: TargetOption = None,
     instructions: InstructionsOption = None,
-    strategy: Annotated[str, typer.Option(help="best-first, beam or random.")] = "best-first",
+    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "best-first",
     transforms: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="Use only these rewrites, e.g. reorder,split,unroll."),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
 
 from hypothesis import strategies as st
 
-from schedsearch.core.trace import Rewrite
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.search.strategy import (
     ChildInfo,
     Event,
@@ -26,7 +26,8 @@ TRANSFORMS = ("reorder", "split", "unroll")
 
 def child(key: str, transform: str, predicted: float = 0.0, variant: bool = False) -> ChildInfo:
     """Made by some rewrite of a transform."""
-    return ChildInfo(key, Rewrite(transform, 1, (), "procedure"), predicted, variant)
+    rewrite = Rewrite(transform, 1, (), "procedure", (("to", key),))
+    return ChildInfo(key, rewrite, predicted, variant)
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,16 @@ class Landscape:
             way.append(origin[key])
             key = origin[key][0]
         return way[::-1]
+
+    def follow(self, trace: Trace) -> str | None:
+        """Where a trace ends; None if a step is illegal."""
+        key: str | None = ROOT
+        for step in trace.steps:
+            legal = {info.rewrite: info.key for info in self.children[key or ROOT]}
+            key = legal.get(step)
+            if key is None:
+                return None
+        return key
 
     def nodes(self) -> Iterator[str]:
         yield from self.children
@@ -95,6 +106,7 @@ class Walk:
 
     to_expand: list[str] = field(default_factory=list)
     to_measure: list[str] = field(default_factory=list)
+    to_replay: list[Trace] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
 
@@ -117,18 +129,23 @@ def walk(
     ]
     while max_events is None or len(log.events) < max_events:
         asked = 0
-        for what in rng.sample(("expand", "measure"), 2):
+        for what in rng.sample(("expand", "measure", "replay"), 3):
             n = rng.randint(1, 4)
+            answers: Sequence[str | Trace]
             if what == "expand":
-                keys = strategy.ask_expand(n)
+                answers = keys = strategy.ask_expand(n)
                 log.to_expand += keys
                 outstanding += [partial(expanded, landscape, key, known) for key in keys]
-            else:
-                keys = strategy.ask_measure(n)
+            elif what == "measure":
+                answers = keys = strategy.ask_measure(n)
                 log.to_measure += keys
                 outstanding += [partial(landscape.measured, key) for key in keys]
-            assert len(keys) <= n
-            asked += len(keys)
+            else:
+                answers = traces = strategy.ask_replay(n)
+                log.to_replay += traces
+                outstanding += [partial(tried, landscape, trace, known) for trace in traces]
+            assert len(answers) <= n
+            asked += len(answers)
         if not outstanding:
             return log
         for _ in range(rng.randint(0 if asked else 1, len(outstanding))):
@@ -143,6 +160,14 @@ def expanded(landscape: Landscape, key: str, known: set[str]) -> Expanded:
     new = tuple(info for info in landscape.children[key] if info.key not in known)
     known.update(info.key for info in new)
     return Expanded(key, new)
+
+
+def tried(landscape: Landscape, trace: Trace, known: set[str]) -> Replayed:
+    """What came of a trace that a strategy asked for."""
+    key = landscape.follow(trace)
+    if key is None:
+        return Replayed(trace.key, (), None)
+    return replace(replayed(landscape, key, known), trace_key=trace.key)
 
 
 def replayed(landscape: Landscape, key: str, known: set[str]) -> Replayed:
