@@ -8,7 +8,7 @@ strategy must not lose time in.
 from __future__ import annotations
 
 import random
-from collections import deque
+from collections import OrderedDict
 
 from schedsearch.core.trace import Trace
 from schedsearch.search.knowledge import Knowledge, News, Node
@@ -23,7 +23,7 @@ class Exhaustive:
 
     def __init__(self, known: Knowledge, rng: random.Random) -> None:
         self._random = rng
-        self._to_measure: deque[Node] = deque()
+        self._to_measure: OrderedDict[Node, None] = OrderedDict()
         self._expandable: Bag[Node] = Bag()
         self._expandable.add(known.root)
         self._fastest: Pool[Node] = Pool()
@@ -31,7 +31,7 @@ class Exhaustive:
 
     def measure(self) -> Node | None:
         while self._to_measure:
-            node = self._to_measure.popleft()
+            node, _ = self._to_measure.popitem(last=False)
             if node.measure:
                 return node
         return None
@@ -54,7 +54,9 @@ class Exhaustive:
             if node is None:
                 continue
             if node.measure:
-                self._to_measure.append(node)
+                self._to_measure[node] = None
+            else:
+                self._to_measure.pop(node, None)
             if node.expand:
                 self._expandable.add(node)
                 if node.value is not None:

@@ -36,7 +36,7 @@ HIT = 0.01
 Answer = TypeVar("Answer", Node, Trace)
 REPLAYS = 4
 """Replays under way, at most."""
-REPLAY_RATE = 2
+REPLAY_RATE = 0.5
 """Replays for every schedule measured, at most: the workers are for expansions too."""
 
 
