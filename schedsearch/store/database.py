@@ -16,7 +16,7 @@ from schedsearch.store import queries, revisions, runs, tree
 from schedsearch.store.engine import beginning, make_engine
 from schedsearch.store.failures import explained
 from schedsearch.store.schema import CandidateRow, RunStatus
-from schedsearch.store.views import Run, Scope, StoredCandidate, Timed
+from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Timed
 
 
 class Store:
@@ -175,6 +175,14 @@ class Store:
         with self._begin("IMMEDIATE") as connection:
             runs.add_code(connection, codes)
 
+    def add_features(self, scope: Scope, vectors: Mapping[str, bytes], version: int) -> None:
+        """Keep the features of candidates, by trace key; `version` says what they mean.
+
+        They replace earlier ones.
+        """
+        with self._begin("IMMEDIATE") as connection:
+            tree.add_features(connection, scope, vectors, version)
+
     # -- reading -------------------------------------------------------------
 
     def load(self, scope: Scope) -> list[StoredCandidate]:
@@ -210,6 +218,12 @@ class Store:
         """Children of a candidate by id, the rejected ones too; empty if not expanded."""
         with self._begin("DEFERRED") as connection:
             return queries.select_candidates(connection, CandidateRow.parent_id == candidate_id)
+
+    def samples(self, scope: Scope, version: int) -> list[Sample]:
+        """Correct and measured candidates of every workload on this scope's target that have
+        features of this version, in the order of their first measurements."""
+        with self._begin("DEFERRED") as connection:
+            return queries.samples(connection, scope.target_id, version)
 
     def code(self, code_key: str) -> GeneratedC | None:
         """Generated C, None if not stored."""

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, case, func, select
+from sqlalchemy import ColumnElement, Connection, Row, Subquery, and_, case, func, select
 from sqlalchemy.orm import aliased
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
@@ -24,6 +24,7 @@ from schedsearch.store import process
 from schedsearch.store.schema import (
     CandidateRow,
     CodeRow,
+    FeatureRow,
     MeasurementRow,
     RunRow,
     RunStatus,
@@ -31,7 +32,7 @@ from schedsearch.store.schema import (
     TargetRow,
     WorkloadRow,
 )
-from schedsearch.store.views import Run, Scope, StoredCandidate, Timed
+from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Timed
 
 _Original = aliased(CandidateRow)
 
@@ -65,17 +66,22 @@ def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> se
     return set(connection.scalars(found))
 
 
-def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
+def _ranked(where: ColumnElement[bool]) -> Subquery:
+    """Measurements of correct candidates; `rank` 1 is the one that ranks its candidate."""
     rank = func.row_number().over(
         partition_by=MeasurementRow.candidate_id,
         order_by=(case((MeasurementRow.kind == "confirm", 0), else_=1), MeasurementRow.id.desc()),
     )
-    ranked = (
+    return (
         select(MeasurementRow.candidate_id, MeasurementRow.speedup, rank.label("rank"))
         .join(CandidateRow)
-        .where(in_scope(scope), CandidateRow.outcome == Outcome.CORRECT)
+        .where(where, CandidateRow.outcome == Outcome.CORRECT)
         .subquery()
     )
+
+
+def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
+    ranked = _ranked(in_scope(scope))
     ids = connection.scalars(
         select(ranked.c.candidate_id)
         .where(ranked.c.rank == 1)
@@ -98,6 +104,23 @@ def timeline(connection: Connection, scope: Scope) -> list[Timed]:
     verified = and_(in_scope(scope), CandidateRow.outcome == Outcome.CORRECT)
     statement = select(*columns).join(CandidateRow).where(verified).order_by(MeasurementRow.id)
     return [Timed(*row) for row in connection.execute(statement)]
+
+
+def samples(connection: Connection, target_id: int, version: int) -> list[Sample]:
+    ranked = _ranked(CandidateRow.target_id == target_id)
+    first = func.min(MeasurementRow.id)
+    statement = (
+        select(
+            CandidateRow.workload_id, CandidateRow.trace_key, FeatureRow.vector, ranked.c.speedup
+        )
+        .join(FeatureRow, FeatureRow.candidate_id == CandidateRow.id)
+        .join(ranked, ranked.c.candidate_id == CandidateRow.id)
+        .join(MeasurementRow, MeasurementRow.candidate_id == CandidateRow.id)
+        .where(FeatureRow.version == version, ranked.c.rank == 1)
+        .group_by(CandidateRow.id)
+        .order_by(first)
+    )
+    return [Sample(*row) for row in connection.execute(statement)]
 
 
 def runs(connection: Connection, scope: Scope | None) -> list[Run]:

@@ -183,6 +183,16 @@ class MeasurementRow(Base):
     created_at: Mapped[datetime]
 
 
+class FeatureRow(Base):
+    """Features of a measured candidate, for the learned cost model."""
+
+    __tablename__ = "feature"
+
+    candidate_id: Mapped[int] = mapped_column(ForeignKey("candidate.id"), primary_key=True)
+    version: Mapped[int]  # of what the numbers mean
+    vector: Mapped[bytes]  # float32, little-endian
+
+
 class StageTimeRow(Base):
     """Seconds a run spent in a stage, over `count` additions."""
 

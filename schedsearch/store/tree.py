@@ -7,11 +7,12 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Row, and_, func, insert, select, update
+from sqlalchemy.dialects.sqlite import insert as upsert
 
 from schedsearch.core.records import Measurement, Outcome, TuningRecord
 from schedsearch.store.queries import in_scope
 from schedsearch.store.runs import add_stage_seconds
-from schedsearch.store.schema import CandidateRow, MeasurementRow, utc_now
+from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow, utc_now
 from schedsearch.store.views import Scope
 
 
@@ -105,6 +106,17 @@ def record(
         connection.execute(insert(MeasurementRow), [measured])
     add_stage_seconds(connection, run_id, found.stage_s)
     return outcome
+
+
+def add_features(
+    connection: Connection, scope: Scope, vectors: Mapping[str, bytes], version: int
+) -> None:
+    for trace_key, vector in vectors.items():
+        values = {"version": version, "vector": vector}
+        row = upsert(FeatureRow).values(
+            candidate_id=_get(connection, scope, trace_key).id, **values
+        )
+        connection.execute(row.on_conflict_do_update(index_elements=["candidate_id"], set_=values))
 
 
 def settle(known: Outcome | None, found: Outcome | None) -> Outcome | None:

@@ -51,6 +51,17 @@ class Timed:
 
 
 @dataclass(frozen=True)
+class Sample:
+    """A measured candidate for the learned cost model: its features, and its speed-up over
+    the unscheduled procedure of its workload."""
+
+    workload_id: int
+    trace_key: str
+    vector: bytes
+    speedup: float
+
+
+@dataclass(frozen=True)
 class Run:
     """One run of a search; `status` is INTERRUPTED if its process died unannounced."""
 

@@ -22,7 +22,7 @@ from math import log
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.conditions import possible, sizes_of
-from schedsearch.transforms.locality import UNKNOWN_EXTENT, estimated, traffic_cost
+from schedsearch.transforms.locality import UNKNOWN_EXTENT, Traffic, estimated, traffic
 from schedsearch.transforms.races import has_parallel_loops
 from schedsearch.transforms.walkers import element_bits, lanes
 
@@ -49,19 +49,39 @@ UNROLLED = 8
 Access = tuple[q.Var, tuple[q.Affine, ...]]
 
 
+@dataclass(frozen=True)
+class Estimate:
+    """What one call costs: `compute`, and `misses` of the memory `traffic` behind it."""
+
+    compute: float
+    misses: float
+    traffic: Traffic
+
+    @property
+    def log_cost(self) -> float:
+        """Natural logarithm of the estimated cost of one call."""
+        return log(1.0 + self.compute + self.misses)
+
+
+def estimate(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Estimate:
+    """The estimate for one call; `sizes` binds arguments by name."""
+    values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
+    compute = _Walk(proc, target, dict(values)).block(proc.body, None)
+    moved = traffic(proc, target, sizes)
+    misses = moved.cost
+    if has_parallel_loops(proc):
+        alone = _Walk(proc, replace(target, threads=1), values).block(proc.body, None)
+        misses *= min(compute / alone, 1.0)  # threads share the misses as they share the work
+    return Estimate(compute, misses, moved)
+
+
 def log_cost(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> float:
     """Natural logarithm of the estimated cost of one call; `sizes` binds arguments by name."""
-    values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
-    compute = _Estimate(proc, target, dict(values)).block(proc.body, None)
-    traffic = traffic_cost(proc, target, sizes)
-    if has_parallel_loops(proc):
-        alone = _Estimate(proc, replace(target, threads=1), values).block(proc.body, None)
-        traffic *= min(compute / alone, 1.0)  # threads share the misses as they share the work
-    return log(1.0 + compute + traffic)
+    return estimate(proc, target, sizes).log_cost
 
 
 @dataclass
-class _Estimate:
+class _Walk:
     proc: q.Proc
     target: Target
     values: dict[int, int]
@@ -117,22 +137,22 @@ class _Estimate:
         cost = 0.0
         for stmt in body:
             if isinstance(stmt, q.Assign | q.Reduce):
-                cost += _operations(stmt)
-                loads |= set(_reads(stmt.rhs))
+                cost += operations(stmt)
+                loads |= set(reads(stmt.rhs))
                 stores.add((stmt.buf, stmt.idx))
                 if isinstance(stmt, q.Reduce):
                     loads.add((stmt.buf, stmt.idx))
-                    if loop is not None and _stride((stmt.buf, stmt.idx), loop.iter) == 0:
+                    if loop is not None and stride((stmt.buf, stmt.idx), loop.iter) == 0:
                         cost += CHAIN
         for access in [*loads, *stores]:
             if access[0] in self.scalars:
                 continue
-            stride = _stride(access, loop.iter) if loop is not None else 1
-            if stride is None or stride > 1:
+            step = stride(access, loop.iter) if loop is not None else 1
+            if step is None or step > 1:
                 cost += STRIDED
             elif access in stores:
                 cost += 1.0
-            elif stride == 1:
+            elif step == 1:
                 cost += LOAD
         return cost
 
@@ -152,12 +172,12 @@ def vectorisable(loop: q.For, scalars: frozenset[q.Var], restrict: bool) -> bool
             case q.Alloc() | q.Pass():
                 pass
             case q.Assign() | q.Reduce():
-                moves = _stride((stmt.buf, stmt.idx), loop.iter)
+                moves = stride((stmt.buf, stmt.idx), loop.iter)
                 alone = stmt.buf in scalars or (restrict and moves == 0)
                 reduces = alone and (isinstance(stmt, q.Reduce) or _is_maximum(stmt))
                 if moves != 1 and stmt.buf not in local and not reduces:
                     return False
-                if any(_stride(access, loop.iter) not in (0, 1) for access in _reads(stmt.rhs)):
+                if any(stride(access, loop.iter) not in (0, 1) for access in reads(stmt.rhs)):
                     return False
             case _:
                 return False
@@ -173,7 +193,7 @@ def _is_maximum(stmt: q.Assign | q.Reduce) -> bool:
     )
 
 
-def _stride(access: Access, var: q.Var) -> int | None:
+def stride(access: Access, var: q.Var) -> int | None:
     """Elements an access moves per step of `var`: 0, 1, 2 (further), None (not affine)."""
     _, idx = access
     for position, index in enumerate(idx):
@@ -187,13 +207,13 @@ def _stride(access: Access, var: q.Var) -> int | None:
     return 0
 
 
-def _reads(expr: q.Expr) -> Iterator[Access]:
+def reads(expr: q.Expr) -> Iterator[Access]:
     for node in q.walk_expr(expr):
         if isinstance(node, q.Read):
             yield (node.buf, node.idx)
 
 
-def _operations(stmt: q.Assign | q.Reduce) -> float:
+def operations(stmt: q.Assign | q.Reduce) -> float:
     """Arithmetic of a statement; a product that is added takes one operation."""
     cost = float(isinstance(stmt, q.Reduce))
     for node in q.walk_expr(stmt.rhs):
@@ -211,7 +231,7 @@ def _instruction(call: q.Call) -> float:
     stores."""
     simple = [s for s in q.walk(call.proc.body) if isinstance(s, q.Assign | q.Reduce)]
     written = {s.buf for s in simple}
-    cost = sum(_operations(s) for s in simple)
+    cost = sum(operations(s) for s in simple)
     for arg in call.proc.args:
         if arg.shape and arg.mem == "DRAM" and arg.shape != (q.Affine(1),):
             cost += 1.0 if arg.var in written else LOAD

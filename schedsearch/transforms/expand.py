@@ -13,8 +13,9 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.cost import log_cost
+from schedsearch.transforms.cost import Estimate
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.features import features
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import Transform, apply, propose
@@ -27,7 +28,8 @@ class Child:
 
     `code` is None when the rewrite failed (`outcome` says how, `message` why)
     and when this process has generated C for the same `ast_key` before.
-    `predicted` is the log speed-up over the parent by the static cost estimate.
+    `predicted` is the log speed-up over the parent by the static cost estimate;
+    `features` are packed as `transforms.features` says.
     """
 
     rewrite: Rewrite
@@ -36,15 +38,18 @@ class Child:
     outcome: Outcome | None = None
     message: str = ""
     predicted: float | None = None
+    features: bytes | None = None
 
 
 @dataclass(frozen=True)
 class Expansion:
-    """The children of a trace in proposal order; `stage_s` maps stages to seconds."""
+    """The children of a trace in proposal order; `stage_s` maps stages to seconds;
+    `features` are the trace's own."""
 
     trace: Trace
     children: tuple[Child, ...]
     stage_s: tuple[tuple[str, float], ...]
+    features: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +70,7 @@ def merge(parts: Sequence[Expansion]) -> Expansion:
     seconds: Counter[str] = Counter()
     for part in parts:
         seconds.update(dict(part.stage_s))
-    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()))
+    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()), parts[0].features)
 
 
 class Expander:
@@ -102,14 +107,14 @@ class Expander:
         target = replace(self.target, build=state.build)
         rewrites = list(propose(state.ast, target, self.transforms))[part::parts]
         clock.lap("propose")
-        before = self._log_cost(state)
+        before, own = self._features(state)
         clock.lap("predict")
         children = []
         for rewrite in rewrites:
             self.between()
             clock.lap("wait")
-            children.append(self._child(state, trace, rewrite, before, clock))
-        return Expansion(trace, tuple(children), clock.result())
+            children.append(self._child(state, trace, rewrite, before.log_cost, clock))
+        return Expansion(trace, tuple(children), clock.result(), own)
 
     def follow(self, trace: Trace, known: int) -> Replay:
         """Every step of `trace` after the first `known`, as a child of the one before.
@@ -124,9 +129,9 @@ class Expander:
             clock.lap("wait")
             state = self.replayer.state(done)
             clock.lap("replay")
-            before = self._log_cost(state)
+            before, _ = self._features(state)
             clock.lap("predict")
-            child = self._child(state, done, rewrite, before, clock)
+            child = self._child(state, done, rewrite, before.log_cost, clock)
             steps.append(child)
             if child.outcome is not None:
                 break
@@ -151,7 +156,7 @@ class Expander:
         clock.lap("ast_key")
         if key in self.code_of:
             return Child(rewrite, Keys(ast=key, code=self.code_of[key]))
-        predicted = before - self._log_cost(after)
+        estimate, vector = self._features(after)
         clock.lap("predict")
         try:
             code = self._generate(procedure, after.build)
@@ -161,7 +166,8 @@ class Expander:
             return Child(rewrite, Keys(ast=key), None, Outcome.CODEGEN_ERROR, message)
         clock.lap("codegen")
         self.code_of[key] = code.key
-        return Child(rewrite, Keys(ast=key, code=code.key), code, predicted=predicted)
+        keys = Keys(ast=key, code=code.key)
+        return Child(rewrite, keys, code, predicted=before - estimate.log_cost, features=vector)
 
     def _generate(self, procedure: Any, build: Build) -> GeneratedC:
         """Children of one procedure that are only built otherwise share its text."""
@@ -170,8 +176,8 @@ class Expander:
         plain = self.printed[1]
         return with_build(plain.proc, plain.header, plain.source, build)
 
-    def _log_cost(self, state: State) -> float:
-        return log_cost(state.ast, replace(self.target, build=state.build), self.sizes)
+    def _features(self, state: State) -> tuple[Estimate, bytes]:
+        return features(state.ast, replace(self.target, build=state.build), self.sizes)
 
 
 class _Stages:

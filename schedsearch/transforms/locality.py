@@ -61,16 +61,29 @@ class _Region:
 Regions = dict[Key, _Region]
 
 
-def traffic_cost(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> float:
-    """Estimated cost of the cache misses of one call, in the unit of `cost.py`."""
+@dataclass(frozen=True)
+class Traffic:
+    """Memory traffic of one call: `misses` (lines) of the translation buffer and of each
+    cache from the first level on, their `cost` in the unit of `cost.py`, and the bytes of
+    cache lines touched: by an iteration of each loop (by the uid of its variable), by all."""
+
+    misses: tuple[float, ...]
+    cost: float
+    touched: Mapping[int, int]
+    footprint: int
+
+
+def traffic(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Traffic:
+    """Estimated memory traffic of one call; `sizes` binds arguments by name."""
     walk = _Walk(proc, _caches(target), sizes)
     regions = walk.block(proc.body)
-    fits = walk.fits(regions)
-    return sum(
-        0.0 if fits[key][level] else region.misses[level] * cache.cost
-        for key, region in regions.items()
-        for level, cache in enumerate(walk.caches)
+    fits, footprint = walk.fits(regions)
+    misses = tuple(
+        sum(0.0 if fits[key][level] else region.misses[level] for key, region in regions.items())
+        for level in range(len(walk.caches))
     )
+    cost = sum(m * cache.cost for m, cache in zip(misses, walk.caches, strict=True))
+    return Traffic(misses, cost, walk.touched, footprint)
 
 
 def _caches(target: Target) -> list[_Cache]:
@@ -98,6 +111,7 @@ class _Walk:
         self.values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
         self.shapes: dict[q.Var, tuple[int, ...]] = {}
         self.bytes: dict[q.Var, int] = {}
+        self.touched: dict[int, int] = {}
         for arg in proc.args:
             if arg.shape:
                 self._declare(arg.var, arg.type, arg.shape)
@@ -142,7 +156,7 @@ class _Walk:
         trips = max(high - low, 0)
         if not trips:
             return {}
-        fits = self.fits(body)
+        fits, self.touched[loop.iter.uid] = self.fits(body)
         whole: Regions = {}
         inside: dict[Key, list[bool]] = {}
         for key, region in body.items():
@@ -160,7 +174,7 @@ class _Walk:
 
     def settle(self, merged: Regions) -> Regions:
         """What statements of a block share is missed once, if all they touch fits."""
-        fits = self.fits(merged)
+        fits, _ = self.fits(merged)
         return {
             key: _Region(region.box, self._misses(key, region, fits[key]))
             for key, region in merged.items()
@@ -187,15 +201,19 @@ class _Walk:
 
     # -- does it fit? -----------------------------------------------------------------
 
-    def fits(self, regions: Regions) -> dict[Key, list[bool]]:
-        """For every region and cache: does it stay there while all of `regions` are touched?"""
+    def fits(self, regions: Regions) -> tuple[dict[Key, list[bool]], int]:
+        """For every region and cache: does it stay there while all of `regions` are touched?
+        And how many bytes of cache lines these are."""
         result: dict[Key, list[bool]] = {key: [] for key in regions}
+        touched = 0
         for cache in self.caches:
             sizes = {key: self.lines(key[0], r.box, cache) for key, r in regions.items()}
             total = sum(lines for lines, _ in sizes.values()) * cache.line
             for key, (lines, room) in sizes.items():
                 result[key].append(total <= cache.size and lines <= room)
-        return result
+            if cache.line < PAGE:
+                touched = total
+        return result, touched
 
     def lines(self, buf: q.Var, box: tuple[Interval, ...], cache: _Cache) -> tuple[int, int]:
         """Lines of a box, and how many the sets they fall into have room for."""

@@ -30,6 +30,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Keys, Measurement, Outcome, Round, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.store import RunStatus, Store
+from schedsearch.store.views import Sample
 
 FIRST = ROOT.then(step(0))
 SECOND = ROOT.then(step(1))
@@ -354,6 +355,41 @@ def test_a_failed_attempt_is_replaced_by_the_next(store: Store, first: Outcome) 
     assert store.load(scope)[1].record.message == "first attempt"
     assert store.record(scope, run, correct(FIRST, 2.0)) is Outcome.CORRECT
     assert store.load(scope)[1].record == correct(FIRST, 2.0)
+
+
+def test_samples_are_correct_candidates_with_features_in_the_order_measured(
+    store: Store, reopen: Reopen
+) -> None:
+    scope, run = start_tree(store)
+    other, other_run = start_tree(store, "other")
+    store.record(scope, run, correct(SECOND, 2.0))
+    store.record(other, other_run, correct(FIRST, 3.0))
+    store.record(scope, run, correct(FIRST, 4.0))
+    store.record(scope, run, correct(SECOND, 2.5, "confirm"))
+    store.record(scope, run, TuningRecord(THIRD, Outcome.CRASH))
+    vectors = {trace.key: bytes([n] * 8) for n, trace in enumerate((FIRST, SECOND, THIRD))}
+    store.add_features(scope, vectors, 1)
+    store.add_features(scope, {SECOND.key: b"newer"}, 1)
+    store.add_features(other, {FIRST.key: b"other"}, 1)
+    store.add_features(other, {SECOND.key: b"unmeasured"}, 1)
+    found = reopen().samples(scope, 1)
+    assert found == [
+        Sample(scope.workload_id, SECOND.key, b"newer", 2.5),
+        Sample(other.workload_id, FIRST.key, b"other", 3.0),
+        Sample(scope.workload_id, FIRST.key, bytes(8), 4.0),
+    ]
+
+
+def test_features_of_another_version_or_target_are_no_samples(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    store.add_features(scope, {FIRST.key: b"old"}, 1)
+    elsewhere = store.register(workload(), target("zen6"), SOURCE)
+    assert store.samples(scope, 2) == []
+    assert store.samples(elsewhere, 1) == []
+    store.add_features(scope, {FIRST.key: b"new"}, 2)
+    assert [sample.vector for sample in store.samples(scope, 2)] == [b"new"]
+    assert store.samples(scope, 1) == []
 
 
 def test_equal_binaries_are_found_after_the_build(store: Store) -> None:

@@ -9,7 +9,7 @@ import pytest
 from exo.stdlib.scheduling import divide_loop, fission, reorder_loops
 
 from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.locality import traffic_cost
+from schedsearch.transforms.locality import traffic
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET
@@ -24,7 +24,7 @@ copy_columns, product = PROCEDURES["copy_columns"], PROCEDURES["product"]
 
 
 def cost(procedure: Any, n: int) -> float:
-    return traffic_cost(mirror(procedure), MACHINE, {"N": n})
+    return traffic(mirror(procedure), MACHINE, {"N": n}).cost
 
 
 def test_what_fits_costs_nothing() -> None:
