@@ -39,6 +39,7 @@ from exo.core.memory import MemGenError
 from exo.core.prelude import Sym, null_srcinfo
 from exo.core.proc_eqv import derive_proc
 from exo.frontend.parse_fragment import ParseFragmentError
+from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
 
@@ -59,6 +60,7 @@ EXO_ERRORS: tuple[type[Exception], ...] = (
     InvalidCursorError,
     MemGenError,
     ParseFragmentError,
+    UnificationError,
     Z3Exception,
     TypeError,
     ValueError,

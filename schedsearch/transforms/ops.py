@@ -143,6 +143,8 @@ def run_op(proc: Any, op: Op) -> Any:
     """Apply one operator; raises RewriteError with the reason if it is illegal."""
     args = [_resolve(proc, arg) for arg in op.args]
     kwargs = {name: _resolve(proc, arg) for name, arg in op.kwargs}
+    if op.name == "replace":
+        kwargs["quiet"] = True  # else Exo prints what it could not match
     where = next((arg.path for arg in op.args if isinstance(arg, At)), ())
     if reason := unsound(proc, op.name, where):
         raise RewriteError(f"{op.name}: {reason}")

@@ -221,3 +221,10 @@ def test_13_operators_are_refused_for_it() -> None:
     run_op(PROCEDURES["along_a_row"], loads)
     with pytest.raises(RewriteError, match=r"vec_f32x8_load needs .*stride\(src, 0\) == 1"):
         run_op(PROCEDURES["down_a_column"], loads)
+
+
+def test_what_replace_cannot_match_is_illegal(capsys: pytest.CaptureFixture[str]) -> None:
+    loads = Op("replace", (At((0,)), Vector("f32", 4, "vec_f32x4_load")))
+    with pytest.raises(RewriteError, match="UnificationError"):
+        run_op(PROCEDURES["along_a_row"], loads)
+    assert capsys.readouterr().out == ""
