@@ -70,6 +70,8 @@ class CoordinateDescent:
             assert node.parent is not None
             for path in self._around.get(node.parent, ()):
                 self._consider(node, path)
+        if news.expanded is not None:
+            self._around.pop(news.expanded, None)
         for base in (*news.children, news.measured):
             if base is not None and base.value is not None and base.promising():
                 self._bases.put(base, base.value)
@@ -86,9 +88,10 @@ class CoordinateDescent:
     def _adopt(self, base: Node) -> None:
         path = [self._known.root, *chain(base)]
         for step in path:
-            self._around[step].append(path)
-            self._to_expand.put(step, base.value or 0.0)
-            for child in self._random.sample(step.children, len(step.children)):
+            if not step.expanded:
+                self._around[step].append(path)
+                self._to_expand.put(step, base.value or 0.0)
+            for child in step.children:
                 self._consider(child, path)
 
     def _consider(self, node: Node, path: list[Node]) -> None:

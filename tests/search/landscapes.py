@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import product
+from math import log2, prod
 
 from hypothesis import strategies as st
 
@@ -36,6 +37,7 @@ class Landscape:
 
     children: dict[str, tuple[ChildInfo, ...]]
     speedup: dict[str, float | None]
+    root: str = ROOT
 
     def expanded(self, key: str) -> Expanded:
         return Expanded(key, self.children[key])
@@ -54,12 +56,12 @@ class Landscape:
 
     def follow(self, trace: Trace) -> str | None:
         """Where a trace ends; None if a step is illegal."""
-        key: str | None = ROOT
+        key = self.root
         for step in trace.steps:
-            legal = {info.rewrite: info.key for info in self.children[key or ROOT]}
-            key = legal.get(step)
-            if key is None:
+            legal = {info.rewrite: info.key for info in self.children[key]}
+            if step not in legal:
                 return None
+            key = legal[step]
         return key
 
     def nodes(self) -> Iterator[str]:
@@ -94,6 +96,25 @@ def staircase(choices: int, depth: int) -> Landscape:
             options = range(choices) if length < depth else ()
             children[key] = tuple(child(name((*path, o)), f"option{o}") for o in options)
     return Landscape(children, speedup)
+
+
+def grid(factors: Sequence[int], depth: int) -> Landscape:
+    """`depth` steps, each with one of `factors`; the middle one is best, and factors that
+    are near are about as good. Keys are trace keys, as in a run."""
+    best = factors[len(factors) // 2]
+    children: dict[str, tuple[ChildInfo, ...]] = {}
+    speedup: dict[str, float | None] = {}
+    for length in range(depth + 1):
+        for chosen in product(factors, repeat=length):
+            trace = Trace(tuple(split(level, factor) for level, factor in enumerate(chosen)))
+            speedup[trace.key] = prod(2.0 - abs(log2(factor / best)) / 4 for factor in chosen)
+            steps = [split(length, factor) for factor in factors] if length < depth else []
+            children[trace.key] = tuple(ChildInfo(trace.then(s).key, s) for s in steps)
+    return Landscape(children, speedup, Trace().key)
+
+
+def split(level: int, factor: int) -> Rewrite:
+    return Rewrite("split", 1, (level,), f"for i{level} in seq(0, 64)", (("factor", factor),))
 
 
 def name(path: tuple[int, ...]) -> str:
@@ -142,6 +163,7 @@ def walk(
                 outstanding += [partial(landscape.measured, key) for key in keys]
             else:
                 answers = traces = strategy.ask_replay(n)
+                assert known.isdisjoint(trace.key for trace in traces)
                 log.to_replay += traces
                 outstanding += [partial(tried, landscape, trace, known) for trace in traces]
             assert len(answers) <= n

@@ -18,7 +18,7 @@ from schedsearch.search.random_search import RandomSearch
 from schedsearch.search.strategies import STRATEGIES, make_strategy
 from schedsearch.search.strategy import Expanded, Measured, Predicted, Replayed, Strategy
 
-from .landscapes import ROOT, Landscape, Walk, child, landscapes, staircase, walk
+from .landscapes import ROOT, Landscape, Walk, child, grid, landscapes, staircase, walk
 
 seeds = st.integers(0, 1000)
 examples = settings(max_examples=25)  # for each of the strategies
@@ -121,6 +121,17 @@ def test_better_estimates_are_tolerated_at_any_time(name: str) -> None:
     strategy.tell(landscape.expanded(ROOT))
     strategy.tell(Predicted({f"{ROOT}/0": 1.0, "elsewhere": 2.0}))
     assert len(walk(strategy, landscape, random.Random(0)).to_measure) == 12
+
+
+@every_strategy
+def test_no_trace_is_replayed_twice_or_known_before(name: str) -> None:
+    landscape = grid((2, 4, 8, 16, 32), depth=3)
+    strategy = make_strategy(name, landscape.root, 3)
+    log = walk(strategy, landscape, random.Random(3))  # checks that it is no node
+    assert len(log.to_replay) == len(set(log.to_replay))
+    assert bool(log.to_replay) == (name in ("coordinate", "evolution", "portfolio"))
+    replayed = {landscape.follow(trace) for trace in log.to_replay} - {None}
+    assert replayed <= set(log.to_measure)
 
 
 @every_strategy
