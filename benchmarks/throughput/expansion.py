@@ -1,4 +1,5 @@
-"""Expansion in one process: attempts, legal and distinct candidates a second, by stage.
+"""Expansion in one process: attempts, legal and distinct candidates a second, by stage,
+with the C of every distinct one.
 
 Nodes are expanded in a seeded random order, each distinct schedule once, until so many
 rewrites were attempted: the same work for the same seed and alphabet.
@@ -13,8 +14,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.suite.case import Case
+from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.expand import Child, Expander, Expansion
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
@@ -74,47 +77,63 @@ class Explorer:
         self.rng = random.Random(seed)
         self.todo: list[Trace] = [Trace()]
         self.asts: set[str | None] = set()
-        self.codes: set[str | None] = set()
+        self.codes: set[str] = set()
         self.counts: Counter[str] = Counter()
-        self.failed: Counter[Outcome] = Counter()
+        self.failed: Counter[str] = Counter()
         self.seconds: Counter[str] = Counter()
         self.depth = 0
 
     def next(self) -> Trace:
         return self.todo.pop(self.rng.randrange(len(self.todo)))
 
-    def take(self, expansion: Expansion) -> None:
+    def take(self, expansion: Expansion) -> list[Trace]:
+        """The schedules that are new."""
         self.depth = max(self.depth, len(expansion.trace) + 1)
         self.counts["expansions"] += 1
         self.seconds.update(dict(expansion.stage_s))
-        for child in expansion.children:
-            self._take(expansion.trace, child)
+        new = [expansion.trace.then(c.rewrite) for c in expansion.children if self._is_new(c)]
+        self.todo += new
+        return new
 
-    def _take(self, parent: Trace, child: Child) -> None:
+    def _is_new(self, child: Child) -> bool:
         self.counts["attempts"] += 1
         if child.outcome is not None:
-            self.failed[child.outcome] += 1
-            return
+            self.failed[child.outcome.value] += 1
+            return False
         self.counts["legal"] += 1
         if child.keys.ast in self.asts:
-            return
+            return False
         self.counts["distinct"] += 1
-        self.counts["same_code"] += child.keys.code in self.codes
         self.asts.add(child.keys.ast)
-        self.codes.add(child.keys.code)
-        self.todo.append(parent.then(child.rewrite))
+        return True
+
+    def print_c(self, generator: CodeGenerator, trace: Trace) -> None:
+        start = time.perf_counter()
+        try:
+            key = generator.generate(trace).key
+        except CodegenError:
+            self.failed[Outcome.CODEGEN_ERROR.value] += 1
+        else:
+            self.counts["same_code"] += key in self.codes
+            self.codes.add(key)
+        self.seconds.update({"codegen": time.perf_counter() - start})
 
 
 def explore(case: Case, alphabet: str, attempts: int, seed: int) -> Explored:
-    """Expand `case` until `attempts` rewrites were attempted, or none is left."""
+    """Expand `case` until `attempts` rewrites were attempted, or none is left.
+
+    A search generates C only of what it measures; here it is generated of all.
+    """
     subject = case.load()
     names: Sequence[str] | None = ALPHABETS[alphabet]
     sizes = dict(subject.workload.sizes)
-    expander = Expander(Replayer(subject.procedure), subject.target, select(names), sizes)
-    explorer = Explorer(seed)
+    replayer = Replayer(subject.procedure)
+    expander = Expander(replayer, subject.target, select(names), sizes)
+    explorer, generator = Explorer(seed), CodeGenerator(replayer)
     cpu, wall = time.process_time(), time.perf_counter()
     while explorer.todo and explorer.counts["attempts"] < attempts:
-        explorer.take(expander.expand(explorer.next()))
+        for trace in explorer.take(expander.expand(explorer.next())):
+            explorer.print_c(generator, trace)
     cpu, wall = time.process_time() - cpu, time.perf_counter() - wall
     counts = explorer.counts
     return Explored(
@@ -126,7 +145,7 @@ def explore(case: Case, alphabet: str, attempts: int, seed: int) -> Explored:
         counts["legal"],
         counts["distinct"],
         counts["same_code"],
-        {outcome.value: count for outcome, count in explorer.failed.items()},
+        dict(explorer.failed),
         cpu,
         wall,
         dict(explorer.seconds),

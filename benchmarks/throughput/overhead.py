@@ -8,9 +8,8 @@ Ray nor expansions given up at the end count. Two views of the same interval:
 - CPU seconds of all processes by what they are for. What an expansion worker uses is
   divided among its stages.
 
-Exo is replaying, rewriting and generating code; `analysis` is ours (proposing, keys,
-estimates); `engine` is the driver with its store, Ray, and what build workers do beside
-waiting for the compiler.
+Exo is replaying and rewriting, and generating C in the build workers; `analysis` is ours
+(proposing, keys, estimates); `engine` is the driver with its store, and Ray.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from schedsearch.search.progress import Progress
 from schedsearch.search.session import Listener, Options, tune
 from schedsearch.store.database import Store
 
-EXO = ("replay", "rewrite", "codegen")
+EXO = ("replay", "rewrite")
 ANALYSIS = ("propose", "ast_key", "predict")
 
 
@@ -113,10 +112,10 @@ def account(kernel: str, slots: int, looks: list[Look]) -> Overhead:
     exo = sum(slot_s[name] for name in EXO) / busy_s
     analysis = sum(slot_s[name] for name in ANALYSIS) / busy_s
     cpu_s = {
-        "Exo": cpu["expand"] * exo,
+        "Exo": cpu["expand"] * exo + cpu["build"],
         "compiler": cpu["compiler"],
         "benchmark": cpu["benchmark"],
         "analysis": cpu["expand"] * analysis,
-        "engine": cpu["driver"] + cpu["ray"] + cpu["build"],
+        "engine": cpu["driver"] + cpu["ray"],
     }
     return Overhead(kernel, slots, wall_s, len(looks) - 1, slot_s, cpu_s)

@@ -136,8 +136,9 @@ def show(
             step = child.record.trace.steps[-1]
             line = f"  {child.id} {fmt.state(child.record)}: {step}{cause}"
             console.print(line, markup=False, soft_wrap=True)
-    if c and code is not None:
-        console.print(code.source, markup=False, soft_wrap=True)
+    if c:
+        text = code.source if code else "its C is generated when it is measured"
+        console.print(text, markup=False, soft_wrap=True)
 
 
 def _json(candidate: StoredCandidate) -> dict[str, Any]:

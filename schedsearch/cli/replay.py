@@ -24,7 +24,7 @@ from schedsearch.cli.options import (
 )
 from schedsearch.core.build import Build
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Failure, GeneratedC, Outcome, Target, Workload
+from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome, Target, Workload
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
@@ -34,7 +34,7 @@ from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.identity import proc_key
+from schedsearch.transforms.identity import ast_key, proc_key
 from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
@@ -71,13 +71,8 @@ def replay(
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
     state = _replayed(procedure, upto)
     console.print(Syntax(str(state.procedure), "python", background_color="default"))
-    if len(upto) == len(trace) and candidate.record.keys.code:
-        if generate_c(state.procedure, state.build).key != candidate.record.keys.code:
-            raise UserError(
-                "the replayed C differs from the recorded one: this schedsearch or Exo is not "
-                "the version that recorded it"
-            )
-        console.print(f"C as recorded (code_key {candidate.record.keys.code})")
+    if len(upto) == len(trace) and candidate.record.keys.ast:
+        console.print(_as_recorded(state, candidate.record.keys))
         _note_compiler(tuned_for, state.build)
 
 
@@ -120,6 +115,22 @@ def export(
         print(path)
     if target is None:
         _note_compiler(tuned_for, state.build)
+
+
+def _as_recorded(state: State, keys: Keys) -> str:
+    """What the replayed schedule has in common with its record. Raises UserError if it differs."""
+    if ast_key(state.ast, state.build) != keys.ast:
+        what = "schedule"
+    elif keys.code and generate_c(state.procedure, state.build).key != keys.code:
+        what = "C"
+    elif keys.code:
+        return f"C as recorded (code_key {keys.code})"
+    else:
+        return f"schedule as recorded (ast_key {keys.ast}); it has not been built"
+    raise UserError(
+        f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
+        "the version that recorded it"
+    )
 
 
 def _note_compiler(tuned_for: Target, build: Build) -> None:

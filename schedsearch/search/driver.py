@@ -150,9 +150,9 @@ class Search:
                 self._submit(_Pending(job, key))
 
     def _build_job(self, key: str) -> BuildJob:
-        code = self.ledger.store.code(self.ledger.tree.nodes[key].keys.code or "")
-        assert code is not None, "the C of every legal candidate is stored with it"
-        return BuildJob(code)
+        node = self.ledger.tree.nodes[key]
+        code = self.ledger.store.code(node.keys.code) if node.keys.code else None
+        return BuildJob(node.trace, code)
 
     def _submit(self, pending: _Pending) -> None:
         if isinstance(pending.job, MeasureJob) and pending.job.plan == SCREEN:
@@ -207,10 +207,11 @@ class Search:
         self.expanded += 1
 
     def _on_built(self, key: str, built: Built) -> None:
-        stages = (("build", built.build_s),)
+        if built.code is not None:
+            self.ledger.generated(key, built.code)
         if isinstance(built.result, Failure):
-            self.ledger.failed(key, built.result, stages)
-        elif self.ledger.built(key, built.result, stages):
+            self.ledger.failed(key, built.result, built.stage_s)
+        elif self.ledger.built(key, built.result, built.stage_s):
             if self.phase == "searching":
                 job = MeasureJob(built.result, SCREEN, self.anchor)
             else:

@@ -26,6 +26,7 @@ from schedsearch.search.jobs import (
     ExpandJob,
     ExpandWorker,
     Job,
+    Loaded,
     MeasureJob,
     ReplayJob,
     Result,
@@ -58,8 +59,9 @@ class InlineExecutor:
     slots = 1
 
     def __init__(self, spec: WorkSpec) -> None:
-        self._expand = ExpandWorker(spec)
-        self._build = BuildWorker(spec)
+        loaded = Loaded(spec)  # shared: what was expanded is not replayed to be built
+        self._expand = ExpandWorker(loaded)
+        self._build = BuildWorker(loaded)
         self._measure: BenchWorker | None = None
         self._jobs: deque[tuple[int, Job]] = deque()
         self._tickets = 0

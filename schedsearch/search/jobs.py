@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Artifact, Failure, GeneratedC, Target
+from schedsearch.core.errors import CodegenError, ReplayError, UserError
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.turns import make_turn, measuring_slot
+from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.expand import Expander, Expansion, Replay
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.instruction_sets import load_again
@@ -44,9 +45,10 @@ class ReplayJob:
 
 @dataclass(frozen=True)
 class BuildJob:
-    """Compile -> Built."""
+    """Generate C, unless it is known (`code`), and compile it -> Built."""
 
-    code: GeneratedC
+    trace: Trace
+    code: GeneratedC | None = None
 
 
 @dataclass(frozen=True)
@@ -70,8 +72,11 @@ class ReplayFailed:
 
 @dataclass(frozen=True)
 class Built:
+    """`code` is None if there was none to compile."""
+
     result: Artifact | Failure
-    build_s: float
+    code: GeneratedC | None
+    stage_s: tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True)
@@ -101,23 +106,34 @@ class WorkSpec:
     fixed: tuple[tuple[str, int], ...] = ()
 
 
-class ExpandWorker:
-    """Expands and follows traces. Loads the procedure when first needed."""
+class Loaded:
+    """The procedure of a WorkSpec, loaded when first needed."""
 
     def __init__(self, spec: WorkSpec) -> None:
         self.spec = spec
-        self.turn = make_turn(spec.target)
 
     @cached_property
-    def expander(self) -> Expander:
+    def replayer(self) -> Replayer:
+        """Raises UserError if the source has changed."""
         source = load_source(self.spec.source)
         if source.sha != self.spec.source_sha:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
         load_again(self.spec.target.instructions)
-        replayer = Replayer(specialize(source.procs[self.spec.proc], dict(self.spec.fixed)))
-        transforms = select(self.spec.transforms)
-        sizes = dict(self.spec.sizes)
-        return Expander(replayer, self.spec.target, transforms, sizes, self.turn.offer)
+        return Replayer(specialize(source.procs[self.spec.proc], dict(self.spec.fixed)))
+
+
+class ExpandWorker:
+    """Expands and follows traces."""
+
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.turn = make_turn(loaded.spec.target)
+
+    @cached_property
+    def expander(self) -> Expander:
+        spec, transforms = self.loaded.spec, select(self.loaded.spec.transforms)
+        sizes = dict(spec.sizes)
+        return Expander(self.loaded.replayer, spec.target, transforms, sizes, self.turn.offer)
 
     def run(self, job: ExpandJob | ReplayJob) -> Expansion | ReplayFailed | Replay:
         try:
@@ -130,17 +146,30 @@ class ExpandWorker:
 
 
 class BuildWorker:
-    """Compiles."""
+    """Generates C and compiles it."""
 
-    def __init__(self, spec: WorkSpec) -> None:
-        self.builder = spec.builder
-        self.turn = make_turn(spec.target)
+    def __init__(self, loaded: Loaded) -> None:
+        self.loaded = loaded
+        self.turn = make_turn(loaded.spec.target)
+
+    @cached_property
+    def generator(self) -> CodeGenerator:
+        return CodeGenerator(self.loaded.replayer)
 
     def run(self, job: BuildJob) -> Built:
         with self.turn:
             start = time.perf_counter()
-            result = self.builder.build(job.code, BUILD_TIMEOUT_S)
-            return Built(result, time.perf_counter() - start)
+            try:
+                code = job.code or self.generator.generate(job.trace)
+            except ReplayError as error:
+                return Built(Failure(Outcome.ILLEGAL, str(error)), None, ())
+            except CodegenError as error:
+                return Built(Failure(Outcome.CODEGEN_ERROR, str(error)), None, ())
+            generated = time.perf_counter()
+            result = self.loaded.spec.builder.build(code, BUILD_TIMEOUT_S)
+            built = time.perf_counter()
+        stage_s = ("codegen", generated - start), ("build", built - generated)
+        return Built(result, code, stage_s)
 
 
 class BenchWorker:

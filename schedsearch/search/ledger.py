@@ -11,6 +11,7 @@ from itertools import accumulate
 from schedsearch.core.records import (
     Artifact,
     Failure,
+    GeneratedC,
     Measurement,
     Outcome,
     TuningRecord,
@@ -92,7 +93,6 @@ class Ledger:
             records.append(record)
             if record.outcome is None:
                 new.append(child_info(child_key, record))
-        self.store.add_code(child.code for child in expansion.children if child.code is not None)
         self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
         self.outcomes.update(record.outcome for record in records)
         self.strategy.tell(Expanded(key, tuple(new)))
@@ -123,7 +123,6 @@ class Ledger:
                 at = record.duplicate_of
             if at is None:
                 break
-        self.store.add_code(child.code for child in replay.steps if child.code is not None)
         self.store.add_replay(self.scope, self.run_id, records, dict(replay.stage_s))
         self.outcomes.update(record.outcome for record in records)
         self.strategy.tell(Replayed(trace_key, tuple(chain), at))
@@ -138,6 +137,12 @@ class Ledger:
         message = f"cannot be expanded: {failure.message}"
         self._record(key, TuningRecord(node.trace, None, node.keys, message), node.measurement)
         self.strategy.tell(Expanded(key, ()))
+
+    def generated(self, key: str, code: GeneratedC) -> None:
+        """Keep the C of a node; its key is stored with what comes of it."""
+        self.store.add_code([code])
+        keys = replace(self.tree.nodes[key].keys, code=code.key)
+        self.tree.update(key, keys=keys)
 
     def built(self, key: str, artifact: Artifact, stages: Stages) -> bool:
         """Note the machine code of a node; False if another node has the same."""

@@ -26,6 +26,7 @@ from schedsearch.search.jobs import (
     ExpandJob,
     ExpandWorker,
     Job,
+    Loaded,
     Lost,
     MeasureJob,
     ReplayJob,
@@ -39,13 +40,13 @@ class _ExpandActor(ExpandWorker):
     def __init__(self, spec: WorkSpec) -> None:
         leave_measuring_cores(spec.target)
         os.nice(5)  # builds feed the measuring slot: they go first
-        super().__init__(spec)
+        super().__init__(Loaded(spec))
 
 
 class _BuildActor(BuildWorker):
     def __init__(self, spec: WorkSpec) -> None:
         leave_measuring_cores(spec.target)
-        super().__init__(spec)
+        super().__init__(Loaded(spec))
 
 
 class _Pool:

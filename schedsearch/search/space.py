@@ -19,7 +19,7 @@ from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
 _UNTIMED = frozenset({Outcome.COMPILE_ERROR, Outcome.CODEGEN_ERROR})
-_NOT_EXPANDING = frozenset({"build", "verify", "time", "wait"})
+_NOT_EXPANDING = frozenset({"codegen", "build", "verify", "time", "wait"})
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ def space_of(
 def _is_node(candidate: StoredCandidate) -> bool:
     """Whether a strategy was told of it: a legal schedule that was new."""
     record = candidate.record
-    return record.keys.code is not None and record.duplicate_level in (None, "binary")
+    return record.keys.ast is not None and record.duplicate_level in (None, "binary")
 
 
 def _reached(candidate: StoredCandidate) -> str:

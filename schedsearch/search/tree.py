@@ -38,15 +38,15 @@ class Tree:
     owners: dict[tuple[str, str], str] = field(default_factory=dict)
 
     def add(self, key: str, record: TuningRecord) -> None:
-        """Take a stored or newly classified record in. Without C there is no schedule."""
-        if record.keys.code is None:
+        """Take a stored or newly classified record in. An illegal rewrite makes no schedule;
+        a schedule without C is one: it may lead to others that have some."""
+        if record.keys.ast is None:
             return
         if record.duplicate_level in (None, "binary"):
             correct = record.outcome is Outcome.CORRECT
             measurement = record.measurement if correct else None
             self.nodes[key] = Node(record.trace, record.keys, record.outcome, measurement)
         self._claim("ast", record.keys.ast, key)
-        self._claim("code", record.keys.code, key)
         if record.duplicate_level is None:
             self._claim("binary", record.keys.binary, key)
 
@@ -63,16 +63,15 @@ class Tree:
         """The record of a new schedule."""
         if child.outcome is not None:
             return TuningRecord(trace, child.outcome, child.keys, child.message)
-        for level, identity in (("ast", child.keys.ast), ("code", child.keys.code)):
-            owner = self.owner(level, identity)
-            if owner is not None:
-                return TuningRecord(
-                    trace,
-                    Outcome.DUPLICATE,
-                    child.keys,
-                    duplicate_of=owner,
-                    duplicate_level=level,
-                )
+        owner = self.owner("ast", child.keys.ast)
+        if owner is not None:
+            return TuningRecord(
+                trace,
+                Outcome.DUPLICATE,
+                child.keys,
+                duplicate_of=owner,
+                duplicate_level="ast",
+            )
         return TuningRecord(trace, None, child.keys, predicted=child.predicted)
 
     def owner(self, level: str, identity: str | None) -> str | None:

@@ -1,4 +1,4 @@
-"""Expansion: every child of a trace, with its keys and C, or with the reason it has none."""
+"""Expansion: every child of a trace, with its `ast_key`, or with the reason it is illegal."""
 
 from __future__ import annotations
 
@@ -7,16 +7,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
-from typing import Any
 
-from schedsearch.core.build import Build
-from schedsearch.core.errors import CodegenError, RewriteError
-from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.cost import Estimate
-from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.features import features
-from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import Transform, apply, propose
 from schedsearch.transforms.replay import Replayer, State
@@ -26,15 +22,13 @@ from schedsearch.transforms.replay import Replayer, State
 class Child:
     """One child of an expansion.
 
-    `code` is None when the rewrite failed (`outcome` says how, `message` why)
-    and when this process has generated C for the same `ast_key` before.
-    `predicted` is the log speed-up over the parent by the static cost estimate;
-    `features` are packed as `transforms.features` says.
+    If the rewrite failed, `outcome` says how and `message` why. `predicted` is the log
+    speed-up over the parent by the static cost estimate, and `features` are packed as
+    `transforms.features` says; None if this process has seen the same `ast_key` before.
     """
 
     rewrite: Rewrite
     keys: Keys = field(default_factory=Keys)
-    code: GeneratedC | None = None
     outcome: Outcome | None = None
     message: str = ""
     predicted: float | None = None
@@ -93,8 +87,7 @@ class Expander:
         self.transforms = transforms
         self.sizes = sizes
         self.between = between
-        self.code_of: dict[str, str] = {}
-        self.printed: tuple[Any, GeneratedC] | None = None
+        self.seen: set[str] = set()
 
     def expand(self, trace: Trace, part: int = 0, parts: int = 1) -> Expansion:
         """The children of `trace`, or every `parts`-th of them from number `part` on.
@@ -154,27 +147,13 @@ class Expander:
             after = self.replayer.remember(trace.then(rewrite), procedure)
         key = ast_key(after.ast, after.build)
         clock.lap("ast_key")
-        if key in self.code_of:
-            return Child(rewrite, Keys(ast=key, code=self.code_of[key]))
+        if key in self.seen:
+            return Child(rewrite, Keys(ast=key))
+        self.seen.add(key)
         estimate, vector = self._features(after)
         clock.lap("predict")
-        try:
-            code = self._generate(procedure, after.build)
-        except CodegenError as error:
-            clock.lap("codegen")
-            message = str(error)
-            return Child(rewrite, Keys(ast=key), None, Outcome.CODEGEN_ERROR, message)
-        clock.lap("codegen")
-        self.code_of[key] = code.key
-        keys = Keys(ast=key, code=code.key)
-        return Child(rewrite, keys, code, predicted=before - estimate.log_cost, features=vector)
-
-    def _generate(self, procedure: Any, build: Build) -> GeneratedC:
-        """Children of one procedure that are only built otherwise share its text."""
-        if self.printed is None or self.printed[0] is not procedure:
-            self.printed = procedure, generate_c(procedure)
-        plain = self.printed[1]
-        return with_build(plain.proc, plain.header, plain.source, build)
+        predicted = before - estimate.log_cost
+        return Child(rewrite, Keys(ast=key), predicted=predicted, features=vector)
 
     def _features(self, state: State) -> tuple[Estimate, bytes]:
         return features(state.ast, replace(self.target, build=state.build), self.sizes)

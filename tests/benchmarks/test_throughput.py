@@ -36,7 +36,7 @@ def test_primitive_rewrites_are_one_operator(case: Case) -> None:
 
 def test_an_exploration_counts_each_schedule_once_and_repeats() -> None:
     first, again = (explore(FOLD, "primitive", 60, seed=1) for _ in range(2))
-    assert 60 <= first.attempts == first.legal + sum(first.failed.values())
+    assert 60 <= first.attempts == first.legal + first.failed.get("illegal", 0)
     assert first.distinct < first.legal
     assert (first.attempts, first.distinct) == (again.attempts, again.distinct)
     assert sum(first.stage_s.values()) <= first.wall_s
@@ -57,16 +57,16 @@ def test_time_of_a_run_is_divided_without_rest() -> None:
     }
     looks = [
         Look(100.0, {"rewrite": 2.0, "build": 1.0}, before),
-        Look(110.0, {"rewrite": 6.0, "codegen": 2.0, "ast_key": 2.0, "build": 9.0}, after),
+        Look(110.0, {"rewrite": 6.0, "replay": 2.0, "ast_key": 2.0, "build": 9.0}, after),
     ]
     found = account("mm", 2, looks)
     assert found.slot_s["between"] == pytest.approx(12.0)
     assert found.between == pytest.approx(0.6)
     assert found.cpu_s == pytest.approx(
-        {"Exo": 6.0, "analysis": 2.0, "compiler": 6.0, "benchmark": 4.0, "engine": 2.0}
+        {"Exo": 6.5, "analysis": 2.0, "compiler": 6.0, "benchmark": 4.0, "engine": 1.5}
     )
     assert [goal.met for goal in of_overhead(found)] == [False, False]
-    assert found.engine == pytest.approx(0.2)
+    assert found.engine == pytest.approx(0.175)
 
 
 def test_usage_sees_this_process_and_what_it_started() -> None:
@@ -83,7 +83,7 @@ def test_usage_sees_this_process_and_what_it_started() -> None:
     waited = tree_usage()
     assert child.pid not in waited
     me = os.getpid()
-    assert waited[me].children_s - first[me].children_s >= 0.05
+    assert waited[me].children_s - first[me].children_s >= 0.04
     assert by_role(first, waited)["driver"] >= 0.0
 
 

@@ -161,7 +161,7 @@ def test_show_tells_the_fate_of_every_child(tuned: Path, run: Run) -> None:
 
 
 def test_replay_ends_at_the_recorded_c(tuned: Path, run: Run) -> None:
-    deepest = max(candidates(tuned), key=lambda c: (len(c.record.trace), c.record.keys.code or ""))
+    deepest = max(candidates(tuned), key=lambda c: len(c.record.trace) * bool(c.record.keys.code))
     answer = run("replay", str(deepest.id))
     assert answer.code == 0
     assert f"C as recorded (code_key {deepest.record.keys.code})" in answer.out
@@ -169,6 +169,14 @@ def test_replay_ends_at_the_recorded_c(tuned: Path, run: Run) -> None:
     start = run("replay", str(deepest.id), "--step", "0")
     assert start.out.splitlines()[0].startswith("def matmul32(")
     assert "C as recorded" not in start.out
+
+
+def test_replay_knows_schedules_that_were_not_built(tuned: Path, run: Run) -> None:
+    legal = (c for c in candidates(tuned) if c.record.keys.ast and not c.record.keys.code)
+    deepest = max(legal, key=lambda c: c.id)
+    answer = run("replay", str(deepest.id))
+    assert answer.code == 0
+    assert f"schedule as recorded (ast_key {deepest.record.keys.ast})" in answer.out
 
 
 def test_export_writes_the_best(tuned: Path, run: Run) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedsearch.core.records import Failure, Outcome
+from schedsearch.core.records import Failure, Keys, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import CONTENDERS
@@ -26,6 +26,7 @@ WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
 CRASH = Failure(Outcome.CRASH, "segmentation fault")
 SLOW = Failure(Outcome.TIMEOUT, "took more than 3 s")
 NO_BUILD = Failure(Outcome.COMPILE_ERROR, "error: expected ';'")
+NO_CODE = Failure(Outcome.CODEGEN_ERROR, "cannot read AVX-512 memory")
 
 
 @pytest.fixture
@@ -53,7 +54,6 @@ def tree(depth: int, width: int) -> dict[str, list[str]]:
     ("level", "twin"),
     [
         ("ast", Kernel(ast="a-first")),
-        ("code", Kernel(code="c-first")),
         ("binary", Kernel(binary="b-first")),
     ],
 )
@@ -76,16 +76,21 @@ def test_a_schedule_that_leads_back_to_the_start_is_a_duplicate_of_it(store: Sto
 
 def test_rejected_rewrites_stay_in_the_tree_with_their_cause(store: Store) -> None:
     illegal = Failure(Outcome.ILLEGAL, "the loop carries a dependence")
-    no_code = Failure(Outcome.CODEGEN_ERROR, "cannot read AVX-512 memory")
-    world = World(
-        {ROOT: ["illegal", "mem", "good"]},
-        {"illegal": Kernel(rejected=illegal), "mem": Kernel(rejected=no_code)},
-    )
-    ended = run(store, world)
-    for name, cause in (("illegal", illegal), ("mem", no_code)):
-        assert ended.candidates[name].record.outcome is cause.outcome
-        assert ended.candidates[name].record.message == cause.message
+    ended = run(store, World({ROOT: ["illegal", "good"]}, {"illegal": Kernel(rejected=illegal)}))
+    assert ended.candidates["illegal"].record.outcome is illegal.outcome
+    assert ended.candidates["illegal"].record.message == illegal.message
     assert ended.names_measured("screen") == ["good"]
+
+
+def test_a_schedule_without_c_is_recorded_and_may_lead_to_one_that_has_some(store: Store) -> None:
+    world = World({ROOT: ["mem"], "mem": ["good"]}, {"mem": Kernel(build=NO_CODE)})
+    ended = run(store, world)
+    found = ended.candidates["mem"].record
+    assert (found.outcome, found.message) == (NO_CODE.outcome, NO_CODE.message)
+    assert found.keys == Keys("a-mem")
+    assert ended.names_measured("screen") == ["good"]
+    assert store.code("c-mem") is None
+    assert store.code("c-good") is not None
 
 
 def test_equal_machine_code_counts_as_fast_and_is_expanded(store: Store) -> None:
@@ -439,7 +444,7 @@ FATES = st.one_of(
     st.builds(Kernel, st.sampled_from([WRONG, CRASH, SLOW])),
     st.builds(Kernel, build=st.just(NO_BUILD)),
     st.builds(Kernel, st.just(2.0), binary=st.sampled_from(["b1", "b2"])),
-    st.builds(Kernel, st.just(2.0), code=st.sampled_from(["c1", "c2"])),
+    st.builds(Kernel, build=st.just(NO_CODE)),
     st.builds(Kernel, st.just(2.0), replays=st.just(False)),
 )
 

@@ -67,7 +67,7 @@ class Work:
 
     @property
     def build(self) -> BuildJob:
-        return BuildJob(self.subject.code)
+        return BuildJob(Trace(), self.subject.code)
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +121,7 @@ def test_expanding_lists_the_children(executor: Executor) -> None:
     result = one(executor, ExpandJob(Trace()))
     assert isinstance(result, Expansion)
     assert {child.rewrite.transform for child in result.children} == {"reorder"}
-    assert all(child.code is not None for child in result.children)
+    assert all(child.keys.ast for child in result.children)
 
 
 def test_building_gives_an_artifact(executor: Executor, work: Work) -> None:
@@ -132,6 +132,15 @@ def test_building_gives_an_artifact(executor: Executor, work: Work) -> None:
     assert Path(result.result.path).exists()
 
 
+def test_what_is_built_from_a_trace_is_its_c(executor: Executor, work: Work) -> None:
+    result = one(executor, BuildJob(Trace()))
+    assert isinstance(result, Built)
+    assert isinstance(result.result, Artifact)
+    assert result.code == work.subject.code
+    assert result.result.code_key == work.subject.code.key
+    assert [stage for stage, _ in result.stage_s] == ["codegen", "build"]
+
+
 def test_measuring_gives_a_measurement(executor: Executor, work: Work) -> None:
     result = one(executor, work.measure)
     assert isinstance(result, Evaluation)
@@ -140,7 +149,7 @@ def test_measuring_gives_a_measurement(executor: Executor, work: Work) -> None:
 
 
 def test_a_build_failure_is_a_result(executor: Executor) -> None:
-    result = one(executor, BuildJob(GeneratedC("product", "", "this is not C", "broken")))
+    result = one(executor, BuildJob(Trace(), GeneratedC("product", "", "this is not C", "broken")))
     assert isinstance(result, Built)
     assert isinstance(result.result, Failure)
     assert result.result.outcome is Outcome.COMPILE_ERROR
@@ -212,7 +221,7 @@ def test_a_worker_that_dies_loses_its_job_and_is_replaced(executor: Executor, wo
 
 def build_anew(name: str) -> BuildJob:
     """A job whose artifact is not in the cache."""
-    return BuildJob(GeneratedC(name, "", f"int {name}(void) {{ return 1; }}", name))
+    return BuildJob(Trace(), GeneratedC(name, "", f"int {name}(void) {{ return 1; }}", name))
 
 
 def test_measuring_is_exclusive_on_a_machine(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:

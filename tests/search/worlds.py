@@ -54,7 +54,6 @@ class Kernel:
     speedup: float | Failure = 1.0
     confirm: float | Failure | None = None
     ast: str | None = None
-    code: str | None = None
     binary: str | None = None
     rejected: Failure | None = None
     build: Failure | None = None
@@ -79,10 +78,7 @@ class World:
         rewrite = step(name)
         if kernel.rejected is not None:
             return Child(rewrite, outcome=kernel.rejected.outcome, message=kernel.rejected.message)
-        key = kernel.code or f"c-{name}"
-        code = GeneratedC("mm", "", name, key)
-        keys = Keys(kernel.ast or f"a-{name}", key)
-        return Child(rewrite, keys, code, predicted=kernel.predicted)
+        return Child(rewrite, Keys(kernel.ast or f"a-{name}"), predicted=kernel.predicted)
 
     def traces(self) -> dict[str, Trace]:
         """Trace of every name."""
@@ -158,8 +154,11 @@ class ScriptedExecutor:
             case ReplayJob():
                 return self._follow(job)
             case BuildJob():
-                artifact = Artifact(name, kernel.binary or f"b-{name}", job.code.key)
-                return Built(kernel.build or artifact, 0.25)
+                code = job.code or GeneratedC("mm", "", name, f"c-{name}")
+                artifact = Artifact(name, kernel.binary or f"b-{name}", code.key)
+                if kernel.build and kernel.build.outcome is Outcome.CODEGEN_ERROR:
+                    return Built(kernel.build, None, ())
+                return Built(kernel.build or artifact, code, (("build", 0.25),))
             case MeasureJob():
                 confirming = job.plan.kind == "confirm" and kernel.confirm is not None
                 fate = kernel.confirm if confirming else kernel.speedup
@@ -179,10 +178,8 @@ class ScriptedExecutor:
 
 def subject(job: Job) -> str:
     match job:
-        case ExpandJob() | ReplayJob():
+        case ExpandJob() | ReplayJob() | BuildJob():
             return name_of(job.trace)
-        case BuildJob():
-            return job.code.source
         case MeasureJob():
             return job.artifact.path
 

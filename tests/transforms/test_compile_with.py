@@ -12,7 +12,8 @@ from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms import expand
+from schedsearch.transforms import codegen
+from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.identity import ast_key
@@ -128,13 +129,16 @@ def test_the_text_is_generated_once_for_all_builds(monkeypatch: pytest.MonkeyPat
         calls.append(1)
         return generate_c(procedure, build)
 
-    monkeypatch.setattr(expand, "generate_c", counted)
+    monkeypatch.setattr(codegen, "generate_c", counted)
     replayer = Replayer(kernels()["matmul"])
     expansion = Expander(replayer, TWO, select(["compile_with"]), {}).expand(Trace())
+    generator = CodeGenerator(replayer)
+    traces = [Trace((child.rewrite,)) for child in expansion.children]
+    made = [generator.generate(trace) for trace in traces]
     assert len(calls) == 1
-    for child in expansion.children:
-        state = replayer.state(Trace((child.rewrite,)))
-        assert child.code == generate_c(state.procedure, state.build)
+    for trace, code in zip(traces, made, strict=True):
+        state = replayer.state(trace)
+        assert code == generate_c(state.procedure, state.build)
 
 
 def test_children_inherit_and_differ_from_those_of_the_parent() -> None:
@@ -145,6 +149,9 @@ def test_children_inherit_and_differ_from_those_of_the_parent() -> None:
     assert clang in [child.rewrite for child in plain.children]
     reorders = [c for c in built.children if c.rewrite.transform == "reorder"]
     assert reorders
-    assert all(c.code and c.code.build == Build("clang", "", True) for c in reorders)
+    generator = CodeGenerator(expander.replayer)
+    for child in reorders:
+        code = generator.generate(built.trace.then(child.rewrite))
+        assert code.build == Build("clang", "", True)
     keys = [c.keys.ast for e in (plain, built) for c in e.children if c.keys.ast]
     assert len(set(keys)) == len(keys)
