@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -18,7 +20,8 @@ from schedsearch.transforms.overlap import Overlap, overlaps
 from schedsearch.transforms.registry import apply, label, registry, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import PROCS, TARGET, arguments
+from transforms.interpret import interpret
 
 PROCEDURES = load_source(PROCS / "overlaps.py").procs
 
@@ -47,16 +50,19 @@ def chosen(ast: q.Proc, buffer: str, dim: int) -> Overlap:
     return next(o for o in overlaps(ast) if (o.alloc.buf.name, o.dim) == (buffer, dim))
 
 
+def rewrite_of(overlap: Overlap, tile: int) -> Rewrite:
+    args = (("depth", overlap.depth), ("dim", overlap.dim), ("tile", tile))
+    path, at = overlap.producer.path, label(overlap.producer)
+    return Rewrite("overlapped_tile", registry()["overlapped_tile"].version, path, at, args)
+
+
 @cache
 def tiled(name: str, *tiles: tuple[str, int, int]) -> tuple[Trace, State]:
     """The procedure after tiling it so."""
     procedure = PROCEDURES[name]
     trace, state = Trace(), State(procedure, mirror(procedure))
     for buffer, dim, tile in tiles:
-        overlap = chosen(state.ast, buffer, dim)
-        args = (("depth", overlap.depth), ("dim", dim), ("tile", tile))
-        path, at = overlap.producer.path, label(overlap.producer)
-        rewrite = Rewrite("overlapped_tile", registry()["overlapped_tile"].version, path, at, args)
+        rewrite = rewrite_of(chosen(state.ast, buffer, dim), tile)
         procedure = apply(state.procedure, state.ast, rewrite)
         trace, state = trace.then(rewrite), State(procedure, mirror(procedure))
     return trace, state
@@ -144,3 +150,63 @@ def test_proposed_tiles_fit_a_cache_or_a_thread() -> None:
         (0, 128),
         (0, 256),
     }  # half a cache in rows of 3 arrays, 4 bytes, 1024 elements
+
+
+SOURCE = """from __future__ import annotations
+from exo import proc
+
+
+@proc
+def drawn(out: i8[40, 3], inp: i8[40, 3]):
+    t: i8[{shape}]
+    for i in seq({low}, {high}):
+        for x in seq(0, 3):
+            t[{row}] = inp[i, x] * inp[i + 1, x]
+    for y in seq({start}, {stop}):
+        for x in seq(0, 3):
+            out[y, x] = {reads}
+"""
+
+
+@st.composite
+def pipelines(draw: st.DrawFn) -> str:
+    """Source of a producer and a consumer that reads `step * y + offset` of it."""
+    step, start, length = draw(st.tuples(st.integers(1, 3), st.integers(1, 3), st.integers(2, 9)))
+    offsets = draw(st.lists(st.integers(-1, 3), min_size=1, max_size=3, unique=True))
+    before, after, own = draw(st.tuples(st.integers(0, 1), st.integers(0, 2), st.integers(0, 1)))
+    low = step * start + min(offsets) - before
+    high = step * (start + length - 1) + max(offsets) + after + 1
+    assume(low >= own)
+    order = draw(st.permutations([0, 1]))
+
+    def place(*index: object) -> str:
+        return ", ".join(str(index[dim]) for dim in order)
+
+    return SOURCE.format(
+        shape=place(high, 3),
+        low=low - own,
+        high=high - own,
+        row=place(f"i + {own}", "x"),
+        start=start,
+        stop=start + length,
+        reads=" + ".join(f"t[{place(f'{step} * y + {o}', 'x')}]" for o in offsets),
+    )
+
+
+@settings(max_examples=6)
+@given(source=pipelines(), tile=st.integers(1, 4))
+def test_what_the_analysis_accepts_exo_carries_out(
+    source: str, tile: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    file = tmp_path_factory.mktemp("drawn") / "drawn.py"
+    file.write_text(source)
+    procedure = load_source(file).procs["drawn"]
+    ast = mirror(procedure)
+    overlap = next((o for o in overlaps(ast) if o.fits(tile)), None)
+    assume(overlap is not None)
+    assert overlap
+    after = mirror(apply(procedure, ast, rewrite_of(overlap, tile)))
+    wanted, results = arguments(ast, {}, 3), arguments(ast, {}, 3)
+    interpret(ast, wanted)
+    interpret(after, results)
+    assert all((a == b).all() for a, b in zip(results, wanted, strict=True))

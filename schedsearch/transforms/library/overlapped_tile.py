@@ -48,6 +48,9 @@ LEVELS = 2
 MIN_TILE = 4
 """Rows of a tile for each row of its border, at least: the rest is computed again."""
 
+MIN_LINES = 4
+"""Cache lines of a tile along contiguous elements, at least: prefetchers follow runs."""
+
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for overlap in overlaps(proc):
@@ -73,6 +76,8 @@ def _tiles(overlap: Overlap, target: Target) -> set[int]:
         wanted.append(-(-length // target.threads))
     tiles = {_near_divisor(overlap.rows, tile) for tile in wanted if tile}
     least = max(MIN_TILE * overlap.border, 2)
+    if overlap.dim == len(overlap.extents) - 1:
+        least = max(least, MIN_LINES * target.line_bytes * 8 // ELEMENT_BITS[overlap.alloc.type])
     return {tile for tile in tiles if overlap.fits(tile) and overlap.step * tile >= least}
 
 
