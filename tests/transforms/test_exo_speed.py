@@ -111,7 +111,7 @@ def test_code_generation_asks_nothing_the_second_time(
 
 
 def test_solvers_are_those_exo_would_take() -> None:
-    for module in (boundscheck, LoopIR_unification, new_analysis_core):
+    for module in (boundscheck, LoopIR_unification):
         assert "z3" in type(module._get_smt_solver()).__name__.lower()
 
 

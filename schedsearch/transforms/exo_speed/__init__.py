@@ -2,7 +2,8 @@
 
 `install` puts replacements into Exo's modules; `exo_as_is` takes them out again, so that
 tests can compare both. `remembered` says which answers are kept, `frames` what is needed of
-Python's stack, `nodes` how syntax trees are built, `decided` which checks need no solver.
+Python's stack, `nodes` how syntax trees are built, `decided` which checks need no solver,
+`unify` how operands of `replace` are found.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
-from schedsearch.transforms.exo_speed import decided, frames, nodes, remembered
+from schedsearch.transforms.exo_speed import decided, frames, nodes, remembered, unify
 
 Patch = tuple[Any, str, Any]
 """A module or class of Exo, the name of what is replaced in it, and by what."""
@@ -21,7 +22,13 @@ Patch = tuple[Any, str, Any]
 @cache
 def _patches() -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
     """All replacements, and what they replace."""
-    new = (*remembered.patches(), *frames.patches(), *nodes.patches(), *decided.patches())
+    new = (
+        *remembered.patches(),
+        *frames.patches(),
+        *nodes.patches(),
+        *decided.patches(),
+        *unify.patches(),
+    )
     return new, tuple((place, name, getattr(place, name)) for place, name, _ in new)
 
 

@@ -1,7 +1,7 @@
 """Answers of Exo 1.0.0 that are kept, because it asks the same again and again.
 
 1. Every question to z3 asks PySMT first which solvers are installed, 10 to 50 ms
-   -> `solver_name` remembers.
+   -> `solver_name` remembers; none is made where Exo does not use it.
 2. Code generation looks for the range of every size that an assert mentions with 30
    questions, about 1 s each time   -> depends on arguments and asserts only.
 3. What a loop's earlier iterations do to the context of a later one depends on the
@@ -22,7 +22,6 @@ from exo.core import LoopIR_pprint
 from exo.core.LoopIR import LoopIR
 from exo.frontend import boundscheck
 from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
-from pysmt import logics
 
 _exo_format = LoopIR_pprint._format_code
 _exo_arg_range = range_analysis.arg_range_analysis
@@ -41,7 +40,7 @@ def patches() -> list[tuple[Any, str, Any]]:
     return [
         (boundscheck, "_get_smt_solver", _any_solver),
         (LoopIR_unification, "_get_smt_solver", _any_solver),
-        (new_analysis_core, "_get_smt_solver", _linear_solver),
+        (new_analysis_core, "_get_smt_solver", _Unused),
         (LoopIR_pprint, "_format_code", lru_cache(maxsize=REMEMBERED)(_exo_format)),
         (range_analysis, "arg_range_analysis", arg_range),
         (
@@ -53,18 +52,22 @@ def patches() -> list[tuple[Any, str, Any]]:
 
 
 def _any_solver() -> Any:
-    return pysmt.shortcuts.Solver(name=solver_name(None))
+    return pysmt.shortcuts.Solver(name=solver_name())
 
 
-def _linear_solver() -> Any:
-    return pysmt.shortcuts.Solver(name=solver_name(logics.LIA))
+class _Unused:
+    """Exo's analysis makes a PySMT solver for every question, and asks z3 without it."""
+
+    def push(self) -> None: ...
+
+    def pop(self) -> None: ...
 
 
 @cache
-def solver_name(logic: Any) -> str:
+def solver_name() -> str:
     """The solver that Exo would take. Raises OSError if there is none."""
     factory = pysmt.factory.Factory(pysmt.shortcuts.get_env())
-    names = list(factory.all_solvers(logic=logic))
+    names = list(factory.all_solvers())
     if not names:
         raise OSError("PySMT finds no SMT solver; z3-solver should be installed")
     return str(names[0])
