@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from schedsearch.core.ast import Path
@@ -119,8 +120,9 @@ class Trace:
                 return Build.from_json(dict(step.args))
         return DEFAULT_BUILD
 
-    @property
+    @cached_property
     def key(self) -> str:
+        """Computed once: the books of a run ask for it several times."""
         return digest(self.dumps())
 
     def dumps(self) -> str:

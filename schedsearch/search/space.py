@@ -18,7 +18,7 @@ from schedsearch.core.trace import Rewrite
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
-_UNTIMED = frozenset({Outcome.COMPILE_ERROR, Outcome.CODEGEN_ERROR})
+_UNTIMED = frozenset({Outcome.COMPILE_ERROR, Outcome.CODEGEN_ERROR, Outcome.ILLEGAL})
 _NOT_EXPANDING = frozenset({"codegen", "build", "verify", "time", "wait"})
 
 

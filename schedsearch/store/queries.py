@@ -6,7 +6,17 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Subquery, and_, case, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Subquery,
+    and_,
+    bindparam,
+    case,
+    func,
+    select,
+)
 from sqlalchemy.orm import aliased
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
@@ -35,6 +45,7 @@ from schedsearch.store.schema import (
 from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Timed
 
 _Original = aliased(CandidateRow)
+_CODE = select(CodeRow.__table__).where(CodeRow.code_key == bindparam("code_key"))
 
 
 def in_scope(scope: Scope) -> ColumnElement[bool]:
@@ -185,8 +196,7 @@ def target(connection: Connection, scope: Scope) -> Target:
 
 
 def code(connection: Connection, code_key: str) -> GeneratedC | None:
-    table = CodeRow.__table__
-    row = connection.execute(select(table).where(table.c.code_key == code_key)).one_or_none()
+    row = connection.execute(_CODE, {"code_key": code_key}).one_or_none()
     if row is None:
         return None
     build = Build.from_json(row.build) if row.build else DEFAULT_BUILD

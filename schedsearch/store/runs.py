@@ -104,6 +104,16 @@ def add_code(connection: Connection, codes: Iterable[GeneratedC]) -> None:
         connection.execute(upsert(CodeRow).on_conflict_do_nothing(), rows)
 
 
+_stage_time = upsert(StageTimeRow)
+_ADD_SECONDS = _stage_time.on_conflict_do_update(
+    index_elements=["run_id", "stage"],
+    set_={
+        "seconds": StageTimeRow.seconds + _stage_time.excluded.seconds,
+        "count": StageTimeRow.count + _stage_time.excluded.count,
+    },
+)
+
+
 def add_stage_seconds(
     connection: Connection, run_id: int, spent: Iterable[tuple[str, float]]
 ) -> None:
@@ -111,16 +121,9 @@ def add_stage_seconds(
     for stage, seconds in spent:
         total, count = totals.get(stage, (0.0, 0))
         totals[stage] = (total + seconds, count + 1)
-    for stage, (seconds, count) in totals.items():
-        statement = upsert(StageTimeRow).values(
-            run_id=run_id, stage=stage, seconds=seconds, count=count
-        )
-        connection.execute(
-            statement.on_conflict_do_update(
-                index_elements=["run_id", "stage"],
-                set_={
-                    "seconds": StageTimeRow.seconds + statement.excluded.seconds,
-                    "count": StageTimeRow.count + statement.excluded.count,
-                },
-            )
-        )
+    rows = [
+        {"run_id": run_id, "stage": stage, "seconds": seconds, "count": count}
+        for stage, (seconds, count) in totals.items()
+    ]
+    if rows:
+        connection.execute(_ADD_SECONDS, rows)

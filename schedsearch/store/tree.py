@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import Connection, Row, and_, func, insert, select, update
+from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from sqlalchemy.dialects.sqlite import insert as upsert
 
 from schedsearch.core.records import Measurement, Outcome, TuningRecord
@@ -14,6 +14,22 @@ from schedsearch.store.queries import in_scope
 from schedsearch.store.runs import add_stage_seconds
 from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow, utc_now
 from schedsearch.store.views import Scope
+
+# Statements that every candidate needs are made once: making one takes SQLAlchemy longer
+# than SQLite takes to execute it.
+_FIND = select(
+    CandidateRow.id,
+    CandidateRow.outcome,
+    CandidateRow.message,
+    CandidateRow.stage_s,
+    CandidateRow.expanded_at,
+).where(
+    CandidateRow.workload_id == bindparam("workload_id"),
+    CandidateRow.target_id == bindparam("target_id"),
+    CandidateRow.trace_key == bindparam("trace_key"),
+)
+_UPDATE = update(CandidateRow).where(CandidateRow.id == bindparam("known_id"))
+_ADD_MEASUREMENT = insert(MeasurementRow)
 
 
 def add_root(connection: Connection, scope: Scope, run_id: int, record: TuningRecord) -> bool:
@@ -53,9 +69,7 @@ def add_expansion(
         new = [c for c in children if not replayed or c.trace.key not in replayed]
         if new:
             _insert(connection, scope, run_id, new, parent_id=parent.id)
-    connection.execute(
-        update(CandidateRow).where(CandidateRow.id == parent.id).values(expanded_at=utc_now())
-    )
+    connection.execute(_UPDATE, {"known_id": parent.id, "expanded_at": utc_now()})
     spent = [*stage_s.items(), *(item for child in children for item in child.stage_s)]
     add_stage_seconds(connection, run_id, spent)
     return True
@@ -100,10 +114,10 @@ def record(
     for stage, seconds in found.stage_s:
         stage_s[stage] = stage_s.get(stage, 0.0) + seconds
     values["stage_s"] = stage_s
-    connection.execute(update(CandidateRow).where(CandidateRow.id == known.id).values(values))
+    connection.execute(_UPDATE, {"known_id": known.id, **values})
     if found.measurement is not None:
         measured = _measurement(known.id, run_id, found.measurement)
-        connection.execute(insert(MeasurementRow), [measured])
+        connection.execute(_ADD_MEASUREMENT, [measured])
     add_stage_seconds(connection, run_id, found.stage_s)
     return outcome
 
@@ -133,9 +147,7 @@ def settle(known: Outcome | None, found: Outcome | None) -> Outcome | None:
 
 
 def _find(connection: Connection, scope: Scope, trace_key: str) -> Row[Any] | None:
-    table = CandidateRow.__table__
-    where = and_(in_scope(scope), CandidateRow.trace_key == trace_key)
-    return connection.execute(select(table).where(where)).one_or_none()
+    return connection.execute(_FIND, {**asdict(scope), "trace_key": trace_key}).one_or_none()
 
 
 def _get(connection: Connection, scope: Scope, trace_key: str) -> Row[Any]:
@@ -190,7 +202,7 @@ def _insert(
             measurements.append(_measurement(candidate_id, run_id, item.measurement))
     connection.execute(insert(CandidateRow), rows)
     if measurements:
-        connection.execute(insert(MeasurementRow), measurements)
+        connection.execute(_ADD_MEASUREMENT, measurements)
 
 
 def _keys(record: TuningRecord) -> dict[str, str]:
