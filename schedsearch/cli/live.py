@@ -53,6 +53,12 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
             f"resuming: {known.candidates} candidates known, {known.measured} measured; "
             "nothing known is measured again"
         )
+    for origin in known.origins:
+        sizes = fmt.sizes(origin.workload.sizes, origin.workload.specialized)
+        lines.append(
+            f"trying first: candidate {origin.candidate_id}, {origin.speedup:.1f}x on "
+            f"{origin.workload.proc}{f' ({sizes})' if sizes else ''}"
+        )
     return lines
 
 

@@ -121,6 +121,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "known": {
             "candidates": result.setting.known.candidates,
             "measured": result.setting.known.measured,
+            "tried_first": [origin.candidate_id for origin in result.setting.known.origins],
         },
         "measured": result.progress.measured,
         "expanded": result.progress.expanded,

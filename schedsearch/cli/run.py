@@ -71,6 +71,10 @@ def run(
         str | None,
         typer.Option(metavar="A,B,...", help="Use only these rewrites, e.g. reorder,split,unroll."),
     ] = None,
+    warm_start: Annotated[
+        bool,
+        typer.Option(help="Try first what the store has for other sizes and similar procedures."),
+    ] = True,
     threads: Annotated[
         int,
         typer.Option(metavar="N", help="Threads a kernel may use (OpenMP); timed on N cores."),
@@ -117,6 +121,7 @@ def run(
         transforms=parse_names(transforms),
         threads=threads,
         specialize=specialize,
+        warm_start=warm_start,
     )
     make_writable(out)
     view = make_view(Console(stderr=True, highlight=False))

@@ -39,6 +39,7 @@ class Workload:
     refer to loops by name); `source` and `source_sha` say where it was read and
     are not part of the identity. `specialized` names the sizes that are constants
     of the procedure that is tuned, so that schedules are valid for those alone.
+    `signature` says coarsely what is computed (`transforms/signature.py`).
     """
 
     proc: str
@@ -47,6 +48,7 @@ class Workload:
     source: str = field(compare=False)
     source_sha: str = field(compare=False)
     specialized: tuple[str, ...] = ()
+    signature: tuple[str, ...] = field(default=(), compare=False)
 
     @cached_property
     def key(self) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from threading import Event
 
 from schedsearch.core.records import Failure, Outcome
+from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Evaluation
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.executor import Executor
@@ -60,7 +61,8 @@ class _Pending:
 class Search:
     """One run, from what the store knew (`resumed`) until its budget is spent.
 
-    `baseline` is the unscheduled procedure, of speed-up 1.
+    `baseline` is the unscheduled procedure, of speed-up 1. `foreign` are schedules of
+    something else, which are fitted to this before anything is expanded.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Search:
         baseline: Anchor,
         resumed: Sequence[StoredCandidate],
         observer: Observer,
+        foreign: Sequence[Trace] = (),
     ) -> None:
         self.executor, self.strategy, self.budget = executor, strategy, budget
         self.baseline = self.anchor = baseline
@@ -81,6 +84,7 @@ class Search:
         self.pending: dict[int, _Pending] = {}
         self.parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
         self.to_measure: deque[_Pending] = deque()
+        self.foreign = deque(foreign)
         self.measured = self.expanded = 0
         self.phase = "searching"
         self.started = time.monotonic()
@@ -138,16 +142,24 @@ class Search:
         for key in self.strategy.ask_measure(max(PIPELINE - ahead, 0)):
             self._submit(_Pending(self._build_job(key), key))
         idle = self.executor.slots - running[ExpandJob] - running[ReplayJob]
-        traces = self.strategy.ask_replay(idle)
-        for trace in traces:
-            self._submit(_Pending(ReplayJob(trace, self.ledger.tree.known(trace)), trace.key))
-        idle -= len(traces)
+        idle -= self._fill_replays(idle)
         keys = self.strategy.ask_expand(idle)
         for key in keys:
             parts = idle // len(keys)  # near the root there are fewer nodes than workers
             for part in range(parts):
                 job = ExpandJob(self.ledger.tree.nodes[key].trace, part, parts)
                 self._submit(_Pending(job, key))
+
+    def _fill_replays(self, idle: int) -> int:
+        """Keep at most `idle` workers busy with whole traces; returns how many."""
+        jobs: list[ReplayJob] = []
+        while self.foreign and len(jobs) < idle:
+            jobs.append(ReplayJob(self.foreign.popleft(), known=0, adapt=True))
+        for trace in self.strategy.ask_replay(idle - len(jobs)):
+            jobs.append(ReplayJob(trace, self.ledger.tree.known(trace)))
+        for job in jobs:
+            self._submit(_Pending(job, job.trace.key))
+        return len(jobs)
 
     def _build_job(self, key: str) -> BuildJob:
         node = self.ledger.tree.nodes[key]

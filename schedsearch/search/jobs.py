@@ -37,10 +37,14 @@ class ExpandJob:
 @dataclass(frozen=True)
 class ReplayJob:
     """Follow a trace that no expansion made, from the node that its first `known` steps
-    lead to -> Replay, or ReplayFailed."""
+    lead to -> Replay, or ReplayFailed.
+
+    `adapt`: it is of another procedure or target, and has to be fitted from the root on.
+    """
 
     trace: Trace
     known: int
+    adapt: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +142,8 @@ class ExpandWorker:
     def run(self, job: ExpandJob | ReplayJob) -> Expansion | ReplayFailed | Replay:
         try:
             with self.turn:
+                if isinstance(job, ReplayJob) and job.adapt:
+                    return self.expander.adapt(job.trace)
                 if isinstance(job, ReplayJob):
                     return self.expander.follow(job.trace, job.known)
                 return self.expander.expand(job.trace, job.part, job.parts)

@@ -28,6 +28,7 @@ from schedsearch.search.jobs import WorkSpec
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.strategies import make_strategy
 from schedsearch.search.subject import Subject, cache_dir, load_subject
+from schedsearch.search.transfer import Origin, origins
 from schedsearch.search.turns import measuring_slot
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
@@ -58,6 +59,7 @@ class Options:
     transforms: tuple[str, ...] | None = None
     threads: int = 1
     specialize: bool = False
+    warm_start: bool = True
 
 
 @dataclass(frozen=True)
@@ -70,10 +72,12 @@ class Baseline:
 
 @dataclass(frozen=True)
 class Known:
-    """What the store knew before the run: candidates, and how many of them were measured."""
+    """What the store knew before the run: candidates, and how many of them were measured;
+    and what else it has that a first run starts from."""
 
     candidates: int
     measured: int
+    origins: tuple[Origin, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -154,6 +158,9 @@ def tune(options: Options, listener: Listener) -> Result:
             store.add_root(scope, run_id, _root_record(subject, bench, baseline))
             resumed = store.load(scope)
             known = Known(len(resumed) - 1, sum(1 for c in resumed if c.measurements) - 1)
+            if options.warm_start and known.measured == 0:
+                found = origins(store, scope, subject.workload, subject.target)
+                known = replace(known, origins=tuple(found))
             listener.started(subject, baseline, known)
             search = Search(
                 store,
@@ -169,6 +176,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 ),
                 resumed,
                 listener.progress,
+                [origin.trace for origin in known.origins],
             )
             result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
             other = find_counterpart(store, subject, options.sizes)
@@ -265,4 +273,5 @@ def _settings(options: Options, transforms: tuple[str, ...]) -> dict[str, Any]:
         "executor": options.executor,
         "workers": options.workers,
         "transforms": list(transforms),
+        "warm_start": options.warm_start,
     }

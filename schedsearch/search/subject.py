@@ -23,6 +23,7 @@ from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.races import races
+from schedsearch.transforms.signature import signature
 
 
 @dataclass(frozen=True)
@@ -112,6 +113,7 @@ def bind_workload(
         source=str(source.path),
         source_sha=source.sha,
         specialized=tuple(fixed),
+        signature=signature(ast),
     )
     return procedure, binding, workload
 

@@ -182,7 +182,8 @@ def workload(connection: Connection, scope: Scope) -> Workload:
     row = connection.execute(select(table).where(table.c.id == scope.workload_id)).one()
     sizes = tuple((name, value) for name, value in row.sizes)
     names = tuple(row.specialized or ())
-    return Workload(row.proc, row.proc_key, sizes, row.source, row.source_sha, names)
+    signature = tuple(row.signature or ())
+    return Workload(row.proc, row.proc_key, sizes, row.source, row.source_sha, names, signature)
 
 
 def source(connection: Connection, scope: Scope) -> str:

@@ -42,6 +42,7 @@ def register(connection: Connection, workload: Workload, target: Target, source_
             "source_sha": workload.source_sha,
             "source_text": source_text,
             "specialized": list(workload.specialized) or None,
+            "signature": list(workload.signature) or None,
         },
     )
     target_id = _register(connection, TargetRow, target.key, {"description": target.to_json()})

@@ -102,6 +102,7 @@ class WorkloadRow(Base):
     source_sha: Mapped[str]
     source_text: Mapped[str] = mapped_column(AnyText())
     specialized: Mapped[list[Any] | None]  # names of sizes that are constants; NULL: none
+    signature: Mapped[list[Any] | None]  # NULL: of an earlier version
 
 
 class TargetRow(Base):

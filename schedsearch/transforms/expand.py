@@ -11,6 +11,7 @@ from itertools import zip_longest
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.adapt import similar
 from schedsearch.transforms.cost import Estimate
 from schedsearch.transforms.features import features
 from schedsearch.transforms.identity import ast_key
@@ -130,6 +131,33 @@ class Expander:
                 break
             done = done.then(rewrite)
         return Replay(start, tuple(steps), clock.result())
+
+    def adapt(self, trace: Trace) -> Replay:
+        """The steps of `trace`, a schedule of another procedure, as far as they find a place
+        in this one; what is not legal here is left out."""
+        clock = _Stages()
+        steps: list[Child] = []
+        done = Trace()
+        alphabet = {transform.name: transform for transform in self.transforms}
+        for wanted in trace.steps:
+            state = self.replayer.state(done)
+            clock.lap("replay")
+            if wanted.transform not in alphabet:
+                continue
+            target = replace(self.target, build=state.build)
+            proposals = list(propose(state.ast, target, [alphabet[wanted.transform]]))
+            clock.lap("propose")
+            before, _ = self._features(state)
+            clock.lap("predict")
+            for rewrite in similar(wanted, proposals):
+                self.between()
+                clock.lap("wait")
+                child = self._child(state, done, rewrite, before.log_cost, clock)
+                if child.outcome is None:
+                    steps.append(child)
+                    done = done.then(rewrite)
+                    break
+        return Replay(Trace(), tuple(steps), clock.result())
 
     def _child(
         self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages

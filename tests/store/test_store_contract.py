@@ -50,6 +50,13 @@ def test_register_is_idempotent_and_reads_back(store: Store, reopen: Reopen) -> 
     assert other.source(scope) == SOURCE
 
 
+def test_a_signature_is_kept_and_no_identity(store: Store, reopen: Reopen) -> None:
+    scope = store.register(workload(), target(), SOURCE)
+    signed = dataclasses.replace(workload(), signature=("reduce", "write 0,1"))
+    assert store.register(signed, target(), SOURCE) == scope
+    assert reopen().workload(scope).signature == signed.signature
+
+
 def test_register_keeps_the_last_source_of_an_unchanged_procedure(store: Store) -> None:
     scope = store.register(workload(), target(), SOURCE)
     moved = dataclasses.replace(workload(), source="elsewhere.py", source_sha="beef")
