@@ -25,7 +25,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.search.knowledge import Knowledge, News, Node
 from schedsearch.search.pool import Pool
 
-EXPLORE = 0.15
+EXPLORE = 0.05
 TRUST = 0.7
 """How much of a predicted log gain is believed."""
 OPTIMISM = 0.15
