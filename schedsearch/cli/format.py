@@ -7,6 +7,7 @@ from collections.abc import Container, Mapping, Sequence
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord
 from schedsearch.core.stats import Estimate
+from schedsearch.search.ranker import Standing
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -78,3 +79,26 @@ def sizes(values: Sequence[tuple[str, int]], fixed: Container[str] = ()) -> str:
     """`M=512 only, N=64`, or nothing; `fixed` names sizes that are constants."""
     only = {True: " only", False: ""}
     return ", ".join(f"{name}={value}{only[name in fixed]}" for name, value in values)
+
+
+def standing_short(ranker: Standing) -> str:
+    """`learned, rank correlation 0.52 (estimate 0.31)`"""
+    if ranker.learned is None:
+        return f"analytic; learned from {ranker.own + ranker.other}, not judged yet"
+    analytic = f"{ranker.analytic or 0.0:.2f}"
+    if ranker.used:
+        return f"learned, rank correlation {ranker.learned:.2f} (estimate {analytic})"
+    return f"analytic, rank correlation {analytic} (learned {ranker.learned:.2f})"
+
+
+def standing(ranker: Standing) -> str:
+    """One sentence on the learned cost model: what from, how good, used or not."""
+    others = f" and {ranker.other} of other procedures" if ranker.other else ""
+    learned = f"cost model learned from {count(ranker.own, 'measurement')}{others}: "
+    if ranker.learned is None:
+        return f"{learned}not used, too few measured since to judge it"
+    verdict = "used" if ranker.used else "not used"
+    return (
+        f"{learned}{verdict}; rank correlation {ranker.learned:.2f}, the static estimate's "
+        f"{ranker.analytic or 0.0:.2f}, on {ranker.judged} measured after training"
+    )

@@ -180,6 +180,8 @@ class LiveView:
             table.add_row("", rate(subject, baseline, measurement.candidate_ns))
             table.add_row("", fmt.sparkline([value for _, value in progress.curve]))
             table.add_row("schedule", fmt.count(len(progress.best.trace), "rewrite"))
+        if progress.ranker is not None:
+            table.add_row("cost model", fmt.standing_short(progress.ranker))
         table.add_row("candidates", fmt.outcomes(progress.outcomes))
         table.add_row("this run", f"{progress.measured} measured, {progress.expanded} expanded")
         return table

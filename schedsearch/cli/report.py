@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,8 @@ def report(
         console.print("\nwritten:")
         for path in paths:
             console.print(f"  {path}", markup=False, soft_wrap=True)
+    if progress.ranker is not None:
+        console.print(f"\n{fmt.standing(progress.ranker)}", soft_wrap=True)
     if result.counterpart is not None:
         console.print(f"\n{_beside(result.counterpart)}", markup=False, soft_wrap=True)
     console.print(
@@ -130,6 +133,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
             outcome.value if outcome else "not_measured": count
             for outcome, count in result.progress.outcomes.items()
         },
+        "ranker": asdict(result.progress.ranker) if result.progress.ranker else None,
         "curve": [list(point) for point in result.progress.curve],
         "best": found,
         "counterpart": _other_json(result.counterpart) if result.counterpart else None,

@@ -28,6 +28,7 @@ from schedsearch.search.jobs import (
 from schedsearch.search.ledger import Ledger
 from schedsearch.search.plans import ANCHOR, SCREEN, SLOW_S, confirm, screen
 from schedsearch.search.progress import Observer, Progress
+from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategy import Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
@@ -76,6 +77,7 @@ class Search:
         baseline: Anchor,
         resumed: Sequence[StoredCandidate],
         observer: Observer,
+        ranker: Ranker,
         foreign: Sequence[Trace] = (),
     ) -> None:
         self.executor, self.strategy, self.budget = executor, strategy, budget
@@ -89,7 +91,7 @@ class Search:
         self.phase = "searching"
         self.started = time.monotonic()
         self.interrupted = Event()
-        self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed)
+        self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed, ranker)
         self.ledger.resume(resumed)
 
     def elapsed(self) -> float:
@@ -120,6 +122,7 @@ class Search:
             self.expanded,
             ledger.best,
             tuple(ledger.curve),
+            ledger.ranker.standing(),
         )
 
     # -- the loop ---------------------------------------------------------------
@@ -132,6 +135,7 @@ class Search:
             self._fill()
             if not self.pending:
                 return Stop.EXHAUSTED
+            self.ledger.rerank()  # while the workers are busy
             self._collect(0.2)
 
     def _fill(self) -> None:

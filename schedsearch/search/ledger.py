@@ -18,12 +18,14 @@ from schedsearch.core.records import (
 )
 from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best
+from schedsearch.search.ranker import Ranker
 from schedsearch.search.resumption import child_info, early, expansions, replays
-from schedsearch.search.strategy import ChildInfo, Expanded, Measured, Replayed, Strategy
+from schedsearch.search.strategy import ChildInfo, Expanded, Measured, Predicted, Replayed, Strategy
 from schedsearch.search.tree import Tree
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Expansion, Replay
+from schedsearch.transforms.expand import Child, Expansion, Replay
+from schedsearch.transforms.features import FEATURES_VERSION
 
 Stages = tuple[tuple[str, float], ...]
 
@@ -38,7 +40,9 @@ class Ledger:
         run_id: int,
         strategy: Strategy,
         clock: Callable[[], float],
+        ranker: Ranker,
     ) -> None:
+        self.ranker = ranker
         self.store, self.scope, self.run_id = store, scope, run_id
         self.strategy, self.clock = strategy, clock
         self.tree = Tree()
@@ -66,6 +70,7 @@ class Ledger:
             self.strategy.tell(expansion)
         for replay in replays(known, self.tree.nodes):
             self.strategy.tell(replay)
+        self._resume_ranker(known)
         for candidate in known:
             record = candidate.record
             if candidate.trace_key not in self.tree.nodes or record.outcome is None:
@@ -77,6 +82,20 @@ class Ledger:
         self.best = self._fastest(confirmed=True) or self._fastest()
         if self.best is not None:
             self.curve.append((self.clock(), self.best_speedup))
+
+    def _resume_ranker(self, known: Sequence[StoredCandidate]) -> None:
+        """Measured candidates in the order of measuring, as it heard of them then."""
+        by_id = {candidate.id: candidate for candidate in known}
+        by_key = {candidate.trace_key: candidate for candidate in known}
+        for sample in self.store.samples(self.scope, FEATURES_VERSION):
+            if sample.workload_id != self.scope.workload_id:
+                continue
+            parent_id = by_key[sample.trace_key].parent_id
+            if parent_id is None:
+                continue
+            self.ranker.add(by_id[parent_id].trace_key, sample.trace_key, sample.vector)
+            self.ranker.measured(sample.trace_key, sample.speedup)
+            self.ranker.refresh()
 
     # -- what is found out -----------------------------------------------------
 
@@ -93,9 +112,10 @@ class Ledger:
             records.append(record)
             if record.outcome is None:
                 new.append(child_info(child_key, record))
+                self._keep_features(key, child_key, child)
         self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        self.strategy.tell(Expanded(key, tuple(new)))
+        self.strategy.tell(Expanded(key, self._ranked(new)))
 
     def replayed(self, trace_key: str, replay: Replay) -> None:
         """Take in the steps of a replay that are new, up to one that leads nowhere."""
@@ -118,6 +138,7 @@ class Ledger:
             if record.outcome is None and key not in stored:
                 self.tree.add(key, record)
                 chain.append((at, child_info(key, record)))
+                self._keep_features(at, key, child)
                 at = key
             else:
                 at = record.duplicate_of
@@ -125,7 +146,9 @@ class Ledger:
                 break
         self.store.add_replay(self.scope, self.run_id, records, dict(replay.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        self.strategy.tell(Replayed(trace_key, tuple(chain), at))
+        ranked = self._ranked([info for _, info in chain])
+        parents = [parent for parent, _ in chain]
+        self.strategy.tell(Replayed(trace_key, tuple(zip(parents, ranked, strict=True)), at))
 
     def not_replayed(self, trace_key: str) -> None:
         """Its worker died, or what it begins with does not replay."""
@@ -175,6 +198,8 @@ class Ledger:
         )
         self._record(key, found, measurement)
         if first:
+            if vector := self.ranker.vector(key):
+                self.store.add_features(self.scope, {key: vector}, FEATURES_VERSION)
             self._tell(key)
         if self.best is not None and self.best.key == key:
             self.best = self._fastest()
@@ -194,11 +219,25 @@ class Ledger:
         elif self.best is not None and self.best.key == key:
             self.best = self._fastest()
 
+    def rerank(self) -> None:
+        """Let the ranker learn, and tell the strategy what it thinks now."""
+        if values := self.ranker.refresh():
+            self.strategy.tell(Predicted(values))
+
     def settle(self) -> None:
         """Name the best among the confirmed: screenings flatter whoever leads them."""
         self.best = self._fastest(confirmed=True)
 
     # -- one place each ----------------------------------------------------------
+
+    def _keep_features(self, parent: str, key: str, child: Child) -> None:
+        if child.features is not None:
+            self.ranker.add(parent, key, child.features)
+
+    def _ranked(self, infos: Sequence[ChildInfo]) -> tuple[ChildInfo, ...]:
+        """With the ranker's promises, where it has one."""
+        promises = self.ranker.promises(info.key for info in infos)
+        return tuple(replace(i, predicted=promises.get(i.key, i.predicted)) for i in infos)
 
     def _record(self, key: str, record: TuningRecord, measurement: Measurement | None) -> None:
         """Store `record`; the node takes the outcome that the store settles on."""
@@ -210,7 +249,9 @@ class Ledger:
     def _tell(self, key: str) -> None:
         speedup = self.tree.nodes[key].speedup
         for follower in self._followers.pop(key, ()):
+            self.ranker.measured(follower, speedup, sample=False)
             self.strategy.tell(Measured(follower, speedup))
+        self.ranker.measured(key, speedup)
         self.strategy.tell(Measured(key, speedup))
 
     def _tell_duplicate(self, key: str, owner: str) -> None:
@@ -221,6 +262,8 @@ class Ledger:
         node = self.tree.nodes[owner]
         if node.outcome is None:
             self._followers.setdefault(owner, []).append(key)
+        else:
+            self.ranker.measured(key, node.speedup, sample=False)
         self.strategy.tell(Measured(key, node.speedup))
 
     def _fastest(self, confirmed: bool = False) -> Best | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Trace
+from schedsearch.search.ranker import Standing
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Progress:
 
     `outcomes` counts candidates of this run and of those it resumed from (None:
     legal, not measured); `measured` and `expanded` count this run only; `curve`
-    holds `(seconds, best speed-up)` at every improvement.
+    holds `(seconds, best speed-up)` at every improvement; `ranker` is None before it is
+    trained.
     """
 
     phase: str
@@ -40,6 +42,7 @@ class Progress:
     expanded: int
     best: Best | None
     curve: tuple[tuple[float, float], ...]
+    ranker: Standing | None = None
 
 
 Observer = Callable[[Progress], None]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -26,12 +26,14 @@ from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
 from schedsearch.search.jobs import WorkSpec
 from schedsearch.search.progress import Best, Observer, Progress
+from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategies import make_strategy
 from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.transfer import Origin, origins
 from schedsearch.search.turns import measuring_slot
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
+from schedsearch.transforms.features import FEATURES_VERSION, features
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import select
 
@@ -176,6 +178,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 ),
                 resumed,
                 listener.progress,
+                _ranker(store, scope, subject, options.seed),
                 [origin.trace for origin in known.origins],
             )
             result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
@@ -200,10 +203,19 @@ def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
             "expanded": progress.expanded,
             "best": best.key if best else None,
             "curve": progress.curve,
+            "ranker": asdict(progress.ranker) if progress.ranker else None,
         }
     finally:
         store.finish_run(run_id, status, summary)
     return Result(setting, run_id, stop, progress, best)
+
+
+def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:
+    """It learns from the store's other workloads on this target too."""
+    _, root = features(subject.ast, subject.target, dict(subject.workload.sizes))
+    store.add_features(scope, {Trace().key: root}, FEATURES_VERSION)
+    samples = store.samples(scope, FEATURES_VERSION)
+    return Ranker(seed, root, [s for s in samples if s.workload_id != scope.workload_id])
 
 
 def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -> Executor:

@@ -38,13 +38,11 @@ class Child:
 
 @dataclass(frozen=True)
 class Expansion:
-    """The children of a trace in proposal order; `stage_s` maps stages to seconds;
-    `features` are the trace's own."""
+    """The children of a trace in proposal order; `stage_s` maps stages to seconds."""
 
     trace: Trace
     children: tuple[Child, ...]
     stage_s: tuple[tuple[str, float], ...]
-    features: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ def merge(parts: Sequence[Expansion]) -> Expansion:
     seconds: Counter[str] = Counter()
     for part in parts:
         seconds.update(dict(part.stage_s))
-    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()), parts[0].features)
+    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()))
 
 
 class Expander:
@@ -101,14 +99,14 @@ class Expander:
         target = replace(self.target, build=state.build)
         rewrites = list(propose(state.ast, target, self.transforms))[part::parts]
         clock.lap("propose")
-        before, own = self._features(state)
+        before, _ = self._features(state)
         clock.lap("predict")
         children = []
         for rewrite in rewrites:
             self.between()
             clock.lap("wait")
             children.append(self._child(state, trace, rewrite, before.log_cost, clock))
-        return Expansion(trace, tuple(children), clock.result(), own)
+        return Expansion(trace, tuple(children), clock.result())
 
     def follow(self, trace: Trace, known: int) -> Replay:
         """Every step of `trace` after the first `known`, as a child of the one before.

@@ -82,6 +82,11 @@ def unpack(vectors: Sequence[bytes]) -> NDArray[np.float32]:
     return flat.reshape(len(vectors), len(COLUMNS)).astype(np.float32)
 
 
+def log_costs(vectors: Sequence[bytes]) -> NDArray[np.float32]:
+    """The analytic estimate that is part of each packed vector."""
+    return unpack(vectors)[:, COLUMNS.index("log_cost")]
+
+
 def features(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> tuple[Estimate, bytes]:
     """The analytic estimate of a procedure and its feature vector, packed: 4 bytes a column.
 

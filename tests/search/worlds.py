@@ -36,11 +36,13 @@ from schedsearch.search.jobs import (
     Result,
 )
 from schedsearch.search.progress import Progress
+from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategies import make_strategy
 from schedsearch.search.strategy import Event, Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Child, Expansion, Replay
+from schedsearch.transforms.features import COLUMNS
 
 ROOT = "root"
 BASELINE = Artifact("root.so", "b-root", "c-root")
@@ -288,6 +290,7 @@ def run(
         anchor,
         store.load(scope),
         observed.append,
+        Ranker(0, bytes(4 * len(COLUMNS))),
     )
     stop = search.run()
     candidates = {name_of(c.record.trace): c for c in store.load(scope)}
