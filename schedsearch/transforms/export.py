@@ -28,6 +28,7 @@ from schedsearch.transforms.ops import (
     Pair,
     Parts,
     Route,
+    Span,
     Vector,
     cursor_at,
 )
@@ -161,6 +162,8 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             return f"{_cursor(procedure, arg.path)}.after()"
         case Pair():
             return f"{_cursor(procedure, arg.path)}.expand(0, 1)"
+        case Span():
+            return f"{_cursor(procedure, arg.path)}.expand(0, {arg.count - 1})"
         case Parts():
             statement = _cursor(procedure, arg.path)
             return f"[{', '.join(_part(statement, route) for route in arg.routes)}]"

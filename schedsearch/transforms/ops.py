@@ -51,6 +51,14 @@ class Pair:
     path: q.Path
 
 
+@dataclass(frozen=True)
+class Span:
+    """`count` statements from the one at `path` on."""
+
+    path: q.Path
+    count: int
+
+
 Route = tuple[str | int, ...]
 """Way to a part of an expression: names of Exo's cursor methods, numbers among arguments."""
 
@@ -92,6 +100,7 @@ OpArg = (
     At
     | After
     | Pair
+    | Span
     | Parts
     | Vector
     | Fused
@@ -166,6 +175,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return cursor_at(proc, arg.path).after()
         case Pair():
             return cursor_at(proc, arg.path).expand(0, 1)
+        case Span():
+            return cursor_at(proc, arg.path).expand(0, arg.count - 1)
         case Parts():
             return [_part(cursor_at(proc, arg.path).rhs(), route) for route in arg.routes]
         case Vector():

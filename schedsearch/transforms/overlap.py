@@ -24,7 +24,8 @@ class Overlap:
 
     `order`: the dimension of each of the producer's loops, the outermost first; `extents`: of
     these loops, by dimension; `between`: statements between the two; `depth`: where the loop of
-    `y` is in the consumer's perfect nest; `reader`: the statement in its body that reads `t`.
+    `y` is in the consumer's perfect nest; `readers`: the first of the statements in its body
+    that read `t`, and how many there are up to the last.
     """
 
     alloc: q.Alloc
@@ -37,7 +38,7 @@ class Overlap:
     offsets: tuple[int, ...]
     extents: tuple[q.Affine, ...]
     depth: int
-    reader: int
+    readers: tuple[int, int]
     step: int
     first: int
     window: int
@@ -144,7 +145,7 @@ def _aligned(
             bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
     for depth, loop in enumerate(_nest(consumer)):
         readers = [n for n, s in enumerate(loop.body) if alloc.buf in q.used_vars((s,))]
-        if len(readers) > 1 or not loop.lo.is_const:
+        if not loop.lo.is_const:
             continue
         for dim, extent in enumerate(producer.extents):
             steps = {read.idx[dim].coefficient(loop.iter) for read in reads}
@@ -172,7 +173,7 @@ def _aligned(
                     offsets=producer.offsets,
                     extents=producer.extents,
                     depth=depth,
-                    reader=readers[0],
+                    readers=(readers[0], readers[-1] - readers[0] + 1),
                     step=step,
                     first=int(first),
                     window=int(window),

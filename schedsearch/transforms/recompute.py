@@ -19,7 +19,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.transforms.copies import check_copy, inline_copy, is_private
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, At, Op, Pair, Steps
+from schedsearch.transforms.ops import After, At, Op, Pair, Span, Steps
 from schedsearch.transforms.overlap import Overlap
 from schedsearch.transforms.rows import Rows, arrange, fuse_nests
 from schedsearch.transforms.walkers import fresh, names, shifted
@@ -96,7 +96,10 @@ class _Tiling:
 
     def _stage(self) -> Steps:
         """What a tile reads goes through a buffer of its own; copies are loops of their own."""
-        rows, reader = self.rows, 0 if self.tile > 1 or self.overlap.depth else self.overlap.reader
+        rows = self.rows
+        # A tile's iterations are one statement, and so is what a loop was moved around.
+        alone = self.tile > 1 or self.overlap.depth > 0
+        reader, count = (0, 1) if alone else self.overlap.readers
         window = []
         for dim, (offset, extent) in enumerate(
             zip(self.overlap.offsets, self.overlap.extents, strict=True)
@@ -106,9 +109,8 @@ class _Tiling:
                 window.append(f"{first} : {first} + {self.size + self.border}")
             else:
                 window.append(f"{offset} : {show_affine(extent + offset)}")
-        yield Op(
-            "stage_mem", (rows.at("o", reader), f"{self.buffer}[{', '.join(window)}]", self.own)
-        )
+        readers = Span(rows.path("o", reader), count)
+        yield Op("stage_mem", (readers, f"{self.buffer}[{', '.join(window)}]", self.own))
         after = mirror((yield Op("simplify")))
         copy = rows.path("o", reader + 1)
         check_copy(after.by_path[copy], self.dims)

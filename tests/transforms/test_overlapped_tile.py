@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.overlap import Overlap, overlaps
@@ -36,6 +37,7 @@ CASES: dict[str, list[Tiles]] = {
     "blur_sizes": [[("tmp", 0, 4)]],
     "multiples": [[("t", 0, 4)]],
     "three_stages": [[("b", 0, 8), ("a", 0, 1)]],
+    "read_twice": [[("b", 0, 4), ("a", 0, 1)]],
     "turned": [[("t", 0, 4), ("t_t", 1, 5)]],
     "pooled": [[("t", 0, 4)]],
 }
@@ -100,6 +102,14 @@ def test_a_chain_of_producers_moves_into_one_loop() -> None:
     (tiles,) = state.ast.body
     assert isinstance(tiles, q.For)
     assert loops(tiles.body) == [12, 10, 8]
+
+
+def test_the_exported_schedule_makes_the_same_tiles() -> None:
+    trace, state = tiled("read_twice", ("b", 0, 4), ("a", 0, 1))
+    lines = schedule_lines(PROCEDURES["read_twice"], trace)
+    namespace = {"p": PROCEDURES["read_twice"]}
+    exec("from exo.stdlib.scheduling import *\n" + "\n".join(lines), namespace)
+    assert mirror(namespace["p"]) == state.ast
 
 
 def test_tiles_run_in_parallel() -> None:

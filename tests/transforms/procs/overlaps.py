@@ -77,6 +77,23 @@ def pooled(out: i8[6], inp: i8[14]):
 
 
 @proc
+def read_twice(out: f32[12, 4], sums: f32[12, 4], inp: f32[15, 4]):
+    a: f32[15, 4]
+    b: f32[14, 4]
+    for y in seq(0, 15):
+        for x in seq(0, 4):
+            a[y, x] = inp[y, x] * 2.0
+    for y in seq(0, 14):
+        for x in seq(0, 4):
+            b[y, x] = a[y, x] * a[y, x]
+    for y in seq(0, 12):
+        for x in seq(0, 4):
+            sums[y, x] = b[y, x] + b[y + 2, x]
+        for x in seq(0, 4):
+            out[y, x] = b[y + 1, x] - a[y + 3, x]
+
+
+@proc
 def input_overwritten(out: f32[6], inp: f32[8]):
     t: f32[8]
     for y in seq(0, 8):
