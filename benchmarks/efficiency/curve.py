@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from benchmarks.suite.case import Case
 from benchmarks.suite.folders import Folder
+from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune
 from schedsearch.core.errors import UserError
 from schedsearch.store.database import Store
@@ -48,8 +49,10 @@ def watch(case: Case, place: Folder, budget_s: float, options: Sequence[str] = (
 
     Raises UserError if the run fails.
     """
+    place.path.mkdir(parents=True, exist_ok=True)
+    others_s, _ = searched(place.store)
     began = time.time()
-    ended = tune(case, place, budget_s, options=options)
+    ended = tune(case, place, others_s + budget_s, options=options)
     wall_s = time.time() - began
     if ended != "done":
         raise UserError(f"{case.name}: {ended}")

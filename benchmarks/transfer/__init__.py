@@ -1,0 +1,1 @@
+"""What a store of similar kernels saves a first run."""
