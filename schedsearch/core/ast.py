@@ -26,6 +26,9 @@ class Var:
     name: str = field(compare=False)
     uid: int
 
+    def __hash__(self) -> int:
+        return self.uid  # the generated one builds a tuple; variables are hashed all the time
+
 
 # -- control expressions: affine normal form ---------------------------------
 

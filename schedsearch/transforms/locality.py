@@ -36,6 +36,9 @@ OTHER_WAYS = 16
 
 Terms = tuple[tuple[q.Atom, int], ...]
 Interval = tuple[int, int]
+Box = tuple[Interval, ...]
+Lines = tuple[int, int]
+"""Cache lines of a box, and how many the sets they fall into have room for."""
 Key = tuple[q.Var, tuple[Terms, ...]]
 """An array, and for every dimension the index terms of loops further out."""
 
@@ -54,7 +57,7 @@ class _Cache:
 class _Region:
     """A box of an array (inclusive bounds per dimension) and its misses per cache so far."""
 
-    box: tuple[Interval, ...]
+    box: Box
     misses: tuple[float, ...]
 
 
@@ -111,6 +114,7 @@ class _Walk:
         self.values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
         self.shapes: dict[q.Var, tuple[int, ...]] = {}
         self.bytes: dict[q.Var, int] = {}
+        self.known_lines: dict[tuple[int, Box], tuple[Lines, ...]] = {}
         self.touched: dict[int, int] = {}
         for arg in proc.args:
             if arg.shape:
@@ -181,9 +185,10 @@ class _Walk:
         }
 
     def _misses(self, key: Key, region: _Region, fits: list[bool]) -> tuple[float, ...]:
+        lines = self.lines(key[0], region.box)
         return tuple(
-            min(missed, self.lines(key[0], region.box, cache)[0]) if fit else missed
-            for cache, missed, fit in zip(self.caches, region.misses, fits, strict=True)
+            min(missed, whole) if fit else missed
+            for (whole, _), missed, fit in zip(lines, region.misses, fits, strict=True)
         )
 
     def accesses(self, stmt: q.Stmt) -> Regions:
@@ -193,8 +198,7 @@ class _Walk:
                 continue
             terms = tuple(index.terms for index, _ in idx)
             box = tuple((index.const, index.const + max(n, 1) - 1) for index, n in idx)
-            lines = tuple(self.lines(buf, box, cache)[0] for cache in self.caches)
-            region = _Region(box, lines)
+            region = _Region(box, tuple(lines for lines, _ in self.lines(buf, box)))
             key = (buf, terms)
             found[key] = _both(found[key], region) if key in found else region
         return self.settle(found)
@@ -204,19 +208,28 @@ class _Walk:
     def fits(self, regions: Regions) -> tuple[dict[Key, list[bool]], int]:
         """For every region and cache: does it stay there while all of `regions` are touched?
         And how many bytes of cache lines these are."""
-        result: dict[Key, list[bool]] = {key: [] for key in regions}
+        everywhere = [self.lines(key[0], region.box) for key, region in regions.items()]
+        verdicts: list[list[bool]] = [[] for _ in everywhere]
         touched = 0
-        for cache in self.caches:
-            sizes = {key: self.lines(key[0], r.box, cache) for key, r in regions.items()}
-            total = sum(lines for lines, _ in sizes.values()) * cache.line
-            for key, (lines, room) in sizes.items():
-                result[key].append(total <= cache.size and lines <= room)
+        for level, cache in enumerate(self.caches):
+            total = sum(lines[level][0] for lines in everywhere) * cache.line
+            for verdict, lines in zip(verdicts, everywhere, strict=True):
+                count, room = lines[level]
+                verdict.append(total <= cache.size and count <= room)
             if cache.line < PAGE:
                 touched = total
-        return result, touched
+        return dict(zip(regions, verdicts, strict=True)), touched
 
-    def lines(self, buf: q.Var, box: tuple[Interval, ...], cache: _Cache) -> tuple[int, int]:
-        """Lines of a box, and how many the sets they fall into have room for."""
+    def lines(self, buf: q.Var, box: Box) -> tuple[Lines, ...]:
+        """Lines of a box in every cache."""
+        key = (buf.uid, box)
+        found = self.known_lines.get(key)
+        if found is None:
+            found = tuple(self._lines(buf, box, cache) for cache in self.caches)
+            self.known_lines[key] = found
+        return found
+
+    def _lines(self, buf: q.Var, box: Box, cache: _Cache) -> Lines:
         stride, run, rows, positions = self.bytes[buf], 1, 1, 1
         contiguous = True
         for (low, high), extent in zip(reversed(box), reversed(self.shapes[buf]), strict=True):
@@ -238,9 +251,7 @@ def _both(a: _Region, b: _Region) -> _Region:
     return _Region(box, tuple(x + y for x, y in zip(a.misses, b.misses, strict=True)))
 
 
-def _sweep(
-    key: Key, box: tuple[Interval, ...], var: q.Var, values: Interval
-) -> tuple[Key, tuple[Interval, ...]]:
+def _sweep(key: Key, box: Box, var: q.Var, values: Interval) -> tuple[Key, Box]:
     """Key and box of a region while `var` runs through `values` (inclusive)."""
     terms, swept = [], []
     for index, (low, high) in zip(key[1], box, strict=True):
