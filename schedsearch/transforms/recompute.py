@@ -218,6 +218,7 @@ class _Tiling:
         rows, overlap = self.rows, self.overlap
         if "after" in rows:
             yield from rows.move("after", "tail")
+            yield from arrange(rows.path("after"), self.loops, overlap.order)
         if self.border:
             yield from rows.move("border", "o")
             yield from fuse_nests(rows.path("t"), 1)

@@ -97,6 +97,13 @@ def test_two_dimensions_make_a_box() -> None:
     assert shapes(state.ast)["t_t_t"] == [7, 8]
 
 
+def test_loops_keep_their_order() -> None:
+    _, state = tiled("blur", ("tmp", 1, 4))
+    nests = [stmt for stmt in q.walk(state.ast.body) if isinstance(stmt, q.For)]
+    inner = [loop for loop in nests if not isinstance(loop.body[0], q.For)]
+    assert {loop.iter.name[0] for loop in inner} == {"x"}
+
+
 def test_a_chain_of_producers_moves_into_one_loop() -> None:
     _, state = tiled("three_stages", ("b", 0, 8), ("a", 0, 1))
     (tiles,) = state.ast.body
