@@ -242,7 +242,7 @@ class Measurement:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Keys:
     """The identities of a candidate, cheapest first; None where not reached."""
 

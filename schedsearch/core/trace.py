@@ -35,7 +35,7 @@ def parse_path(text: str) -> Path:
     return tuple(path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Rewrite:
     """One step: which transform, where, and with what arguments.
 

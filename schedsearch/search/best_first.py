@@ -17,7 +17,7 @@ optima are the rule in this space.
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict, deque
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
@@ -46,7 +46,7 @@ class _Group:
 
     node: Node
     transform: str
-    waiting: deque[Node] = field(default_factory=deque)
+    waiting: list[Node] = field(default_factory=list)
     taken: int = 0
 
 
@@ -179,9 +179,9 @@ class _Shelf:
         """The next node of the best group, or with probability `EXPLORE` of any."""
         while self._groups:
             group = self._pop()
-            while group.waiting and not wanted(group.waiting[0]):
-                group.waiting.popleft()
-            node = group.waiting.popleft() if group.waiting else None
+            while group.waiting and not wanted(group.waiting[-1]):
+                group.waiting.pop()
+            node = group.waiting.pop() if group.waiting else None
             if node is not None:
                 group.taken += 1
             if group.waiting:
@@ -202,11 +202,10 @@ class _Shelf:
         return pools[best].pop()
 
     def _sort(self, group: _Group) -> None:
-        ranked = sorted(group.waiting, key=lambda node: node.predicted, reverse=True)
-        group.waiting = deque(ranked)
+        group.waiting.sort(key=lambda node: node.predicted)
         self._put(group)
 
     def _put(self, group: _Group) -> None:
-        promised = promise(group.node) + TRUST * group.waiting[0].predicted
+        promised = promise(group.node) + TRUST * group.waiting[-1].predicted
         fees = SIBLING_FEE * group.taken + self._fee * group.node.depth
         self._pools[group.transform].put(group, promised - fees)

@@ -102,8 +102,10 @@ class Ledger:
     def expanded(self, key: str, expansion: Expansion) -> None:
         """Take in the children that no replay found before."""
         records, new = [], []
+        # The node's own steps, not the copies that came back from a worker.
+        parent = self.tree.nodes[key].trace
         for child in expansion.children:
-            trace = expansion.trace.then(child.rewrite)
+            trace = parent.then(self.tree.shared(child.rewrite))
             child_key = trace.key
             if child_key in self._early:
                 continue
@@ -119,7 +121,7 @@ class Ledger:
 
     def replayed(self, trace_key: str, replay: Replay) -> None:
         """Take in the steps of a replay that are new, up to one that leads nowhere."""
-        rewrites = (child.rewrite for child in replay.steps)
+        rewrites = (self.tree.shared(child.rewrite) for child in replay.steps)
         traces = list(accumulate(rewrites, Trace.then, initial=replay.start))
         keys = [trace.key for trace in traces]
         stored = self.store.known(self.scope, keys)

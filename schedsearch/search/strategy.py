@@ -32,7 +32,7 @@ from typing import Protocol
 from schedsearch.core.trace import Rewrite, Trace
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ChildInfo:
     """A distinct new child: its trace key, the rewrite that made it, and the log
     speed-up over its parent that a cost estimate promises. `variant`: the procedure

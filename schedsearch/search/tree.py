@@ -6,19 +6,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from schedsearch.core.records import Keys, Measurement, Outcome, TuningRecord
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.expand import Child
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Node:
     """A distinct, legal schedule. `measurement` is the one that ranks it, None if it has
-    none or failed after it."""
+    none or failed after it. There may be a million: only the steps of the trace are kept."""
 
-    trace: Trace
+    steps: tuple[Rewrite, ...]
     keys: Keys
     outcome: Outcome | None = None
     measurement: Measurement | None = None
+
+    @property
+    def trace(self) -> Trace:
+        return Trace(self.steps)
 
     @property
     def speedup(self) -> float | None:
@@ -32,27 +36,42 @@ class Node:
 
 @dataclass
 class Tree:
-    """Nodes by trace key; owners of identities by `(level, key)`."""
+    """Nodes by trace key."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
-    owners: dict[tuple[str, str], str] = field(default_factory=dict)
+    # Who had an identity first, by `ast_key` and by `binary_key`.
+    _by_ast: dict[str, str] = field(default_factory=dict)
+    _by_binary: dict[str, str] = field(default_factory=dict)
+    _measured: set[str] = field(default_factory=set)
+    _rewrites: dict[Rewrite, Rewrite] = field(default_factory=dict)
 
     def add(self, key: str, record: TuningRecord) -> None:
         """Take a stored or newly classified record in. An illegal rewrite makes no schedule;
         a schedule without C is one: it may lead to others that have some."""
         if record.keys.ast is None:
             return
+        for rewrite in record.trace.steps[-1:]:
+            self.shared(rewrite)
         if record.duplicate_level in (None, "binary"):
             correct = record.outcome is Outcome.CORRECT
             measurement = record.measurement if correct else None
-            self.nodes[key] = Node(record.trace, record.keys, record.outcome, measurement)
-        self._claim("ast", record.keys.ast, key)
-        if record.duplicate_level is None:
-            self._claim("binary", record.keys.binary, key)
+            self._put(key, Node(record.trace.steps, record.keys, record.outcome, measurement))
+        self._by_ast.setdefault(record.keys.ast, key)
+        if record.duplicate_level is None and record.keys.binary is not None:
+            self._by_binary.setdefault(record.keys.binary, key)
+
+    def shared(self, rewrite: Rewrite) -> Rewrite:
+        """An equal rewrite, the same for all nodes: most occur in many places of the tree."""
+        return self._rewrites.setdefault(rewrite, rewrite)
 
     def update(self, key: str, **changes: Any) -> None:
         """Replace attributes of a node."""
-        self.nodes[key] = replace(self.nodes[key], **changes)
+        self._put(key, replace(self.nodes[key], **changes))
+
+    def _put(self, key: str, node: Node) -> None:
+        self.nodes[key] = node
+        if node.measurement is not None:
+            self._measured.add(key)
 
     def known(self, trace: Trace) -> int:
         """How many first steps of `trace` lead to a node."""
@@ -63,7 +82,7 @@ class Tree:
         """The record of a new schedule."""
         if child.outcome is not None:
             return TuningRecord(trace, child.outcome, child.keys, child.message)
-        owner = self.owner("ast", child.keys.ast)
+        owner = self._by_ast.get(child.keys.ast or "")
         if owner is not None:
             return TuningRecord(
                 trace,
@@ -74,23 +93,18 @@ class Tree:
             )
         return TuningRecord(trace, None, child.keys, predicted=child.predicted)
 
-    def owner(self, level: str, identity: str | None) -> str | None:
-        """Trace key of the first node with this identity."""
-        return self.owners.get((level, identity)) if identity else None
-
     def claim_binary(self, key: str, binary: str) -> str | None:
         """Note the machine code of a node; returns the other node that had it first."""
-        owner = self._claim("binary", binary, key)
+        owner = self._by_binary.setdefault(binary, key)
         return owner if owner != key else None
-
-    def _claim(self, level: str, identity: str | None, key: str) -> str | None:
-        return self.owners.setdefault((level, identity), key) if identity else None
 
     def faster(self) -> list[tuple[str, Node]]:
         """Schedules measured to be faster than the unscheduled procedure, the fastest first."""
         found = [
             (speedup, key)
-            for key, node in self.nodes.items()
-            if node.trace.steps and (speedup := node.speedup) is not None and speedup > 1.0
+            for key in self._measured
+            if (node := self.nodes[key]).steps
+            and (speedup := node.speedup) is not None
+            and speedup > 1.0
         ]
         return [(key, self.nodes[key]) for _, key in sorted(found, reverse=True)]

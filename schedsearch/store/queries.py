@@ -65,8 +65,9 @@ def select_candidates(connection: Connection, where: ColumnElement[bool]) -> lis
     lineage = step.where(where).cte("lineage", recursive=True)
     lineage = lineage.union(step.join(lineage, CandidateRow.id == lineage.c.parent_id))
     traces: dict[int, Trace] = {}
+    shared: dict[Rewrite, Rewrite] = {}
     for row in connection.execute(select(lineage).order_by(lineage.c.id)):
-        traces[row.id] = _trace(row, traces)
+        traces[row.id] = _trace(row, traces, shared)
     return _candidates(connection, where, traces)
 
 
@@ -222,11 +223,13 @@ def _run(row: Row[Any]) -> Run:
     )
 
 
-def _trace(row: Row[Any], traces: Mapping[int, Trace]) -> Trace:
-    """The parent's trace, one of `traces` by candidate id, and this row's rewrite."""
+def _trace(row: Row[Any], traces: Mapping[int, Trace], shared: dict[Rewrite, Rewrite]) -> Trace:
+    """The parent's trace, one of `traces` by candidate id, and this row's rewrite; equal
+    rewrites are one object, because there are few among many candidates."""
     if row.parent_id is None:
         return Trace()
-    return traces[row.parent_id].then(Rewrite.from_json(row.rewrite))
+    rewrite = Rewrite.from_json(row.rewrite)
+    return traces[row.parent_id].then(shared.setdefault(rewrite, rewrite))
 
 
 def _candidates(
@@ -249,8 +252,9 @@ def _candidates(
         .order_by(CandidateRow.id)
     )
     found = []
+    shared: dict[Rewrite, Rewrite] = {}
     for row in connection.execute(statement):
-        traces[row.id] = _trace(row, traces)
+        traces[row.id] = _trace(row, traces, shared)
         found.append(_candidate(row, traces[row.id], tuple(measured.get(row.id, ()))))
     return found
 
