@@ -175,13 +175,14 @@ def _insert(
     known = ids | dict(connection.execute(stored).all())
     rows = []
     measurements = []
+    place = asdict(scope)
     for (trace_key, candidate_id), item in zip(ids.items(), records, strict=True):
         if item.duplicate_of is not None and item.duplicate_of not in known:
             raise LookupError(f"{trace_key} duplicates an unknown candidate {item.duplicate_of}")
         rows.append(
             {
                 "id": candidate_id,
-                **asdict(scope),
+                **place,
                 "parent_id": parent_id,
                 "run_id": run_id,
                 "rewrite": item.trace.steps[-1].to_json() if item.trace.steps else None,
