@@ -81,13 +81,17 @@ class Affine:
 
     def __add__(self, other: Affine | int) -> Affine:
         other = as_affine(other)
+        if not other.terms:
+            return Affine(self.const + other.const, self.terms)
         return affine(self.const + other.const, self.terms + other.terms)
 
     def __sub__(self, other: Affine | int) -> Affine:
         return self + as_affine(other).scaled(-1)
 
     def scaled(self, factor: int) -> Affine:
-        return affine(self.const * factor, tuple((a, c * factor) for a, c in self.terms))
+        if factor == 0:
+            return Affine()
+        return Affine(self.const * factor, tuple((a, c * factor) for a, c in self.terms))
 
     def coefficient(self, atom: Atom) -> int:
         return next((c for a, c in self.terms if a == atom), 0)
@@ -127,7 +131,8 @@ def affine(const: int, terms: tuple[tuple[Atom, int], ...]) -> Affine:
     for atom, coefficient in terms:
         sums[atom] = sums.get(atom, 0) + coefficient
     kept = [(a, c) for a, c in sums.items() if c]
-    kept.sort(key=lambda term: atom_order(term[0]))
+    if len(kept) > 1:
+        kept.sort(key=lambda term: atom_order(term[0]))
     return Affine(const, tuple(kept))
 
 

@@ -7,11 +7,13 @@ structure agrees with the cursors, which remain the way to *address* statements.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any
 
 from exo.core.LoopIR import LoopIR, T
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.identical import Same
 
 Env = dict[Any, q.Var]
 """Exo symbol -> variable. Symbols hash by identity, so this is only ever looked up."""
@@ -24,7 +26,13 @@ def mirror(procedure: Any) -> q.Proc:
 
 def mirror_loopir(proc: Any) -> q.Proc:
     """Query AST of a LoopIR procedure; raises NotImplementedError on unknown nodes."""
-    return _Mirror().proc(proc)
+    return _mirrored(Same(proc))
+
+
+@lru_cache(maxsize=256)
+def _mirrored(proc: Same) -> q.Proc:
+    """One rewrite asks up to three times, and every call asks for its instruction."""
+    return _Mirror().proc(proc.node)
 
 
 def type_name(typ: Any) -> str:

@@ -10,6 +10,8 @@ from collections.abc import Generator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from exo import API_cursors
+from exo.core import internal_cursors
 from exo.stdlib import scheduling
 
 from schedsearch.core import ast as q
@@ -130,22 +132,20 @@ Steps = Generator[Op, Any, None]
 
 def cursor_at(proc: Any, path: q.Path) -> Any:
     """Exo cursor of the statement at `path`; raises RewriteError if there is none."""
-    block = proc.body()
-    cursor: Any = None
+    if not path:
+        raise RewriteError("a statement path is needed")
+    node, where, branch = proc._loopir_proc, list[tuple[str, int]](), "body"
     try:
         for part in path:
-            if part == "e":
-                block = cursor.orelse()
+            if isinstance(part, str):
+                branch = "orelse"
                 continue
-            if cursor is not None and block is None:
-                block = cursor.body()
-            cursor = block[part]
-            block = None
-    except EXO_ERRORS as error:
+            node = getattr(node, branch)[part]
+            where.append((branch, part))
+            branch = "body"
+    except (AttributeError, IndexError, TypeError) as error:
         raise RewriteError(f"no statement at {format_path(path)}") from error
-    if cursor is None:
-        raise RewriteError("a statement path is needed")
-    return cursor
+    return API_cursors.lift_cursor(internal_cursors.Node(proc._loopir_proc, where), proc)
 
 
 def run_op(proc: Any, op: Op) -> Any:

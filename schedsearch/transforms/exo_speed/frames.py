@@ -1,7 +1,8 @@
 """What Exo uses of `inspect`, without looking files and source lines up.
 
-Every pattern and every error message asks for the frames on Python's stack. It wants
-local variables, names of functions and line numbers; `inspect` reads source files too.
+Every pattern, every error message and every definition of a procedure asks for the
+frames on Python's stack. It wants local variables, names of functions and line numbers;
+`inspect` reads source files too.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import sys
 from types import FrameType
 from typing import Any
 
-from exo.frontend import parse_fragment, pattern_match
+from exo.frontend import parse_fragment, pattern_match, pyparser
 from exo.rewrite import new_eff
 
 
@@ -19,6 +20,9 @@ class _Frames:
     """Takes the place of the module `inspect` in modules that use just these."""
 
     FrameInfo = inspect.FrameInfo
+    getsource = staticmethod(inspect.getsource)
+    getsourcefile = staticmethod(inspect.getsourcefile)
+    getsourcelines = staticmethod(inspect.getsourcelines)
 
     @staticmethod
     def stack() -> list[inspect.FrameInfo]:
@@ -40,4 +44,5 @@ class _Frames:
 
 
 def patches() -> list[tuple[Any, str, Any]]:
-    return [(module, "inspect", _Frames) for module in (parse_fragment, pattern_match, new_eff)]
+    modules = (parse_fragment, pattern_match, pyparser, new_eff)
+    return [(module, "inspect", _Frames) for module in modules]

@@ -23,6 +23,8 @@ from exo.core.LoopIR import LoopIR
 from exo.frontend import boundscheck
 from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
 
+from schedsearch.transforms.identical import Same
+
 _exo_format = LoopIR_pprint._format_code
 _exo_arg_range = range_analysis.arg_range_analysis
 
@@ -46,7 +48,7 @@ def patches() -> list[tuple[Any, str, Any]]:
         (
             new_eff.ContextExtraction,
             "loop_preenv",
-            lambda _, loop: _effect_of(_Same(loop)),
+            lambda _, loop: _effect_of(Same(loop)),
         ),
     ]
 
@@ -107,19 +109,6 @@ def _shape(node: Any, names: dict[Any, int]) -> Any:
             return type(node)
 
 
-class _Same:
-    """A LoopIR node, compared by identity; nodes never change."""
-
-    def __init__(self, node: Any) -> None:
-        self.node = node
-
-    def __hash__(self) -> int:
-        return id(self.node)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and self.node is other.node
-
-
 @lru_cache(maxsize=REMEMBERED)
-def _effect_of(loop: _Same) -> Any:
+def _effect_of(loop: Same) -> Any:
     return _exo_loop_preenv(None, loop.node)
