@@ -4,8 +4,8 @@ The incumbent is the best schedule measured. Its neighbours have other arguments
 one of its rewrites, the nearest first, with the later rewrites replayed behind (hill
 climbing on one parameter at a time, as autotuners of fixed templates do; Kernel
 Tuner's greedy local search, van Werkhoven, FGCS 2019). A better one becomes the
-incumbent at once. Its children are tried after its neighbours, those that promise
-most first; when nothing is left the next best schedule takes its place.
+incumbent at once. Its children compete with its neighbours by what the cost estimate
+promises; when nothing as good is left, the next best schedule takes its place.
 """
 
 from __future__ import annotations
@@ -24,8 +24,6 @@ TRUST = 0.7
 """How much of a predicted log gain is believed."""
 STEP_FEE = 0.05
 """What a neighbour counts less for each power of two that it is away."""
-CHILD_FEE = 0.1
-"""What a child counts less than a neighbour."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +98,7 @@ class CoordinateDescent:
         assert node.info is not None
         if node.measure and node not in self._to_measure:
             promised = node.parent.reached() + TRUST * node.predicted
-            self._to_measure.put(node, promised - CHILD_FEE)
+            self._to_measure.put(node, promised)
         depth = path.index(node.parent) + 1
         own = path[depth].info if depth < len(path) else None
         if own is None or node is path[depth] or not same_place(own.rewrite, node.info.rewrite):

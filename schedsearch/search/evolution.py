@@ -19,7 +19,7 @@ from schedsearch.search.knowledge import Knowledge, News, Node
 from schedsearch.search.pool import Bag
 
 POPULATION = 32
-TOURNAMENT = 4
+TOURNAMENT = 8
 ATTEMPTS = 4
 """Operators tried for one answer."""
 

@@ -20,7 +20,7 @@ from math import ceil, inf, log, sqrt
 from schedsearch.core.trace import Trace
 from schedsearch.search.knowledge import Knowledge, News, Node
 
-EXPLORATION = 0.3
+EXPLORATION = 0.1
 WIDENING = 1.5
 """A node visited n times shows this times sqrt(n) of its children."""
 TRUST = 0.7
