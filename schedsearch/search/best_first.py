@@ -42,7 +42,8 @@ LOOK_FEE = 0.1
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """Children of `node` made by `transform` that wait: to be measured, or looked through."""
+    """Children of `node` made by `transform` that wait, the most promising last: to be
+    measured, or looked through."""
 
     node: Node
     transform: str

@@ -7,7 +7,8 @@ another one did, and a million nodes are kept once.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from itertools import chain
 from math import log
 
 from schedsearch.core.trace import Trace
@@ -44,7 +45,7 @@ class Node:
     expanding: bool = False
     expanded: bool = False
     failed: bool = False
-    children: list[Node] = field(default_factory=list)
+    children: tuple[Node, ...] = ()
 
     @property
     def transform(self) -> str:
@@ -162,14 +163,15 @@ class Knowledge:
         return node
 
     def _add(self, links: Iterable[tuple[Node, ChildInfo]]) -> tuple[Node, ...]:
-        new = []
+        new: dict[Node, list[Node]] = {}
         for parent, info in links:
             node = self._node(info.key)
             if node.info is None and node is not self.root:
                 node.parent, node.info, node.predicted = parent, info, info.predicted
-                parent.children.append(node)
-                new.append(node)
-        return tuple(new)
+                new.setdefault(parent, []).append(node)
+        for parent, children in new.items():
+            parent.children += tuple(children)
+        return tuple(chain.from_iterable(new.values()))
 
     def _measured(self, node: Node, speedup: float | None) -> News:
         node.measure = False
