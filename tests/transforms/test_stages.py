@@ -33,6 +33,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "input_overwritten": [{}],
     "scaled_twice": [{"n": 1}, {"n": 9}],
     "one_loop": [{"n": 1}, {"n": 6}],
+    "tiles_in_turn": [{}],
     "one_block": [{"n": 1}, {"n": 6}],
     "bytes_wrap": [{}],
     "two_sweeps": [{"n": 5}, {"n": 6}, {"n": 11}],
@@ -122,6 +123,12 @@ def test_shrinks_only_what_no_other_iteration_reads() -> None:
     ((_, shrunk),) = accepted("one_loop", "shrink_buffer").items()
     assert shapes(shrunk)["t"] == (q.Affine(1), q.Affine(5))
     assert shapes(shrunk)["u"][1] == q.Affine(5)
+
+
+def test_shrinks_to_the_rows_of_a_tile() -> None:
+    ((_, shrunk),) = accepted("tiles_in_turn", "shrink_buffer").items()
+    assert shapes(shrunk)["c"] == (q.Affine(8), q.Affine(3))
+    assert shapes(shrunk)["d"][0] == q.Affine(24)  # rows of another tile are read
 
 
 def test_inlines_values_that_are_still_the_same_where_used() -> None:

@@ -72,7 +72,7 @@ def _tiles(overlap: Overlap, target: Target) -> set[int]:
         if dim != overlap.dim:
             row *= extent.const if extent.is_const else UNKNOWN
     wanted = [cache // 2 // row // overlap.step for cache in target.cache_bytes[:LEVELS]]
-    if target.threads > 1:
+    if target.threads > 1 and not overlap.depth:
         wanted.append(-(-length // target.threads))
     tiles = {_near_divisor(overlap.rows, tile) for tile in wanted if tile}
     least = max(MIN_TILE * overlap.border, 2)

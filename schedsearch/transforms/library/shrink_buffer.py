@@ -1,4 +1,4 @@
-"""Give a buffer one row instead of one per iteration, where iterations share nothing.
+"""Give a buffer the rows of one iteration instead of all, where iterations share nothing.
 
 ```
 t: f32[n, 8]                       t: f32[1, 8]
@@ -9,7 +9,8 @@ for i in seq(0, n):                for i in seq(0, n):
         x[i, j] = t[i, j]                  x[i, j] = t[0, j]
 ```
 
-The row stays in cache; what loops had to write to memory before they were fused
+One row per iteration, or `c` rows from `c * i` on, as in loops split alike and fused.
+They stay in cache; what loops had to write to memory before they were fused
 is never seen outside.
 """
 
@@ -19,18 +20,20 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
-from schedsearch.transforms.walkers import accesses
+from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
+from schedsearch.transforms.walkers import Access, accesses
 
 VERSION = 1
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    for alloc, dim in _rows(proc):
+    for alloc, dim, _ in _rows(proc):
         yield alloc, {"dim": dim}
 
 
-def _rows(proc: q.Proc) -> Iterator[tuple[q.Alloc, int]]:
-    """Buffers with the dimension that is indexed by one loop of the same block only."""
+def _rows(proc: q.Proc) -> Iterator[tuple[q.Alloc, int, int]]:
+    """Buffers, the dimension in which iterations of one loop of the same block, and nothing
+    else, use rows of their own, and how many."""
     for block in q.all_blocks(proc):
         for alloc in block:
             if not isinstance(alloc, q.Alloc):
@@ -39,15 +42,33 @@ def _rows(proc: q.Proc) -> Iterator[tuple[q.Alloc, int]]:
             if others or not isinstance(loop, q.For) or loop.parallel:
                 continue
             found = [access for access in accesses(loop.body) if access.buf == alloc.buf]
-            for dim, size in enumerate(alloc.shape):
-                if size != q.Affine(1) and all(
-                    access.idx and access.idx[dim].as_var == loop.iter for access in found
-                ):
-                    yield alloc, dim
+            if all(access.idx for access in found):
+                for dim, size in enumerate(alloc.shape):
+                    count = _own_rows(loop, found, dim)
+                    if count and size != q.Affine(count):
+                        yield alloc, dim, count
+
+
+def _own_rows(loop: q.For, found: list[Access], dim: int) -> int | None:
+    """`c`, if every index is `c * i + rest` with `rest` below `c` in the loop of `i`."""
+    steps = {access.idx[dim].coefficient(loop.iter) for access in found}
+    if len(steps) > 1 or max(steps) < 1:
+        return None
+    (step,) = steps
+    ranges: Ranges = {}
+    for stmt in q.walk(loop.body):
+        if isinstance(stmt, q.For):
+            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
+    for access in found:
+        low, high = bounds(access.idx[dim] - q.affine(0, ((loop.iter, step),)), ranges)
+        if low < 0 or high >= step:
+            return None
+    return step
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    dim = args["dim"]
-    if not any(alloc.path == path and number == dim for alloc, number in _rows(ast)):
+    where = (path, args["dim"])
+    count = next((n for alloc, dim, n in _rows(ast) if (alloc.path, dim) == where), None)
+    if count is None:
         raise RewriteError("iterations share what is in the buffer")
-    yield Op("resize_dim", (At(path), dim, 1, 0), (("fold", True),))
+    yield Op("resize_dim", (At(path), args["dim"], count, 0), (("fold", True),))

@@ -135,6 +135,23 @@ def one_loop(n: size, out: f32[n, 5], inp: f32[n, 5]):
 
 
 @proc
+def tiles_in_turn(out: f32[12, 3], A: f32[24, 4], B: f32[4, 3]):
+    c: f32[24, 3]
+    d: f32[24, 3]
+    for io in seq(0, 3):
+        for ii in seq(0, 8):
+            for j in seq(0, 3):
+                c[8 * io + ii, j] = 0.0
+                for k in seq(0, 4):
+                    c[8 * io + ii, j] += A[8 * io + ii, k] * B[k, j]
+                d[8 * io + ii, j] = c[8 * io + ii, j]
+        for ii in seq(0, 4):
+            for j in seq(0, 3):
+                out[4 * io + ii, j] = c[8 * io + 2 * ii, j] + c[8 * io + 2 * ii + 1, j]
+                out[4 * io + ii, j] += d[7 * io + ii, j]
+
+
+@proc
 def one_block(n: size, out: f32[n, 5], inp: f32[n, 5]):
     t: f32[n]
     u: f32[n]
