@@ -21,6 +21,7 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import (
     After,
     At,
+    Index,
     Instruction,
     Memory,
     Op,
@@ -167,6 +168,10 @@ def _arg(procedure: Any, arg: OpArg) -> str:
         case Parts():
             statement = _cursor(procedure, arg.path)
             return f"[{', '.join(_part(statement, route) for route in arg.routes)}]"
+        case Index():
+            access = _cursor(procedure, arg.path)
+            access = access if arg.route is None else _part(access, arg.route)
+            return f"{access}.idx()[{arg.dim}]"
         case Vector() | Instruction() | Memory() | Prefetch():
             return arg.name
         case Fused():

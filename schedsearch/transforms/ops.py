@@ -74,6 +74,16 @@ class Parts:
 
 
 @dataclass(frozen=True)
+class Index:
+    """Index number `dim` of the access at `route` on the right side of the statement at
+    `path`, or of the one on its left side (`route` None)."""
+
+    path: q.Path
+    route: Route | None
+    dim: int
+
+
+@dataclass(frozen=True)
 class Vector:
     """A memory or an instruction of a generated vector set (`vectors.py`)."""
 
@@ -104,6 +114,7 @@ OpArg = (
     | Pair
     | Span
     | Parts
+    | Index
     | Vector
     | Fused
     | Instruction
@@ -179,6 +190,11 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return cursor_at(proc, arg.path).expand(0, arg.count - 1)
         case Parts():
             return [_part(cursor_at(proc, arg.path).rhs(), route) for route in arg.routes]
+        case Index():
+            access = cursor_at(proc, arg.path)
+            if arg.route is not None:
+                access = _part(access.rhs(), arg.route)
+            return access.idx()[arg.dim]
         case Vector():
             return vector_set(arg.kind, arg.lanes)[arg.name]
         case Prefetch():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import inf
 
 from schedsearch.core import ast as q
@@ -39,6 +39,25 @@ def ranges_at(proc: q.Proc, path: q.Path) -> Ranges:
 
 def bounds(value: q.Affine, ranges: Ranges) -> Interval:
     """Inclusive bounds of an affine expression (sound, not always tight)."""
+    low, high = _sum_bounds(value, ranges)
+    for rest, factor, den in _remainders(value):
+        a, b = bounds(rest, ranges)
+        low = max(low, a + min(factor * (den - 1), 0))
+        high = min(high, b + max(factor * (den - 1), 0))
+    return low, high
+
+
+def _remainders(value: q.Affine) -> Iterator[tuple[q.Affine, int, int]]:
+    """Ways to read `value` as `rest + factor * (x - den * (x / den))`."""
+    for atom, coefficient in value.terms:
+        if isinstance(atom, q.FloorDiv) and coefficient % atom.den == 0:
+            factor = -coefficient // atom.den
+            rest = value - q.affine(0, ((atom, coefficient),)) - atom.num.scaled(factor)
+            if len(rest.terms) < len(value.terms) - 1:
+                yield rest, factor, atom.den
+
+
+def _sum_bounds(value: q.Affine, ranges: Ranges) -> Interval:
     low: float = value.const
     high: float = value.const
     for atom, coefficient in value.terms:

@@ -39,6 +39,16 @@ def test_unknown_variables_are_unbounded(value: q.Affine, env: tuple[int, ...]) 
     assert low <= q.evaluate_affine(value, lambda var: env[var.uid]) <= high
 
 
+@given(VALUES, st.integers(1, 12), st.integers(-3, 3), st.tuples(*[st.integers(-99, 99)] * 3))
+def test_a_remainder_written_out_is_bounded(
+    value: q.Affine, den: int, factor: int, env: tuple[int, ...]
+) -> None:
+    remainder = (value - q.floor_div(value, den).scaled(den)).scaled(factor)
+    low, high = bounds(remainder, {})
+    assert low <= q.evaluate_affine(remainder, lambda var: env[var.uid]) <= high
+    assert high - low <= abs(factor) * (den - 1)
+
+
 def test_sizes_are_positive_and_loops_stay_within_their_bounds() -> None:
     ast = mirror(kernels()["triangle"])
     ranges = {}

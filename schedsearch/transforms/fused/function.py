@@ -134,7 +134,11 @@ class _Function:
         if uid >= len(self.fused.operands):
             return f"x{uid} = {text};"
         if self.fused.operands[uid].registers:
-            return f"{self.register(stmt.buf)} = {text};"
+            register = self.register(stmt.buf)
+            if self.fused.counted:
+                merge = self.need(snippets.merge(stmt.type, self.fused.lanes), stmt.type)
+                text = f"{merge}({text}, {register}, m)"
+            return f"{register} = {text};"
         if self.fused.counted:
             store = self.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
             return f"{store}({self.address(stmt.buf, stmt.idx)}, {text}, m);"

@@ -53,7 +53,8 @@ class Fused:
 
     Operand `k` is the variable with uid `k` and is indexed from the start of its
     window; local scalars follow. A `counted` instruction does the first `n`
-    iterations, `n` being its argument; others do as many as there are `lanes`. All of
+    iterations, `n` being its argument (at most `lanes` where there are registers); others
+    do as many as there are `lanes`. All of
     it is done for as many registers as there are `copies`.
     """
 

@@ -53,7 +53,7 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
     for uid, buf in enumerate(buffers):
         accesses = Accesses(tuple(places[buf]), [s for s in simple if s.buf == buf], loop, outer)
         found = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
-        if not found or (counted and found.operand.registers):
+        if not found:
             return None
         given[buf] = found
     for alloc in allocs:

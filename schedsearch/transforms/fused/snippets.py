@@ -83,6 +83,14 @@ def first(kind: str, lanes: int) -> Snippet:
     return _lanewise(f"{vec}_first", kind, lanes, f"{vec} a, long n", "l < n ? a[l] : 0")
 
 
+def merge(kind: str, lanes: int) -> Snippet:
+    """The first `n` lanes of one register, the others of another."""
+    vec = set_name(kind, lanes)
+    return _lanewise(
+        f"{vec}_merge", kind, lanes, f"{vec} a, {vec} b, long n", "l < n ? a[l] : b[l]"
+    )
+
+
 def partial_load(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes from memory, 0 in the others."""
     vec, (ctype, _) = set_name(kind, lanes), ELEMENTS[kind]

@@ -41,6 +41,8 @@ def fused_source(fused: Fused) -> str:
     name = fused_name(fused)
     params = ["n: size"] if fused.counted else []
     asserts = []
+    if fused.counted and register_kinds(fused):
+        asserts.append(f"    assert n <= {fused.lanes}")
     for uid, op in enumerate(fused.operands):
         if op.places:
             params += _place_params(uid, op)

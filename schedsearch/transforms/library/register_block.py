@@ -22,7 +22,8 @@ next to each other, and turned if the contiguous loop runs across them (`B[j, k]
 `depth`, if not 0, is how much of the innermost reduction the tile stays for.
 `nest` counts the reductions that start at the same loop.
 
-Iterations that the tile does not divide get a nest of their own, after this one.
+Iterations that the tile does not divide get a nest of their own, after this one. A
+contiguous loop shorter than a register is done in one go by masked instructions.
 
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
@@ -38,11 +39,28 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocking import MAX_DEPTH, panel_depth, register_tiles
+from schedsearch.transforms.blocking import (
+    MAX_DEPTH,
+    masked,
+    panel_depth,
+    register_tiles,
+    tile_width,
+)
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.library.vectorise import replacement
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, Args, At, Memory, Op, Proposal, Steps, Vector
+from schedsearch.transforms.ops import (
+    After,
+    Args,
+    At,
+    Index,
+    Memory,
+    Op,
+    Proposal,
+    Route,
+    Steps,
+    Vector,
+)
 from schedsearch.transforms.reductions import (
     ReductionNest,
     first_dim,
@@ -50,18 +68,14 @@ from schedsearch.transforms.reductions import (
     row_length,
 )
 from schedsearch.transforms.vectors import memory_name, set_name
-from schedsearch.transforms.walkers import (
-    ELEMENT_BITS,
-    fresh,
-    lanes,
-    names,
-    next_path,
-)
+from schedsearch.transforms.walkers import fresh, names, next_path, shifted
 
 VERSION = 3
 
 PACKED = 2
 """Position of a loop among its siblings once a panel is allocated and copied before it."""
+
+Indices = tuple[q.Affine, ...]
 
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
@@ -69,11 +83,14 @@ MAX_TILE = 64
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     started: Counter[q.Path] = Counter()
+    cache = (target.cache_bytes or (0,))[0]
     for nest in reduction_nests(proc):
-        width = lanes(target, ELEMENT_BITS[nest.stmt.type])
+        width = tile_width(proc, nest, target.vector_bits)
         first = nest.loops[0]
-        for rows in [None, *nest.row_loops()]:
-            for tile_rows, tile_vectors in register_tiles(proc, nest, rows, target):
+        for rows in [None, *nest.row_loops()] if nest.along.extent != 1 else []:
+            for tile_rows, tile_vectors in register_tiles(
+                proc, nest, rows, width, target.vector_registers
+            ):
                 args: dict[str, ArgValue] = {
                     "nest": started[first.path],
                     "rows": rows.iter.name if rows else "",
@@ -88,7 +105,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         yield first, {**args, "inner": inner, "pack": False}
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
                         yield first, {**args, "inner": inner, "pack": True}
-                        depth = panel_depth(nest, target, tile_rows, tile_vectors)
+                        depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
                         if inner == 1 and depth:
                             yield first, {**args, "inner": 1, "pack": True, "depth": depth}
         started[first.path] += 1
@@ -100,6 +117,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there is no reduction that fits vector registers")
     nest = nests[args["nest"]]
     _check(nest, args)
+    partial = masked(ast, nest, args["lanes"])
+    if partial and args["tile_vectors"] > 1:
+        raise RewriteError("there is less than one register to fill")
     for gap, around in nest.siblings():
         yield Op("fission", (After(gap), around))
     if nest.preceded:
@@ -109,11 +129,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     taken = names(ast)
     order = [loop.iter.name for loop in nest.loops]
 
-    packed = 0  # depth of the loop before which a panel is packed; 0: none
+    packed: int | None = None  # depth of the loop before which a panel is packed
 
     def path_of(name: str) -> q.Path:
         depths = range(1, order.index(name) + 1)
-        return (*path, *(PACKED if depth == packed else 0 for depth in depths))
+        outermost = shifted(path, PACKED) if packed == 0 else path
+        return (*outermost, *(PACKED if depth == packed else 0 for depth in depths))
 
     def at(name: str) -> At:
         return At(path_of(name))
@@ -135,17 +156,20 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         if order.index(name):
             yield Op("fission", (After(path_of(name)), order.index(name)))
 
-    yield from cut(along, width * args["tile_vectors"])
+    if not partial:
+        yield from cut(along, width * args["tile_vectors"])
     if rows:
         yield from cut(rows, args["tile_rows"])
     if args["depth"]:
         yield from cut(nest.reductions[-1].iter.name, args["depth"])
     # A divided loop keeps its name for the outer part.
-    yield from split(along, width * args["tile_vectors"], "v")
-    vector = order[order.index(along) + 1]
-    yield from split(vector, width, "l")
-    lane = order[order.index(vector) + 1]
-    tile = [vector, lane]
+    if partial:
+        tile = [along]
+    else:
+        yield from split(along, width * args["tile_vectors"], "v")
+        vector = order[order.index(along) + 1]
+        yield from split(vector, width, "l")
+        tile = [vector, order[order.index(vector) + 1]]
     if rows:
         yield from split(rows, args["tile_rows"], "r")
         tile = [order[order.index(rows) + 1], *tile]
@@ -157,7 +181,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     inner = reductions[len(reductions) - args["inner"] :]
     outside = [name for name in order if name not in (*inner, *tile)]
     if args["pack"] or args["inner"] < len(reductions):
-        first = [along, *(name for name in outside if name in reductions)]
+        first = [name for name in (along, *reductions) if name in outside]
         if args["pack"]:  # every step of these loops has a panel of its own
             moving = [x.iter.name for x in nest.loops if first_dim(nest.operand.idx, x) is not None]
             first = [n for n in outside if n in moving and n not in first] + first
@@ -172,9 +196,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         panel = len(first)
         name = fresh(taken, f"{nest.operand.buf.name}_panel")
         home = path_of(order[panel])
-        yield Op("stage_mem", (At(home), _panel(nest, args, inner), name))
+        after = yield Op("stage_mem", (At(home), _panel(nest, args, inner, partial), name))
         if nest.transposed:
-            yield Op("rearrange_dim", (At(home), _along_last(nest, args, inner)))
+            after = yield Op("rearrange_dim", (At(home), _along_last(nest, args, inner)))
+        if _divided(nest.operand.idx):
+            yield from _straighten(mirror(after), shifted(home, PACKED), name)
         # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
         yield Op("set_memory", (At(home), Memory("DRAM_ALIGNED")))
         packed = panel
@@ -182,14 +208,25 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     # The result's tile: staged around the innermost reductions, in registers.
     block = path_of(inner[0])
     staged = fresh(taken, f"{nest.stmt.buf.name}_tile")
-    window = _window(nest, args)
-    yield Op("stage_mem", (At(block), window, staged))
+    window = _window(nest, args, partial)
+    after = yield Op("stage_mem", (At(block), window, staged))
     home = block[:-1]
     alloc, load, compute, store = ((*home, n) for n in range(4))
-    yield Op("divide_dim", (At(alloc), 1 if rows else 0, width))
+    if _divided(nest.stmt.idx):
+        yield from _straighten(mirror(after), compute, staged)
+    body = (*compute, *(0,) * (len(inner) + len(tile) - 1))
     kind = nest.stmt.type
-    yield Op("set_memory", (At(alloc), Vector(kind, width, memory_name(kind, width))))
+    memory = Vector(kind, width, memory_name(kind, width))
     depth = (0,) if rows else ()
+    if partial:
+        yield Op("resize_dim", (At(alloc), len(depth), width, 0))
+        yield Op("set_memory", (At(alloc), memory))
+        after = yield Op("simplify")
+        for where in ((*load, *depth), body, (*store, *depth)):
+            after = yield replacement(mirror(after), where, width, counted=True)
+        return
+    yield Op("divide_dim", (At(alloc), len(depth), width))
+    yield Op("set_memory", (At(alloc), memory))
     for copy in (load, store):
         new = (fresh(taken, "v"), fresh(taken, "l"))
         yield Op("divide_loop", (At((*copy, *depth)), width, new), (("perfect", True),))
@@ -198,17 +235,20 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     for where, name in ((load, "load"), (store, "store")):
         vector_set = Vector(kind, width, f"{prefix}_{name}")
         after = yield Op("replace", (At((*where, *depth, 0)), vector_set))
-    body = (*compute, *(0,) * (len(inner) + len(tile) - 1))
     if nest.converted:
         yield replacement(mirror(after), body, width, counted=False)
     else:
         yield Op("replace", (At(body), Vector(kind, width, f"{prefix}_{nest.instruction}")))
 
 
-def _panel(nest: ReductionNest, args: Args, inner: list[str]) -> str:
-    """What the tile's loops read of the operand, as a window of its array."""
+def _panel(nest: ReductionNest, args: Args, inner: list[str], partial: bool) -> str:
+    """What the tile's loops read of the operand, as a window of its array. `partial`: the
+    contiguous loop is not divided."""
     sizes = {loop.iter: loop.hi for loop in nest.loops if loop.iter.name in inner}
     blocks = {nest.along.iter: args["lanes"] * args["tile_vectors"]}
+    if partial:
+        sizes[nest.along.iter] = nest.along.hi
+        blocks.clear()
     if args["depth"]:
         blocks[nest.reductions[-1].iter] = args["depth"]
     parts = []
@@ -225,6 +265,33 @@ def _panel(nest: ReductionNest, args: Args, inner: list[str]) -> str:
         whole = f"{show_affine(low)} : {show_affine(low + size)}"
         parts.append(whole if size != q.Affine(0) else show_affine(low))
     return f"{nest.operand.buf.name}[{', '.join(parts)}]"
+
+
+def _divided(idx: Indices) -> bool:
+    """Whether an index contains a division, as behind `cut_loop` at a multiple of a size."""
+    return any(isinstance(atom, q.FloorDiv) for index in idx for atom, _ in index.terms)
+
+
+def _straighten(proc: q.Proc, path: q.Path, name: str) -> Iterator[Op]:
+    """Write every index of the staged array `name` in the statement at `path` plainly:
+    Exo's `simplify` leaves `n / 8 - n / 8` as it is."""
+    root = proc.by_path[path]
+    for stmt in q.walk((root,)):
+        if isinstance(stmt, q.Assign | q.Reduce):
+            for route, buf, idx in [(None, stmt.buf, stmt.idx), *_reads(stmt.rhs, ())]:
+                for dim, index in enumerate(idx if buf.name == name else ()):
+                    new = (Index(stmt.path, route, dim), show_affine(index))
+                    yield Op("rewrite_expr", new)
+
+
+def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:
+    """The reads of a sum's right side, with the way to each."""
+    match expr:
+        case q.Read():
+            yield route, expr.buf, expr.idx
+        case q.BinOp():
+            yield from _reads(expr.lhs, (*route, "lhs"))
+            yield from _reads(expr.rhs, (*route, "rhs"))
 
 
 def _along_last(nest: ReductionNest, args: Args, inner: list[str]) -> tuple[int, ...]:
@@ -258,7 +325,7 @@ def _check(nest: ReductionNest, args: Args) -> None:
         raise RewriteError("the operand lies across: it has to be packed")
 
 
-def _window(nest: ReductionNest, args: Args) -> str:
+def _window(nest: ReductionNest, args: Args, partial: bool) -> str:
     """The result's tile as a window of its array, in terms of the loops outside."""
     tile = {
         args["rows"]: args["tile_rows"],
@@ -271,8 +338,12 @@ def _window(nest: ReductionNest, args: Args) -> str:
         if loop is None:
             parts.append(show_affine(index))
             continue
+        if partial and loop is nest.along:
+            low = index - q.as_affine(loop.iter)
+            parts.append(f"{show_affine(low)} : {show_affine(low + loop.hi)}")
+            continue
         size = tile[loop.iter.name]
         # The loop's variable now counts tiles.
-        low = show_affine(index + q.as_affine(loop.iter).scaled(size - 1))
-        parts.append(f"{low} : {low} + {size}")
+        start = show_affine(index + q.as_affine(loop.iter).scaled(size - 1))
+        parts.append(f"{start} : {start} + {size}")
     return f"{nest.stmt.buf.name}[{', '.join(parts)}]"

@@ -69,7 +69,9 @@ def _lanes(target: Target, loop: q.For) -> int:
 
 def _vectorisable(proc: q.Proc, loop: q.For, lanes: int) -> bool:
     fused = fuse(proc, loop, lanes, counted=True)
-    return fused is not None and all(op.moves for op in fused.operands if op.written)
+    return fused is not None and all(
+        not op.registers and (op.moves or not op.written) for op in fused.operands
+    )
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

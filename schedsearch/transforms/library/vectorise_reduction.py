@@ -82,6 +82,8 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Reduce | None:
     fused = fuse(proc, loop, lanes, counted=True)
     if fused is None or not any(op.moves for op in fused.operands):
         return None
+    if any(op.registers for op in fused.operands):
+        return None
     if [op.moves for op in fused.operands if op.written] != [False]:
         return None
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from exo import proc
 
+from schedsearch.transforms.vectors import vector_set
+
 
 @proc
 def cut_loop(x: f32[10]):
@@ -216,6 +218,19 @@ def register_block(M: size, C: f32[M, 40], A: f32[M, 24], B: f32[24, 40]):
     for i in seq(0, M):
         for j in seq(0, 40):
             for k in seq(0, 24):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+VEC_F32X4 = vector_set("f32", 4)["VEC_F32X4"]
+
+
+@proc
+def block_edges(C: f32[4, 7], A: f32[4, 5], B: f32[5, 7]):
+    for i in seq(0, 4):
+        tile: f32[4] @ VEC_F32X4  # its tiles' instructions are left out
+    for i in seq(0, 4):
+        for j in seq(4, 7):
+            for k in seq(0, 5):
                 C[i, j] += A[i, k] * B[k, j]
 
 

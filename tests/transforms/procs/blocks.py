@@ -185,3 +185,11 @@ def no_reduction(C: f32[8, 8], A: f32[8, 8]):
     for i in seq(0, 8):
         for j in seq(0, 8):
             C[i, j] += A[i, j]
+
+
+@proc
+def odd(C: f64[11, 13], A: f64[11, 5], B: f64[5, 13]):
+    for i in seq(0, 11):
+        for j in seq(0, 13):
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[k, j]

@@ -1,0 +1,80 @@
+"""What register blocks left is blocked too, and means what it meant at every size."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Rewrite
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from transforms.helpers import PROCS, TARGET, arguments
+from transforms.interpret import interpret
+from transforms.native import Library
+
+PROCEDURES = load_source(PROCS / "blocks.py").procs
+EDGES, BLOCK = select(["block_edges", "register_block"])
+WIDE = replace(TARGET, vector_bits=256)
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "product": [
+        {"M": m, "N": n, "K": 3} for m in (1, 3, 8, 13) for n in (1, 4, 7, 8, 15, 16, 17, 35)
+    ],
+    "second_transposed": [{}],
+    "convolution": [{}],
+    "bytes_of_rows": [{"n": 1}, {"n": 5}, {"n": 8}, {"n": 21}],
+    "odd": [{}],
+}
+
+
+def sums_in_memory(proc: q.Proc) -> int:
+    return sum(isinstance(stmt, q.Reduce) for stmt in q.walk(proc.body))
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+@pytest.mark.parametrize("target", [TARGET, WIDE], ids=["128 bits", "256 bits"])
+def test_edges_keep_the_meaning(name: str, target: object, tmp_path: Path) -> None:
+    assert isinstance(target, type(TARGET))
+    original = PROCEDURES[name]
+    meaning = mirror(original)
+    results = []
+    for block in BLOCK.rewrites(meaning, target):
+        blocked = apply(original, meaning, block)
+        left = mirror(blocked)
+        for edges in EDGES.rewrites(left, target):
+            results.append(apply(blocked, left, edges))
+    assert results
+    library = Library([generate_c(procedure) for procedure in results], tmp_path)
+    for number, procedure in enumerate(results):
+        # Of lengths that are known nothing is left to the C compiler.
+        if name in ("second_transposed", "odd"):
+            assert sums_in_memory(mirror(procedure)) == 0
+        for sizes in SIZES[name]:
+            wanted, found = arguments(meaning, sizes, 3), arguments(meaning, sizes, 3)
+            interpret(meaning, wanted)
+            library.call(number, meaning, found)
+            same = [np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)]
+            assert all(same), (sizes, procedure)
+
+
+def test_nothing_is_proposed_before_a_block_or_when_its_tiles_divide() -> None:
+    assert not list(EDGES.rewrites(mirror(PROCEDURES["product"]), TARGET))
+    whole = PROCEDURES["batched"]
+    for block in BLOCK.rewrites(mirror(whole), TARGET):
+        after = mirror(apply(whole, mirror(whole), block))
+        assert not list(EDGES.rewrites(after, TARGET))
+
+
+@pytest.mark.parametrize("args", [{"bits": 0, "registers": 16}, {"bits": 128, "registers": True}])
+def test_arguments_that_no_proposal_has_are_refused(args: dict[str, int]) -> None:
+    product = PROCEDURES["product"]
+    rewrite = Rewrite("block_edges", EDGES.version, (), "procedure", tuple(sorted(args.items())))
+    with pytest.raises(RewriteError, match="registers of some bits"):
+        apply(product, mirror(product), rewrite)
