@@ -42,22 +42,24 @@ def simulate(
 ) -> None:
     """Compare search strategies on recorded spaces: no compiler, no noise.
 
-    A space is a search in which every child of every expanded schedule was measured:
-    `schedsearch run FILE --strategy exhaustive --trials 2000` makes one in its store, and
-    [bold]--save[/] keeps it as a small file. Of any other store, only what is measured
-    as completely is used.
+    A space is a search in which every child of every expanded schedule was
+    measured: [bold]schedsearch run FILE --strategy exhaustive --trials 2000[/]
+    makes one in its store, and --save keeps it as a small file. Of any other
+    store, only what is measured as completely is used.
 
-    The record answers instead of compiler and machine. One slot measures, one worker
-    expands, each for as long as recorded, so that expansions and measurements compete as
-    in a run. Schedules that were not expanded in the record have no children. A trial is
-    a candidate that takes the measuring slot.
+    The record answers instead of compiler and machine. One slot measures, one
+    worker expands, each for as long as recorded, so that expansions and
+    measurements compete as in a run. Schedules that were not expanded in the
+    record have no children; a replay that leaves it is an illegal one. A trial
+    is a candidate that takes the measuring slot.
 
-    Shown are the trials to 90 % and 95 % of the best known speed-up (median over seeds and
-    its 95 % interval, and the share of seeds that got there if not all did), how many times
-    sooner that is than with random search, and the score (strategy - random) / (optimum -
-    random), averaged over trials until random search has 95 % (Willemsen et al. 2024).
+    Shown are the trials to 90 % and 95 % of the best known speed-up (median
+    over seeds, its 95 % interval, and the share of seeds that got there if not
+    all did), how many times sooner that is than with random search, and the
+    score (strategy - random) / (optimum - random), averaged over trials until
+    random search has 95 % (after Willemsen et al. 2024).
 
-    Example: [bold]schedsearch simulate benchmarks/spaces/*.json.gz --strategy best-first[/]
+    Example: [bold]schedsearch simulate benchmarks/spaces/*.json.gz[/]
     """
     loaded = [space for path in spaces for space in _load(path)]
     if save is not None:
