@@ -26,6 +26,8 @@ R = TypeVar("R")
 PARTS = ("expansion", "replay", "overhead", "scaling")
 KERNELS = "gemm_nn,gemm_sizes,conv2d,layernorm,jacobi_2d"
 REPEATS = 3
+SCALING_ATTEMPTS = 2500
+"""Some 40 traces: how the last ones fall to two workers must not decide."""
 
 
 def run(
@@ -92,7 +94,7 @@ def run(
         reached += goals.of_overhead(watched)
         data["overhead"] = asdict(watched)
     if "scaling" in chosen:
-        compared = fresh(scaling.compare, one, attempts, seed)
+        compared = fresh(scaling.compare, one, SCALING_ATTEMPTS, seed)
         console.print(report.scaling_table(compared))
         reached += goals.of_scaling(compared)
         data["scaling"] = asdict(compared)

@@ -97,11 +97,16 @@ def scaling_table(row: Scaling) -> Table:
     table = _table(
         f"{row.kernel}: {row.traces} traces, {row.distinct} distinct candidates", "workers"
     )
-    for title in ("seconds", "distinct/s", "replaying"):
+    for title in ("seconds", "distinct/s", "CPU seconds", "replaying"):
         table.add_column(title, justify="right")
-    for workers, seconds in ((1, row.one_s), (2, row.two_s)):
-        rate, replay = row.distinct / seconds, row.replay[workers]
-        table.add_row(str(workers), f"{seconds:.1f}", f"{rate:.1f}", f"{replay:.1%}")
+    for team in (row.one, row.two):
+        table.add_row(
+            str(team.workers),
+            f"{team.wall_s:.1f}",
+            f"{row.distinct / team.wall_s:.1f}",
+            f"{team.cpu_s:.1f}",
+            f"{team.replay:.1%}",
+        )
     return table
 
 

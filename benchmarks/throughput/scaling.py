@@ -2,7 +2,8 @@
 
 The traces are what a seeded random walk over the primitive rewrites expands. Nothing
 is built or measured meanwhile, and workers may use every core. Starting them, and the
-first expansion of each, does not count.
+first expansion of each, does not count. What two workers do twice (replaying) shows in
+their CPU time, also on a busy machine, where the ratio says little.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, replace
 
 from benchmarks.suite.case import Case
 from benchmarks.throughput.expansion import PRIMITIVES, Explorer
+from benchmarks.throughput.usage import by_role, tree_usage
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Bench, prepare
 from schedsearch.search.jobs import ExpandJob, WorkSpec
@@ -25,19 +27,29 @@ from schedsearch.transforms.replay import Replayer
 
 
 @dataclass(frozen=True)
+class Team:
+    """So many workers: seconds of wall clock and, all together, of CPU; `replay` is the
+    share of their time in which they replay."""
+
+    workers: int
+    wall_s: float
+    cpu_s: float
+    replay: float
+
+
+@dataclass(frozen=True)
 class Scaling:
-    """Seconds that one and two workers take for the same traces."""
+    """One and two workers on the same traces."""
 
     kernel: str
     traces: int
     distinct: int
-    one_s: float
-    two_s: float
-    replay: dict[int, float]
+    one: Team
+    two: Team
 
     @property
     def ratio(self) -> float:
-        return self.one_s / self.two_s
+        return self.one.wall_s / self.two.wall_s
 
 
 def compare(case: Case, attempts: int, seed: int) -> Scaling:
@@ -46,15 +58,11 @@ def compare(case: Case, attempts: int, seed: int) -> Scaling:
     bench = prepare(
         subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
     )
-    found: dict[int, tuple[float, list[Expansion]]] = {}
-    for workers in (1, 2):
-        found[workers] = _expand(_spec(case, subject), bench, workers, traces)
-    keys = {child.keys.ast for e in found[1][1] for child in e.children if child.outcome is None}
-    replay = {
-        workers: sum(dict(e.stage_s)["replay"] for e in expansions) / (workers * seconds)
-        for workers, (seconds, expansions) in found.items()
-    }
-    return Scaling(case.name, len(traces), len(keys), found[1][0], found[2][0], replay)
+    spec = _spec(case, subject)
+    one, expansions = _expand(spec, bench, 1, traces)
+    two, _ = _expand(spec, bench, 2, traces)
+    keys = {child.keys.ast for e in expansions for child in e.children if child.outcome is None}
+    return Scaling(case.name, len(traces), len(keys), one, two)
 
 
 def _walk(subject: Subject, attempts: int, seed: int) -> list[Trace]:
@@ -85,7 +93,7 @@ def _spec(case: Case, subject: Subject) -> WorkSpec:
 
 def _expand(
     spec: WorkSpec, bench: Bench, workers: int, traces: Sequence[Trace]
-) -> tuple[float, list[Expansion]]:
+) -> tuple[Team, list[Expansion]]:
     executor = RayExecutor(spec, workers)
     try:
         executor.attach(bench)
@@ -94,7 +102,7 @@ def _expand(
         warm = 0
         while warm < workers:
             warm += len(executor.wait(60.0))
-        start = time.perf_counter()
+        before, start = tree_usage(), time.perf_counter()
         results: list[Expansion] = []
         waiting, running = deque(traces), 0
         while waiting or running:
@@ -105,6 +113,9 @@ def _expand(
                 assert isinstance(result, Expansion), result
                 results.append(result)
                 running -= 1
-        return time.perf_counter() - start, results
+        wall_s = time.perf_counter() - start
+        cpu_s = by_role(before, tree_usage())["expand"]
     finally:
         executor.close()
+    replay_s = sum(dict(expansion.stage_s)["replay"] for expansion in results)
+    return Team(workers, wall_s, cpu_s, replay_s / (workers * wall_s)), results
