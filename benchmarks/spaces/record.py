@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from schedsearch.core.records import Failure, Outcome, TuningRecord
@@ -16,7 +17,17 @@ from schedsearch.search.turns import measuring_slot
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
-KERNELS = ("matmul", "conv2d", "gemv", "jacobi_2d")
+PRIMITIVES = ("reorder", "split", "unroll", "fission", "fuse", "simplify", "stage_scalar")
+
+KERNELS: dict[str, tuple[str, tuple[str, ...] | None]] = {
+    "matmul": ("matmul", None),
+    "conv2d": ("conv2d", None),
+    "gemv": ("gemv", None),
+    "jacobi_2d": ("jacobi_2d", None),
+    "matmul_primitives": ("matmul", PRIMITIVES),
+}
+"""Procedure and alphabet of each space. With all rewrites, one composite and the cost estimate
+often find what is best at once; with primitives alone it takes many steps."""
 
 TOP = 30
 """So many of the fastest are confirmed. A screening flatters: the highest of a thousand noisy
@@ -33,22 +44,24 @@ def record(
     listener: Listener,
 ) -> Space:
     """The space that an exhaustive search of `kernel` measures, in a new store at `store`."""
+    proc, transforms = KERNELS[kernel]
     options = Options(
         file=Path(__file__).parent / "kernels.py",
-        proc=kernel,
+        proc=proc,
         sizes={},
         budget=Budget(limit_s, candidates),
         store=store,
         strategy="exhaustive",
         executor=executor,
         seed=seed,
+        transforms=transforms,
     )
     subject = tune(options, listener).setting.subject
     listener.phase("confirming the fastest")
     with Store.open(store, create=False) as opened:
         _confirm(opened, subject)
         (space,) = spaces_in(opened)
-    return space
+    return replace(space, name=kernel)
 
 
 def _confirm(store: Store, subject: Subject) -> None:

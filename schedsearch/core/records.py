@@ -251,7 +251,7 @@ class Keys:
     binary: str | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TuningRecord:
     """One candidate and everything known of it.
 

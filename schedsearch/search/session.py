@@ -181,6 +181,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 _ranker(store, scope, subject, options.seed),
                 [origin.trace for origin in known.origins],
             )
+            del resumed  # the search has what it needs of it
             result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
             other = find_counterpart(store, subject, options.sizes)
             result = replace(result, counterpart=other)

@@ -11,7 +11,7 @@ from schedsearch.core.records import Measurement, TuningRecord
 from schedsearch.store.schema import RunStatus
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Scope:
     """One workload on one target: what a search tree belongs to."""
 
@@ -19,7 +19,7 @@ class Scope:
     target_id: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StoredCandidate:
     """A candidate as stored.
 
