@@ -81,6 +81,7 @@ tell. Counted in z3's own steps rather than time, so that every machine agrees."
 z3.set_param("rlimit", SOLVER_STEPS)
 z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
 exo_speed.install()
+exo_speed.collect_rarely()
 
 LIBRARY = "kernel"
 """Exo's library name: the context struct is `kernel_Context` in every kernel."""
