@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.transforms.compiler_model import may_overlap, reads, stride, vectorisable
 from schedsearch.transforms.conditions import possible, sizes_of
-from schedsearch.transforms.cost import SIMPLE_EXTERNS, operations, reads, stride, vectorisable
+from schedsearch.transforms.cost import SIMPLE_EXTERNS, operations
 from schedsearch.transforms.locality import UNKNOWN_EXTENT, estimated
 from schedsearch.transforms.walkers import ELEMENT_BITS
 
@@ -109,6 +110,7 @@ class _Walk:
         self.known: dict[tuple[str, str | None], _Instruction] = {}
         allocations = [s for s in q.walk(proc.body) if isinstance(s, q.Alloc)]
         self.scalars = frozenset(s.buf for s in allocations if not s.shape)
+        self.pointers = may_overlap(proc, target)
 
     def block(self, body: tuple[q.Stmt, ...], times: float, loops: tuple[q.For, ...]) -> None:
         """Count one block that runs `times` in a call; `loops` are around it."""
@@ -152,7 +154,7 @@ class _Walk:
         simple = [s for s in loop.body if isinstance(s, q.Assign | q.Reduce)]
         calls = [s for s in loop.body if isinstance(s, q.Call) and s.proc.instr]
         facts = [self.instruction(call.proc) for call in calls]
-        by_compiler = vectorisable(loop, self.scalars, self.target.build.restrict)
+        by_compiler = vectorisable(loop, self.scalars, self.pointers)
         work = sum(operations(s) for s in simple) + sum(fact.lanes for fact in facts)
         if by_compiler:
             self.done.compiler_vectorised += times * work

@@ -14,17 +14,25 @@ is measured first; nothing is ever accepted or rejected because of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import log
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
+from schedsearch.transforms.compiler_model import (
+    Access,
+    auto_lanes,
+    may_overlap,
+    reads,
+    stride,
+    unrolls,
+    vectorisable,
+)
 from schedsearch.transforms.conditions import possible, sizes_of
 from schedsearch.transforms.locality import UNKNOWN_EXTENT, Traffic, estimated, traffic
 from schedsearch.transforms.races import has_parallel_loops
-from schedsearch.transforms.walkers import element_bits, lanes
 
 STRIDED = 4.0
 """Cost of an access that touches a new cache line every iteration."""
@@ -43,10 +51,11 @@ LOOP = 1.0
 """Overhead of one iteration of a loop that is neither vectorised nor unrolled."""
 FORK = 5000.0
 """Starting and joining the threads of a parallel loop: some microseconds."""
-UNROLLED = 8
-"""Compilers unroll innermost loops of constant length up to about this."""
-
-Access = tuple[q.Var, tuple[q.Affine, ...]]
+DIVISION = 4.0
+"""Dividing an index by a constant, in every iteration that changes it."""
+SPILL = 2.0
+"""A register operand whose place is not a constant, because a loop around is not unrolled:
+its array is in memory."""
 
 
 @dataclass(frozen=True)
@@ -85,12 +94,17 @@ class _Walk:
     proc: q.Proc
     target: Target
     values: dict[int, int]
+    rolled: set[q.Var] = field(default_factory=set)
 
     @cached_property
     def scalars(self) -> frozenset[q.Var]:
         """Local variables that are no arrays: they live in registers."""
         allocations = (s for s in q.walk(self.proc.body) if isinstance(s, q.Alloc))
         return frozenset(s.buf for s in allocations if not s.shape)
+
+    @cached_property
+    def pointers(self) -> frozenset[q.Var]:
+        return may_overlap(self.proc, self.target)
 
     def block(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> float:
         """Cost of one execution of `body`, whose innermost surrounding loop is `loop`."""
@@ -105,7 +119,8 @@ class _Walk:
                     branches = possible(stmt, sizes_of(self.proc), self.value)
                     cost += 1.0 + sum(self.block(branch, loop) for branch in branches)
                 case q.Call() if stmt.proc.instr:
-                    cost += _instruction(stmt)
+                    cost += _instruction(stmt) + SPILL * self.spilled(stmt)
+                    cost += DIVISION * self.divisions(q.stmt_exprs(stmt), loop)
                 case q.Call():
                     cost += 1.0 + self.block(stmt.proc.body, None)
         return cost
@@ -114,16 +129,37 @@ class _Walk:
         low, high = self.value(loop.lo), self.value(loop.hi)
         trips = max(high - low, 0)
         self.values[loop.iter.uid] = (low + high) // 2
+        if not unrolls(loop, self.target):
+            self.rolled.add(loop.iter)
         per_iteration = self.block(loop.body, loop)
         if any(_accumulates(call, loop) for call in _instructions(loop.body)):
             per_iteration = max(per_iteration, LATENCY)
-        if vectorisable(loop, self.scalars, self.target.build.restrict):
-            width = lanes(self.target, element_bits(self.proc, loop.body))
+        width = auto_lanes(loop, self.proc, self.target)
+        if width and vectorisable(loop, self.scalars, self.pointers):
             vectors, rest = divmod(trips, width)
             return (vectors + rest) * (per_iteration + LOOP) + LOOP
-        if loop.extent is not None and trips <= UNROLLED:
+        if unrolls(loop, self.target):
             return trips * per_iteration
         return trips * (per_iteration + LOOP) + LOOP
+
+    def spilled(self, call: q.Call) -> int:
+        """Register operands of an instruction that are moved by loops that stay loops."""
+        return sum(
+            formal.mem is not None
+            and not formal.mem.startswith("DRAM")
+            and not self.rolled.isdisjoint(q.expr_vars(actual))
+            for formal, actual in zip(call.proc.args, call.args, strict=True)
+        )
+
+    def divisions(self, exprs: Iterable[q.Expr | q.Interval], loop: q.For | None) -> int:
+        """Divisions in indices that change with `loop`; others are made outside."""
+        if loop is None:
+            return 0
+        return sum(
+            isinstance(node, q.FloorDiv | q.Mod) and loop.iter in q.expr_vars(node)
+            for expr in exprs
+            for node in q.walk_expr(expr)
+        )
 
     def shares(self, loop: q.For) -> float:
         """How many times faster the target's threads run a parallel loop."""
@@ -138,6 +174,7 @@ class _Walk:
         for stmt in body:
             if isinstance(stmt, q.Assign | q.Reduce):
                 cost += operations(stmt)
+                cost += DIVISION * self.divisions(q.stmt_exprs(stmt), loop)
                 loads |= set(reads(stmt.rhs))
                 stores.add((stmt.buf, stmt.idx))
                 if isinstance(stmt, q.Reduce):
@@ -158,59 +195,6 @@ class _Walk:
 
     def value(self, expr: q.Affine) -> int:
         return estimated(expr, self.values)
-
-
-def vectorisable(loop: q.For, scalars: frozenset[q.Var], restrict: bool) -> bool:
-    """Whether a compiler would vectorise `loop`: only simple statements, writes that
-    move by one element per iteration or reduce into a scalar, reads by one or none.
-
-    With `restrict` it may keep an array element that does not move as a scalar.
-    """
-    local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
-    for stmt in loop.body:
-        match stmt:
-            case q.Alloc() | q.Pass():
-                pass
-            case q.Assign() | q.Reduce():
-                moves = stride((stmt.buf, stmt.idx), loop.iter)
-                alone = stmt.buf in scalars or (restrict and moves == 0)
-                reduces = alone and (isinstance(stmt, q.Reduce) or _is_maximum(stmt))
-                if moves != 1 and stmt.buf not in local and not reduces:
-                    return False
-                if any(stride(access, loop.iter) not in (0, 1) for access in reads(stmt.rhs)):
-                    return False
-            case _:
-                return False
-    return bool(loop.body)
-
-
-def _is_maximum(stmt: q.Assign | q.Reduce) -> bool:
-    """Whether a statement is `m = fmaxf(m, ...)`, which compilers reorder like a sum."""
-    return (
-        isinstance(stmt.rhs, q.Extern)
-        and stmt.rhs.name == "fmaxf"
-        and any(isinstance(arg, q.Read) and arg.buf == stmt.buf for arg in stmt.rhs.args)
-    )
-
-
-def stride(access: Access, var: q.Var) -> int | None:
-    """Elements an access moves per step of `var`: 0, 1, 2 (further), None (not affine)."""
-    _, idx = access
-    for position, index in enumerate(idx):
-        step = index.coefficient(var)
-        if step == 0 and var in q.expr_vars(index):
-            return None
-        if step and position < len(idx) - 1:
-            return 2
-        if step:
-            return min(abs(step), 2)
-    return 0
-
-
-def reads(expr: q.Expr) -> Iterator[Access]:
-    for node in q.walk_expr(expr):
-        if isinstance(node, q.Read):
-            yield (node.buf, node.idx)
 
 
 def operations(stmt: q.Assign | q.Reduce) -> float:
