@@ -11,7 +11,6 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table as Grid
 
@@ -64,7 +63,7 @@ def row(one: Scores) -> list[float | None]:
 
 def grid(found: Sequence[Scores]) -> Grid:
     """One line a kernel, and the means."""
-    result = Grid(title="rank correlation with measurements", padding=(0, 1, 0, 0), box=SIMPLE_HEAD)
+    result = Grid(title="rank correlation with measurements", padding=(0, 1, 0, 0), box=None)
     result.add_column("kernel", no_wrap=True)
     for name in ("n", *COLUMNS):
         result.add_column(name, justify="right", no_wrap=True)

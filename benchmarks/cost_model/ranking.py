@@ -45,7 +45,8 @@ class Scores:
 
 
 def scores(tables: Sequence[Table], seed: int) -> list[Scores]:
-    return [_scores(one, [t for t in tables if t is not one], seed) for one in tables]
+    """Other kernels are those of another procedure."""
+    return [_scores(one, [t for t in tables if t.proc != one.proc], seed) for one in tables]
 
 
 def _scores(one: Table, rest: Sequence[Table], seed: int) -> Scores:

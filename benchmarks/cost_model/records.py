@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from schedsearch.core.errors import ReplayError
+from benchmarks.spaces.record import KERNELS
+from schedsearch.core.errors import ReplayError, UserError
 from schedsearch.core.records import Outcome, Target
 from schedsearch.core.trace import Trace
 from schedsearch.search.cost_model import Samples, relative
@@ -53,6 +54,7 @@ class Table:
     procedure by the static estimate; `parents` the row of the parent, -1 if it is not here."""
 
     name: str
+    proc: str
     samples: Samples
     estimates: NDArray[np.float64]
     parents: NDArray[np.int64]
@@ -104,8 +106,12 @@ def _of_space(space: Space) -> Kernel:
             traces[key] = traces[point.parent].then(point.rewrite)
         if point.speedup and point.same == key:
             timings.append(Timing(traces[key], point.speedup))
-    source = SPACES / "kernels.py"
-    return Kernel(space.name, source, space.name, {}, {}, space.target, timings)
+    if space.name not in KERNELS:
+        raise UserError(
+            f"{space.name} is none of the recorded spaces' kernels: {', '.join(KERNELS)}"
+        )
+    proc, _ = KERNELS[space.name]
+    return Kernel(space.name, SPACES / "kernels.py", proc, {}, {}, space.target, timings)
 
 
 def table(kernel: Kernel, limit: int) -> Table:
@@ -134,6 +140,7 @@ def table(kernel: Kernel, limit: int) -> Table:
     group = {key: number for number, key in enumerate(dict.fromkeys(above))}
     return Table(
         kernel.name,
+        kernel.proc,
         Samples(relative(vectors, vectors[0]), np.log([timing.speedup for timing in kept])),
         costs[0] - costs,
         np.array([row.get(key, -1) for key in above]),

@@ -16,6 +16,7 @@ from benchmarks.cost_model.records import SPACES, Table, kernels, table
 from schedsearch.search.cost_model import Samples
 from schedsearch.search.space_file import load
 from schedsearch.transforms.features import COLUMNS
+from schedsearch.transforms.loader import load_source
 
 TRUTH = COLUMNS.index("busiest_body")
 
@@ -28,7 +29,7 @@ def invented(name: str, estimate_is_right: bool) -> Table:
     estimates = true if estimate_is_right else rng.normal(size=81)
     parents, siblings = np.zeros(81, dtype=np.int64), np.ones(81, dtype=np.int64)
     parents[0], siblings[0] = -1, 0
-    return Table(name, Samples(rows, true), estimates, parents, siblings)
+    return Table(name, name, Samples(rows, true), estimates, parents, siblings)
 
 
 def test_scores_tell_who_is_right() -> None:
@@ -70,3 +71,9 @@ def test_help() -> None:
     command = [sys.executable, "-m", "benchmarks.cost_model", "--help"]
     shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert "Spearman" in shown
+
+
+def test_every_recorded_space_has_its_procedure() -> None:
+    paths = sorted(SPACES.glob("*.json.gz"))
+    procs = load_source(SPACES / "kernels.py").procs
+    assert {kernel.proc for kernel in kernels(paths)} <= procs.keys()
