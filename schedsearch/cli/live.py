@@ -20,6 +20,7 @@ PLAIN_EVERY_S = 10.0
 
 PHASES = {
     "finishing": "waiting for what is being measured",
+    "racing": "the fastest are measured against the same anchor",
     "confirming": "the fastest are measured again on fresh rounds",
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -190,8 +190,9 @@ class Round:
 class Measurement:
     """Raw samples of one timing; all statistics are derived.
 
-    `kind` is `screen` (while searching), `confirm` (fresh rounds at the end),
-    `baseline` or `noise` (the reference against itself).
+    `kind` is `screen` (while searching), `race` (among the fastest at the end),
+    `confirm` (the last of them, fresh rounds), `baseline` or `noise` (the reference
+    against itself).
     `calls` is the number of calls per candidate sample; `host` is what the
     machine was doing. `reference` is the code_key of what the candidate was
     interleaved with, and `reference_speedup` that kernel's own speed-up over the
@@ -210,6 +211,13 @@ class Measurement:
         """Over the baseline: median over rounds of ratios of minima, bootstrap interval."""
         over_reference = median_with_interval([r.speedup for r in self.rounds])
         return over_reference.scaled(self.reference_speedup)
+
+    def pooled(self, later: Measurement) -> Measurement:
+        """Both as one; the later one if they were not against the same reference."""
+        own = (self.kind, self.reference, self.reference_speedup)
+        if own != (later.kind, later.reference, later.reference_speedup):
+            return later
+        return replace(later, rounds=(*self.rounds, *later.rounds))
 
     @property
     def candidate_ns(self) -> float:

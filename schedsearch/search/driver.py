@@ -10,7 +10,7 @@ from threading import Event
 
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Evaluation
+from schedsearch.evaluate.bench import Anchor, Evaluation, TimingPlan
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.executor import Executor
 from schedsearch.search.interrupts import noticed_interrupts
@@ -28,14 +28,12 @@ from schedsearch.search.jobs import (
 from schedsearch.search.ledger import Ledger
 from schedsearch.search.plans import ANCHOR, SCREEN, SLOW_S, confirm, screen
 from schedsearch.search.progress import Observer, Progress
+from schedsearch.search.race import CONTENDERS, HEATS, field, survivors
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategy import Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion, Replay, merge
-
-CONTENDERS = 3
-"""How many of the fastest are measured again at the end (winner's curse)."""
 
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a
@@ -87,6 +85,7 @@ class Search:
         self.parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
         self.to_measure: deque[_Pending] = deque()
         self.foreign = deque(foreign)
+        self.again: tuple[TimingPlan, Anchor] | None = None  # how to time after the search
         self.measured = self.expanded = 0
         self.phase = "searching"
         self.started = time.monotonic()
@@ -228,11 +227,8 @@ class Search:
         if isinstance(built.result, Failure):
             self.ledger.failed(key, built.result, built.stage_s)
         elif self.ledger.built(key, built.result, built.stage_s):
-            if self.phase == "searching":
-                job = MeasureJob(built.result, SCREEN, self.anchor)
-            else:
-                job = MeasureJob(built.result, confirm(self.baseline.call_s), self.baseline)
-            self.to_measure.append(_Pending(job, key))
+            plan, anchor = self.again or (SCREEN, self.anchor)
+            self.to_measure.append(_Pending(MeasureJob(built.result, plan, anchor), key))
 
     def _on_evaluation(self, pending: _Pending, evaluation: Evaluation) -> None:
         assert isinstance(pending.job, MeasureJob)
@@ -266,17 +262,45 @@ class Search:
             del self.pending[ticket]
         while self.pending:
             self._collect(1.0)
-        self.phase = "confirming"
         self.to_measure.clear()
-        for key in self._contenders():
+        raced = self._race()
+        self.phase = "confirming"
+        plan = confirm(self.baseline.call_s)
+        wanted = 1 if raced else CONTENDERS
+        for key in raced or self._fastest():
             if not self.ledger.tree.nodes[key].confirmed:
-                self._submit(_Pending(self._build_job(key), key))
-            while self.pending or self.to_measure:
-                if self.to_measure:
-                    self._submit(self.to_measure.popleft())
-                self._collect(1.0)
+                self._time(key, plan, self.baseline)
+            wanted -= self.ledger.tree.nodes[key].confirmed
+            if wanted == 0:
+                break
         self.ledger.settle()
 
-    def _contenders(self) -> list[str]:
+    def _fastest(self) -> list[str]:
         """The fastest that look faster than the baseline."""
         return [key for key, _ in self.ledger.tree.faster()[:CONTENDERS]]
+
+    def _race(self) -> list[str]:
+        """Those that raced and look faster than the baseline, the winner first; empty if
+        nothing is close."""
+        self.phase = "racing"
+        tree = self.ledger.tree
+        racing = field([(key, node.measurement) for key, node in tree.faster()])
+        order = list(racing)
+        for heat in HEATS:
+            if len(racing) < 2:
+                break
+            for key in racing:
+                self._time(key, heat.plan, self.anchor)
+            raced = {key: m for key in racing if (m := tree.nodes[key].measurement)}
+            racing = survivors(raced, heat.left)
+            order = [*racing, *(key for key in order if key not in racing)]
+        return [key for key in order if (tree.nodes[key].speedup or 0.0) > 1.0]
+
+    def _time(self, key: str, plan: TimingPlan, anchor: Anchor) -> None:
+        """Measure a node again, and wait for it."""
+        self.again = (plan, anchor)
+        self._submit(_Pending(self._build_job(key), key))
+        while self.pending or self.to_measure:
+            if self.to_measure:
+                self._submit(self.to_measure.popleft())
+            self._collect(1.0)

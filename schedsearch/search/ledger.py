@@ -18,6 +18,7 @@ from schedsearch.core.records import (
 )
 from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best
+from schedsearch.search.race import RACE
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.resumption import child_info, early, expansions, replays
 from schedsearch.search.strategy import ChildInfo, Expanded, Measured, Predicted, Replayed, Strategy
@@ -192,21 +193,24 @@ class Ledger:
         return False
 
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
-        """A confirmation replaces the screening it confirms."""
+        """A race replaces the screening, a confirmation both; heats of a race add up."""
         node = self.tree.nodes[key]
         first = node.speedup is None
+        ranking = measurement
+        if measurement.kind == RACE and node.measurement is not None:
+            ranking = node.measurement.pooled(measurement)
         found = TuningRecord(
             node.trace, Outcome.CORRECT, node.keys, measurement=measurement, stage_s=stages
         )
-        self._record(key, found, measurement)
+        self._record(key, found, ranking)
         if first:
             if vector := self.ranker.vector(key):
                 self.store.add_features(self.scope, {key: vector}, FEATURES_VERSION)
             self._tell(key)
         if self.best is not None and self.best.key == key:
             self.best = self._fastest()
-        elif node.trace.steps and measurement.speedup.value > self.best_speedup:
-            self.best = Best(key, node.trace, measurement)
+        elif node.trace.steps and ranking.speedup.value > self.best_speedup:
+            self.best = Best(key, node.trace, ranking)
             self.curve.append((self.clock(), self.best_speedup))
 
     def failed(self, key: str, failure: Failure, stages: Stages = ()) -> None:

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from schedsearch.core.records import Failure, Keys, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.driver import CONTENDERS
 from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
 from schedsearch.search.plans import ANCHOR, confirm
+from schedsearch.search.race import CONTENDERS, FIELD, HEATS
 from schedsearch.search.strategies import STRATEGIES
 from schedsearch.search.strategy import Expanded, Replayed
 from schedsearch.store.database import Store
@@ -362,6 +362,51 @@ def test_a_confirmed_number_replaces_the_screened_one(store: Store) -> None:
     assert stored[-1] == "confirm"
 
 
+def test_the_fastest_race_if_they_are_close(store: Store) -> None:
+    """Equally fast while screened: who is fastest against the same anchor is confirmed."""
+    speeds = {f"n{n}": Kernel(4.0, race=3.0 + 0.1 * n) for n in range(9)}
+    measured = run(store, World(tree(1, 9), speeds)).executor.measured()
+    raced = [(name, plan, anchor) for name, plan, anchor in measured if plan.kind == "race"]
+    first, second, _ = HEATS
+    assert [plan for _, plan, _ in raced] == [first.plan] * FIELD + [second.plan] * first.left
+    assert len({anchor for _, _, anchor in raced}) == 1
+    confirmed = [name for name, plan, _ in measured if plan.kind == "confirm"]
+    assert confirmed == [max(name for name, _, _ in raced)]
+
+
+def test_heats_are_pooled_and_the_winner_is_confirmed(store: Store) -> None:
+    """`n0` led by luck, and leaves; between the others there is no difference."""
+    speeds = {f"n{n}": Kernel(4.0, race=3.0) for n in range(5)}
+    ended = run(store, World(tree(1, 5), speeds | {"n0": Kernel(4.0, race=2.0)}))
+    names = ended.names_measured("race")
+    assert (len(names), names.count("n0")) == (5 + HEATS[0].left + HEATS[1].left, 1)
+    (winner,) = ended.names_measured("confirm")
+    assert ended.best == winner != "n0"
+    kinds = [m.kind for m in ended.candidates[winner].measurements]
+    assert kinds == ["screen", "screen", *["race"] * 3, "confirm"][-len(kinds) :]
+
+
+def test_a_winner_that_fails_gives_way_to_the_next(store: Store) -> None:
+    speeds = {f"n{n}": Kernel(4.0, confirm=CRASH, race=3.0 + n / 1e3) for n in range(4)}
+    speeds["n2"] = Kernel(4.0, race=3.0 + 2 / 1e3)
+    ended = run(store, World(tree(1, 4), speeds))
+    assert ended.names_measured("confirm")[0] == "n3"
+    assert ended.best == "n2"
+
+
+def test_who_fails_in_the_race_is_not_confirmed(store: Store) -> None:
+    speeds = {f"n{n}": Kernel(4.0, race=WRONG if n == 1 else 3.0) for n in range(5)}
+    ended = run(store, World(tree(1, 5), speeds))
+    assert "n1" not in ended.names_measured("confirm")
+    assert ended.candidates["n1"].record.outcome is Outcome.INCORRECT
+    assert ended.best is not None
+
+
+def test_a_clear_leader_needs_no_race(store: Store) -> None:
+    speeds = {f"n{n}": Kernel(2.0 + n) for n in range(6)}
+    assert run(store, World(tree(1, 6), speeds)).names_measured("race") == []
+
+
 def test_nothing_is_best_if_confirmation_finds_nothing_faster(store: Store) -> None:
     ended = run(store, World(tree(1, 3), {"n0": Kernel(1.1, 0.98), "n1": Kernel(0.5)}))
     assert ended.names_measured("confirm") == ["n0"]
@@ -465,7 +510,7 @@ def test_books_are_true_whatever_happens(
     strategy: str,
     interrupts: list[int],
 ) -> None:
-    """Over interrupted runs: no schedule is timed twice alike, the best is verified and
+    """Over interrupted runs: no schedule is screened or confirmed twice, the best is verified and
     faster, and books and store agree (checked by `run`)."""
     children = tree(2, 4)
     names = [name for siblings in children.values() for name in siblings]
@@ -485,7 +530,7 @@ def test_books_are_true_whatever_happens(
         for interrupt_at in (*interrupts, None):
             ended = run(store, world, strategy=strategy, interrupt_at=interrupt_at, replays=replays)
             check_best(ended)
-            seen.update(completed(ended))
+            seen.update(item for item in completed(ended) if item[1] != "race")
     assert ended.stop is Stop.EXHAUSTED
     assert max(seen.values(), default=0) <= 1
 

@@ -60,6 +60,7 @@ class Kernel:
     rejected: Failure | None = None
     build: Failure | None = None
     replays: bool = True
+    race: float | Failure | None = None
     predicted: float = 0.0
 
 
@@ -162,11 +163,11 @@ class ScriptedExecutor:
                     return Built(kernel.build, None, ())
                 return Built(kernel.build or artifact, code, (("build", 0.25),))
             case MeasureJob():
-                confirming = job.plan.kind == "confirm" and kernel.confirm is not None
-                fate = kernel.confirm if confirming else kernel.speedup
+                fates = {"confirm": kernel.confirm, "race": kernel.race}
+                fate = fates.get(job.plan.kind)
+                fate = kernel.speedup if fate is None else fate
                 if isinstance(fate, Failure):
                     return Evaluation(fate, 0.5, 0.0)
-                assert fate is not None
                 return Evaluation(measurement(fate, job.plan, job.anchor), 0.5, 1.0)
 
     def _follow(self, job: ReplayJob) -> Replay:
