@@ -25,6 +25,8 @@ that fails once Exo no longer needs it:
    else one comes from by `registry.carry_out`; what races is decided in `races.py`.
 13. `replace` ignores the asserts of an instruction     -> refused by `unsound_result` unless
    they can be shown to hold (`asserts.py`).
+14. `fission` moves `s = 0` away from `s += x`           -> its check is replaced
+   (`exo_fission.py`).
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms import exo_speed
+from schedsearch.transforms import exo_fission, exo_speed
 from schedsearch.transforms.asserts import broken_assert
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, to_affine
@@ -80,6 +82,7 @@ tell. Counted in z3's own steps rather than time, so that every machine agrees."
 
 z3.set_param("rlimit", SOLVER_STEPS)
 z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
+exo_fission.install()  # before it is made faster
 exo_speed.install()
 exo_speed.collect_rarely()
 

@@ -11,6 +11,8 @@ from exo.core.LoopIR import LoopIR, T
 from exo.core.memory import DRAM
 from exo.core.prelude import null_srcinfo
 from exo.rewrite import new_eff
+from exo.rewrite.new_eff import SchedulingError
+from exo.stdlib import scheduling
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -153,3 +155,14 @@ def test_every_answer_on_random_nests_is_exos(tmp_path: Path) -> None:
     compare_one()
     checks = "ReorderLoops FissionLoop ExprBound ExprEqvInContext Bounds"
     assert answered.keys() >= {f"Check_{name}" for name in checks.split()}
+
+
+def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
+    """Fission copies loops with their symbols: the `j` inside `k` is not that of the first."""
+    columns = load_source(PROCS / "compat.py").procs["column_sums"]
+    apart = scheduling.fission(columns, columns.find("s[_] = _").after())
+    turned = scheduling.reorder_loops(apart, apart.body()[1])
+    clear, add = turned.body()
+    assert clear._impl._node.iter is add.body()[0]._impl._node.iter
+    with pytest.raises(SchedulingError, match="Cannot fission"):
+        scheduling.fuse(turned, clear, add)

@@ -15,6 +15,8 @@ import pytest
 import z3
 from exo.backend.LoopIR_compiler import compile_to_strings
 from exo.core.LoopIR import LoopIR
+from exo.rewrite import LoopIR_scheduling
+from exo.rewrite.new_eff import Check_FissionLoop
 from exo.stdlib import scheduling
 from exo.stdlib.scheduling import SchedulingError
 
@@ -228,3 +230,17 @@ def test_what_replace_cannot_match_is_illegal(capsys: pytest.CaptureFixture[str]
     with pytest.raises(RewriteError, match="UnificationError"):
         run_op(PROCEDURES["along_a_row"], loads)
     assert capsys.readouterr().out == ""
+
+
+def test_14_fission_leaves_initialisations_with_their_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    sums = PROCEDURES["sums"]
+    gap = sums.find("s[_] = _").after()
+    monkeypatch.setattr(LoopIR_scheduling, "Check_FissionLoop", Check_FissionLoop)
+    assert "for i in seq(0, 4)" in str(scheduling.fission(sums, gap))  # Exo's own
+    monkeypatch.undo()
+    for name in ("sums", "sums_by_calls", "sums_through_windows"):
+        with pytest.raises(SchedulingError, match="Cannot fission"):
+            scheduling.fission(PROCEDURES[name], PROCEDURES[name].body()[1].body()[0].after())
+    copied = PROCEDURES["copied"]
+    apart = scheduling.fission(copied, copied.body()[1].body()[0].after())
+    assert len(apart.body()) == 3  # what is only read may be computed again

@@ -69,7 +69,13 @@ class Facts:
     loops: list[tuple[q.Var, q.Affine, q.Affine]] = field(default_factory=list)
 
     def enter(self, loop: Any) -> None:
-        """Add what holds in the body of a loop."""
+        """Add what holds in the body of a loop.
+
+        Raises Undecided if a loop around has the same variable: Exo copies loops with
+        their symbols, and an index would be taken for the outer one's.
+        """
+        if any(var == variable(loop.iter) for var, _, _ in self.loops):
+            raise Undecided
         var, lo, hi = variable(loop.iter), value_of(loop.lo), value_of(loop.hi)
         bind_loop(self.ranges, var.uid, lo, hi)
         self.loops.append((var, lo, hi))

@@ -173,3 +173,58 @@ def of_known_stride(n: size, x: [f32][n, 8], y: f32[n, 2, 8]):
     for k in seq(0, n):
         for i in seq(0, 8):
             x[k, i] = y[k, 1, i]
+
+
+@proc
+def sums(y: f32[4], A: f32[4, 3]):
+    s: f32[1]
+    for i in seq(0, 4):
+        s[0] = 0.0
+        for j in seq(0, 3):
+            s[0] += A[i, j]
+        y[i] = s[0]
+
+
+@proc
+def clear(s: [f32][1]):
+    s[0] = 0.0
+
+
+@proc
+def add(s: [f32][1], x: [f32][1]):
+    s[0] += x[0]
+
+
+@proc
+def sums_by_calls(y: f32[4], A: f32[4]):
+    s: f32[1]
+    for i in seq(0, 4):
+        clear(s[0:1])
+        add(s[0:1], A[i : i + 1])
+        y[i] = s[0]
+
+
+@proc
+def sums_through_windows(y: f32[4], A: f32[4]):
+    s: f32[1]
+    for i in seq(0, 4):
+        s[0] = 0.0
+        w = s[0:1]
+        w[0] += A[i]
+        y[i] = s[0]
+
+
+@proc
+def copied(y: f32[4], x: f32[1]):
+    s: f32[1]
+    for i in seq(0, 4):
+        s[0] = x[0]
+        y[i] = s[0]
+
+
+@proc
+def column_sums(s: f32[4], A: f32[4, 4]):
+    for j in seq(0, 4):
+        s[j] = 0.0
+        for k in seq(0, 4):
+            s[j] += A[k, j]
