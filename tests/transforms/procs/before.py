@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from exo import proc
-
-from schedsearch.transforms.vectors import vector_set
+from exo import DRAM, proc
 
 
 @proc
@@ -221,7 +219,8 @@ def register_block(M: size, C: f32[M, 40], A: f32[M, 24], B: f32[24, 40]):
                 C[i, j] += A[i, k] * B[k, j]
 
 
-VEC_F32X4 = vector_set("f32", 4)["VEC_F32X4"]
+class VEC_F32X4(DRAM):
+    """Registers, by their name."""
 
 
 @proc
