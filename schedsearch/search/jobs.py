@@ -37,7 +37,7 @@ class ExpandJob:
 @dataclass(frozen=True)
 class ReplayJob:
     """Follow a trace that no expansion made, from the node that its first `known` steps
-    lead to -> Replay, or ReplayFailed.
+    lead to, or one as much like it as is legal -> Replay, or ReplayFailed.
 
     `adapt`: it is of another procedure or target, and has to be fitted from the root on.
     """

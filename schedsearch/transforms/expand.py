@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
@@ -109,25 +109,21 @@ class Expander:
         return Expansion(trace, tuple(children), clock.result())
 
     def follow(self, trace: Trace, known: int) -> Replay:
-        """Every step of `trace` after the first `known`, as a child of the one before.
+        """The steps of `trace` after the first `known`, each as a child of the one before. A
+        step that is illegal as it stands is fitted; if it cannot be, the replay ends there.
 
         Raises ReplayError if the first do not replay.
         """
         clock = _Stages()
         steps: list[Child] = []
         start = done = Trace(trace.steps[:known])
-        for rewrite in trace.steps[known:]:
-            self.between()
-            clock.lap("wait")
-            state = self.replayer.state(done)
-            clock.lap("replay")
-            before, _ = self._features(state)
-            clock.lap("predict")
-            child = self._child(state, done, rewrite, before.log_cost, clock)
+        for wanted in trace.steps[known:]:
+            tried = list(self._tried(done, wanted, clock, exact=True))
+            child = tried[-1] if tried[-1].outcome is None else tried[0]
             steps.append(child)
             if child.outcome is not None:
                 break
-            done = done.then(rewrite)
+            done = done.then(child.rewrite)
         return Replay(start, tuple(steps), clock.result())
 
     def adapt(self, trace: Trace) -> Replay:
@@ -136,26 +132,38 @@ class Expander:
         clock = _Stages()
         steps: list[Child] = []
         done = Trace()
-        alphabet = {transform.name: transform for transform in self.transforms}
         for wanted in trace.steps:
-            state = self.replayer.state(done)
-            clock.lap("replay")
-            if wanted.transform not in alphabet:
-                continue
-            target = replace(self.target, build=state.build)
-            proposals = list(propose(state.ast, target, [alphabet[wanted.transform]]))
-            clock.lap("propose")
-            before, _ = self._features(state)
-            clock.lap("predict")
-            for rewrite in similar(wanted, proposals):
-                self.between()
-                clock.lap("wait")
-                child = self._child(state, done, rewrite, before.log_cost, clock)
+            for child in self._tried(done, wanted, clock, exact=False):
                 if child.outcome is None:
                     steps.append(child)
-                    done = done.then(rewrite)
-                    break
+                    done = done.then(child.rewrite)
         return Replay(Trace(), tuple(steps), clock.result())
+
+    def _tried(self, trace: Trace, wanted: Rewrite, clock: _Stages, exact: bool) -> Iterator[Child]:
+        """Children of `trace` by `wanted` itself (if `exact`) and by what is most like it, up
+        to the first that is legal."""
+        state = self.replayer.state(trace)
+        clock.lap("replay")
+        before, _ = self._features(state)
+        clock.lap("predict")
+        for rewrite in self._choices(state, wanted, clock, exact):
+            self.between()
+            clock.lap("wait")
+            child = self._child(state, trace, rewrite, before.log_cost, clock)
+            yield child
+            if child.outcome is None:
+                return
+
+    def _choices(
+        self, state: State, wanted: Rewrite, clock: _Stages, exact: bool
+    ) -> Iterator[Rewrite]:
+        if exact:
+            yield wanted
+        alphabet = [each for each in self.transforms if each.name == wanted.transform]
+        target = replace(self.target, build=state.build)
+        proposals = list(propose(state.ast, target, alphabet))
+        clock.lap("propose")
+        yield from (other for other in similar(wanted, proposals) if not exact or other != wanted)
 
     def _child(
         self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages

@@ -166,7 +166,7 @@ def test_a_trace_is_followed_as_far_as_it_goes(executor: Executor) -> None:
     expansion = one(executor, ExpandJob(Trace()))
     assert isinstance(expansion, Expansion)
     there = expansion.children[0].rewrite
-    absent = Rewrite("reorder", 1, (7,), "for z in seq(0, 3)")
+    absent = Rewrite("absent", 1, (7,), "for z in seq(0, 3)")
     result = one(executor, ReplayJob(Trace((there, absent, there)), known=0))
     assert isinstance(result, Replay)
     first, second = result.steps
@@ -177,6 +177,15 @@ def test_a_trace_is_followed_as_far_as_it_goes(executor: Executor) -> None:
     assert isinstance(result, Replay)
     assert (result.start, [step.rewrite for step in result.steps]) == (Trace((there,)), [absent])
     assert isinstance(one(executor, ReplayJob(Trace((absent, there)), known=1)), ReplayFailed)
+
+
+def test_a_step_is_fitted_where_it_is_not_legal(executor: Executor) -> None:
+    moved = Rewrite("reorder", 1, (7,), "for z in seq(0, 3)")
+    result = one(executor, ReplayJob(Trace((moved,)), known=0))
+    assert isinstance(result, Replay)
+    (step,) = result.steps
+    assert (step.rewrite.transform, step.outcome) == ("reorder", None)
+    assert step.rewrite != moved
 
 
 def test_more_jobs_than_slots_wait_and_all_come_back_once(executor: Executor, work: Work) -> None:
