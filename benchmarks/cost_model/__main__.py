@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +13,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from benchmarks.command import run_command
 from benchmarks.cost_model.ranking import Scores, scores
 from benchmarks.cost_model.records import SPACES, kernels, table
 from schedsearch.core.errors import UserError
@@ -82,16 +82,5 @@ def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def main() -> None:
-    """Run the command line: exit code 2 for whatever the user can mend."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command()(run)
-    try:
-        app()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated, Any
@@ -10,6 +9,7 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
+from benchmarks.command import run_command
 from benchmarks.efficiency import report
 from benchmarks.efficiency.curve import watch
 from benchmarks.suite.case import PYTHON_PEERS, Case
@@ -106,16 +106,5 @@ def find_case(kernel: str, proc: str | None, sizes: dict[str, int]) -> Case:
     )
 
 
-def main() -> None:
-    """Run the command line: exit code 2 for whatever the user can mend."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command()(run)
-    try:
-        app()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(run)

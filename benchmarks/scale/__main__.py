@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -13,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import run_command
 from benchmarks.scale.measure import Grown, grow
-from schedsearch.core.errors import UserError
 from schedsearch.search.strategies import make_strategy
 
 SIZES = (1_000, 10_000, 100_000)
@@ -79,16 +78,5 @@ def table(strategy: str, rows: list[Grown]) -> Table:
     return shown
 
 
-def main() -> None:
-    """Exit code 2 for whatever the user can mend."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
-    app.command()(run)
-    try:
-        app()
-    except UserError as error:
-        Console(stderr=True).print(f"error: {error}", markup=False)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(run)

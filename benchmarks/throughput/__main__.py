@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
@@ -13,6 +12,7 @@ from typing import Annotated, Any, ParamSpec, TypeVar
 import typer
 from rich.console import Console
 
+from benchmarks.command import run_command
 from benchmarks.suite.__main__ import select
 from benchmarks.suite.folders import write_json
 from benchmarks.throughput import goals, overhead, replaying, report, scaling
@@ -111,16 +111,5 @@ def fresh(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         return pool.submit(function, *args, **kwargs).result()
 
 
-def main() -> None:
-    """Run the command line: exit code 2 for whatever the user can mend."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command()(run)
-    try:
-        app()
-    except (UserError, LookupError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(run)

@@ -22,6 +22,7 @@ from pathlib import Path
 
 from benchmarks.suite.case import Case
 from benchmarks.throughput.usage import Usage, by_role, tree_usage
+from schedsearch.core.errors import UserError
 from schedsearch.search.budget import Budget
 from schedsearch.search.progress import Progress
 from schedsearch.search.session import Listener, Options, tune
@@ -82,7 +83,7 @@ class _Watch:
 
 
 def watch_run(case: Case, seconds: float, workers: int) -> Overhead:
-    """Tune `case` for `seconds`. Raises LookupError if fewer than two expansions finish."""
+    """Tune `case` for `seconds`. Raises UserError if fewer than two expansions finish."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder, "store.sqlite")
         watch = _Watch(store)
@@ -97,7 +98,7 @@ def watch_run(case: Case, seconds: float, workers: int) -> Overhead:
         )
         tune(options, Listener(lambda _: None, lambda *_: None, watch))
     if len(watch.looks) < 2:
-        raise LookupError(f"{case.name}: {seconds:g} s are too short for two expansions")
+        raise UserError(f"{case.name}: {seconds:g} s are too short for two expansions")
     return account(case.name, workers, watch.looks)
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from benchmarks.suite.catalogue import CASES
-from schedsearch.core.errors import CodegenError, RewriteError
+from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.search.subject import Subject
 from schedsearch.transforms.cost import log_cost
@@ -45,7 +45,7 @@ class Step:
 
 
 def fast_schedule() -> Trace:
-    """The schedule of this part. Raises LookupError if no block is packed on this target."""
+    """The schedule of this part. Raises UserError if no block is packed on this target."""
     subject = GEMM.load()
     replayer = Replayer(subject.procedure)
     found = []
@@ -54,7 +54,7 @@ def fast_schedule() -> Trace:
             trace = Trace((rewrite,))
             found.append((log_cost(replayer.state(trace).ast, subject.target, {}), trace))
     if not found:
-        raise LookupError(f"no packed register block is proposed for {GEMM.name} on this target")
+        raise UserError(f"no packed register block is proposed for {GEMM.name} on this target")
     return min(found, key=lambda item: item[0])[1]
 
 

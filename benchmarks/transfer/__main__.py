@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from dataclasses import asdict
 from pathlib import Path
@@ -12,12 +11,12 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import run_command
 from benchmarks.efficiency.curve import Point
 from benchmarks.suite.__main__ import select
 from benchmarks.suite.folders import write_json
 from benchmarks.transfer.saving import CLOSE, Saving, learn, save
 from schedsearch.cli.parse import parse_seconds
-from schedsearch.core.errors import UserError
 
 
 def run(
@@ -79,16 +78,5 @@ def _best(curve: tuple[Point, ...]) -> str:
     return f"{curve[-1].speedup:.1f}x" if curve else "-"
 
 
-def main() -> None:
-    """Run the command line: exit code 2 for whatever the user can mend."""
-    app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
-    app.command()(run)
-    try:
-        app()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_command(run)

@@ -3,9 +3,10 @@
 The population are the best schedules measured. A parent is the best of a few drawn
 at random (tournament selection; Goldberg and Deb 1991). Its offspring: a child in
 the tree, other arguments in one rewrite, one rewrite left out, or its first part
-followed by the last part of another trace. What does not replay is illegal and costs
-no measurement. Ansor (Zheng et al., OSDI 2020) and MetaSchedule (Shao et al., NeurIPS
-2022) evolve tensor programs so, over sketches or sampling decisions.
+followed by the last part of another trace. A step that is illegal there is fitted
+(`adapt.py`); what cannot be costs no measurement. Ansor (Zheng et al., OSDI 2020) and
+MetaSchedule (Shao et al., NeurIPS 2022) evolve tensor programs so, over sketches or
+sampling decisions.
 """
 
 from __future__ import annotations

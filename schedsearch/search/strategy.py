@@ -60,7 +60,7 @@ class Expanded:
 class Replayed:
     """What came of the trace with this key. `chain` are the new nodes on its way, each
     after the key of its parent, in order. `key` is the node it ended in, or the one that
-    had the same schedule before; None if a step is illegal."""
+    had the same schedule before; None if a step is illegal and cannot be fitted."""
 
     trace_key: str
     chain: tuple[tuple[str, ChildInfo], ...]

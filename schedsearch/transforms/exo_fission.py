@@ -14,6 +14,8 @@ from typing import Any
 from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
 
+from schedsearch.transforms.exo_speed.facts import blocks
+
 
 @cache
 def install() -> None:
@@ -58,9 +60,5 @@ def _given(stmts: Any) -> set[Any]:
 def _statements(stmts: Iterable[Any]) -> Iterator[Any]:
     for stmt in stmts:
         yield stmt
-        match stmt:
-            case LoopIR.For():
-                yield from _statements(stmt.body)
-            case LoopIR.If():
-                yield from _statements(stmt.body)
-                yield from _statements(stmt.orelse)
+        for block in blocks(stmt):
+            yield from _statements(block)

@@ -37,3 +37,18 @@ def assert_same_meaning(
                 pairs = zip(results, wanted, strict=True)
                 same = all(np.allclose(a, b, rtol=1e-5, atol=1e-6) for a, b in pairs)
                 assert same, (controls, *map(str, trace.steps))
+
+
+def assert_exact(
+    original: Any, results: Sequence[Any], sizes: Sequence[Mapping[str, int]], folder: Path
+) -> None:
+    """Compiled, every procedure gives exactly what `original` means on whole numbers."""
+    meaning = mirror(original)
+    library = Library([generate_c(result) for result in results], folder)
+    for number, result in enumerate(results):
+        for controls in sizes:
+            wanted, found = arguments(meaning, controls, 3), arguments(meaning, controls, 3)
+            interpret(meaning, wanted)
+            library.call(number, meaning, found)
+            same = [np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)]
+            assert all(same), (controls, str(result))

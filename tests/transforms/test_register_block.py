@@ -5,18 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments
-from transforms.interpret import interpret
-from transforms.native import Library
+from transforms.execution import assert_exact
+from transforms.helpers import PROCS, TARGET
 
 PROCEDURES = load_source(PROCS / "blocks.py").procs
 (BLOCK,) = select(["register_block"])
@@ -56,16 +53,10 @@ def test_every_block_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     rewrites = [shallow(rewrite) for rewrite in BLOCK.rewrites(meaning, TARGET)]
     assert rewrites
     blocked = [apply(original, meaning, rewrite) for rewrite in rewrites]
-    library = Library([generate_c(procedure) for procedure in blocked], tmp_path)
-    for number, rewrite in enumerate(rewrites):
-        instructions = [s for s in q.walk(mirror(blocked[number]).body) if isinstance(s, q.Call)]
+    for procedure in blocked:
+        instructions = [s for s in q.walk(mirror(procedure).body) if isinstance(s, q.Call)]
         assert {call.proc.name.split("_")[0] for call in instructions} == {"vec"}
-        for sizes in SIZES[name]:
-            wanted, found = arguments(meaning, sizes, 3), arguments(meaning, sizes, 3)
-            interpret(meaning, wanted)
-            library.call(number, meaning, found)
-            same = [np.array_equal(a, b) for a, b in zip(found, wanted, strict=True)]
-            assert all(same), (sizes, rewrite)
+    assert_exact(original, blocked, SIZES[name], tmp_path)
 
 
 @pytest.mark.parametrize(
