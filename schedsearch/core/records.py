@@ -18,7 +18,10 @@ from schedsearch.core.trace import Trace
 
 
 class Outcome(StrEnum):
-    """What became of a candidate. A failure is one of these, never a sentinel number."""
+    """What became of a candidate. A failure is one of these, never a sentinel number.
+
+    `refused`: it tried what the sandbox of its process does not allow.
+    """
 
     CORRECT = "correct"
     ILLEGAL = "illegal"
@@ -27,6 +30,7 @@ class Outcome(StrEnum):
     COMPILE_ERROR = "compile_error"
     TIMEOUT = "timeout"
     CRASH = "crash"
+    REFUSED = "refused"
     INCORRECT = "incorrect"
     PRUNED = "pruned"
 

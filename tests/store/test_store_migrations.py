@@ -27,7 +27,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "test"
-down_revision = "0006"
+down_revision = "0007"
 
 
 def upgrade():
