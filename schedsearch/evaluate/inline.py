@@ -168,9 +168,17 @@ def _atom(atom: q.Atom, scope: _Scope) -> q.Affine:
         case q.Mod():
             return q.modulo(_affine(atom.num, scope), atom.den)
         case q.StrideOf():
-            return q.as_affine(q.StrideOf(scope.views[atom.buf.uid].buf, atom.dim))
+            return q.as_affine(_stride(atom, scope.views[atom.buf.uid]))
         case q.ConfigField():
             return q.as_affine(atom)
+
+
+def _stride(stride: q.StrideOf, view: _View) -> q.StrideOf:
+    """Dimensions of a window are the ones of its buffer that it leaves open."""
+    if view.idx is None:
+        return q.StrideOf(view.buf, stride.dim)
+    still_open = [dim for dim, access in enumerate(view.idx) if isinstance(access, q.Interval)]
+    return q.StrideOf(view.buf, still_open[stride.dim])
 
 
 def _expr(expr: q.Expr, scope: _Scope) -> q.Expr:
