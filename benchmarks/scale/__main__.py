@@ -38,8 +38,9 @@ def run(
     fresh process, resumed in another.
 
     [bold]bytes[/]: per candidate, of the driver's process beyond what it had at the start, of a
-    process that resumes, and of the store's file. [bold]us[/]: microseconds per call over the
-    second half of a run (an expansion has 60 children), and of the driver itself per candidate.
+    process that resumes (in the end, and at its peak), and of the store's file.
+    [bold]us[/]: microseconds per call over the second half of a run (an expansion has 60
+    children), and of the driver itself per candidate.
     """
     make_strategy(strategy, "", 0)
     console = Console(highlight=False)
@@ -69,6 +70,7 @@ def table(strategy: str, rows: list[Grown]) -> Table:
     line("measured", [row.measured for row in rows])
     line("driver, bytes per candidate", [row.driver_bytes for row in rows])
     line("resumed, bytes per candidate", [row.resume_bytes for row in rows])
+    line("resuming, bytes at the peak", [row.resume_peak_bytes for row in rows])
     line("store, bytes per candidate", [row.store_bytes for row in rows])
     for name in sorted(rows[-1].each_us):
         line(f"{name}, us", [row.each_us.get(name, 0.0) for row in rows], 1)

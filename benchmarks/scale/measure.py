@@ -58,9 +58,10 @@ class Grown:
     """A run of `candidates`, of which `measured` were.
 
     Bytes are per candidate: of the process beyond what it had at the start, of the store's
-    file, and of a process that resumes. `each_us` is microseconds per call by name, and
-    `driver_us` what the driver itself takes per candidate, strategy and store not counted;
-    both over the second half of the run. `run_s` and `resume_s` are seconds of the whole.
+    file, and of a process that resumes, in the end and at its peak. `each_us` is microseconds
+    per call by name, and `driver_us` what the driver itself takes per candidate, strategy and
+    store not counted; both over the second half of the run. `run_s` and `resume_s` are seconds
+    of the whole.
     """
 
     candidates: int
@@ -68,6 +69,7 @@ class Grown:
     driver_bytes: float
     store_bytes: float
     resume_bytes: float
+    resume_peak_bytes: float
     each_us: dict[str, float]
     driver_us: float
     run_s: float
@@ -124,8 +126,11 @@ def grow(candidates: int, strategy: str, store: Path) -> Grown:
     """Search until there are so many candidates, then resume: each in a fresh process."""
     with ProcessPoolExecutor(1, get_context("spawn"), max_tasks_per_child=1) as pool:
         run = pool.submit(_run, candidates, strategy, store).result()
-        resume_s, resume_bytes = pool.submit(_resume, strategy, store).result()
-    return replace(run, resume_s=resume_s, resume_bytes=resume_bytes / run.candidates)
+        resume_s, resumed, peak = pool.submit(_resume, strategy, store).result()
+    made = run.candidates
+    return replace(
+        run, resume_s=resume_s, resume_bytes=resumed / made, resume_peak_bytes=peak / made
+    )
 
 
 def _run(candidates: int, strategy: str, path: Path) -> Grown:
@@ -151,6 +156,7 @@ def _run(candidates: int, strategy: str, path: Path) -> Grown:
         grown / made,
         path.stat().st_size / made,
         0.0,
+        0.0,
         {name: us for name, us in each_us.items() if name != "wait"},
         1e6 * rest_s / (made - in_half),
         run_s,
@@ -158,16 +164,16 @@ def _run(candidates: int, strategy: str, path: Path) -> Grown:
     )
 
 
-def _resume(strategy: str, path: Path) -> tuple[float, float]:
-    """Seconds to load a store and take everything in, and bytes the process then has more."""
+def _resume(strategy: str, path: Path) -> tuple[float, float, float]:
+    """Seconds to take everything in that a store knows, and bytes the process then has more,
+    and had at most."""
     with Store.open(path) as store:
         before, start = _resident(), time.perf_counter()
         search = _search(store, SyntheticExecutor(0), strategy, Meter(), lambda _: None)
         resume_s = time.perf_counter() - start
-        # Only what the search itself keeps: what was loaded has been let go.
-        grown = _resident() - before
+        grown, peak = _resident() - before, _peak() - before
         search.executor.close()
-    return resume_s, grown
+    return resume_s, grown, peak
 
 
 def _search(
@@ -187,7 +193,7 @@ def _search(
         cast(Strategy, Metered(make_strategy(strategy, Trace().key, 0), meter)),
         Budget(inf),
         Anchor(BASELINE, BASELINE.code_key),
-        store.load(scope),
+        store.walk(scope),
         observer,
         Ranker(0, bytes(4 * len(COLUMNS))),
     )
@@ -198,3 +204,9 @@ def _resident() -> int:
     gc.collect()
     pages = int(Path("/proc/self/statm").read_text().split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _peak() -> int:
+    """Bytes of memory that this process has had at most (`getrusage` would count its parent's)."""
+    status = Path("/proc/self/status").read_text()
+    return 1024 * int(status.partition("VmHWM:")[2].split()[0])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -216,6 +217,11 @@ class Measurement:
         over_reference = median_with_interval([r.speedup for r in self.rounds])
         return over_reference.scaled(self.reference_speedup)
 
+    @property
+    def middle(self) -> float:
+        """`speedup.value` alone: a resumed search asks for thousands, and intervals take long."""
+        return median([r.speedup for r in self.rounds]) * self.reference_speedup
+
     def pooled(self, later: Measurement) -> Measurement:
         """Both as one; the later one if they were not against the same reference."""
         own = (self.kind, self.reference, self.reference_speedup)
@@ -285,4 +291,4 @@ class TuningRecord:
 
     @property
     def speedup(self) -> float | None:
-        return self.measurement.speedup.value if self.measurement else None
+        return self.measurement.middle if self.measurement else None

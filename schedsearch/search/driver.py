@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import Event
 
@@ -73,7 +73,7 @@ class Search:
         strategy: Strategy,
         budget: Budget,
         baseline: Anchor,
-        resumed: Sequence[StoredCandidate],
+        resumed: Iterable[StoredCandidate],
         observer: Observer,
         ranker: Ranker,
         foreign: Sequence[Trace] = (),

@@ -4,7 +4,7 @@ then to the strategy, so that a killed run resumes with the same knowledge."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import accumulate
 
@@ -20,7 +20,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best
 from schedsearch.search.race import RACE
 from schedsearch.search.ranker import Ranker
-from schedsearch.search.resumption import child_info, early, expansions, replays
+from schedsearch.search.resumption import History, child_info
 from schedsearch.search.strategy import ChildInfo, Expanded, Measured, Predicted, Replayed, Strategy
 from schedsearch.search.tree import Tree
 from schedsearch.store.database import Store
@@ -61,40 +61,43 @@ class Ledger:
 
     # -- what was known before ------------------------------------------------
 
-    def resume(self, known: Sequence[StoredCandidate]) -> None:
-        """Take in the store's candidates: expansions are told first, then measurements."""
+    def resume(self, known: Iterable[StoredCandidate]) -> None:
+        """Take in the store's candidates, parents first: strategies are told of expansions,
+        then of replays, then of measurements. Of `known` nothing is kept but what a search
+        that found it itself would keep."""
+        history = History()
+        twins: dict[str, str] = {}
         for candidate in known:
-            self.tree.add(candidate.trace_key, candidate.record)
-            self.outcomes[candidate.record.outcome] += 1
-        self._early.update(c.trace_key for c in early(known).values())
-        for expansion in expansions(known, self.tree.nodes):
+            key, record = candidate.trace_key, candidate.record
+            self.tree.add(key, record)
+            self.outcomes[record.outcome] += 1
+            is_node = key in self.tree.nodes
+            if history.add(candidate, is_node):
+                self._early.add(key)
+            if is_node and record.duplicate_of is not None:
+                twins[key] = record.duplicate_of
+        for expansion in history.expansions():
             self.strategy.tell(expansion)
-        for replay in replays(known, self.tree.nodes):
+        for replay in history.replays():
             self.strategy.tell(replay)
-        self._resume_ranker(known)
-        for candidate in known:
-            record = candidate.record
-            if candidate.trace_key not in self.tree.nodes or record.outcome is None:
+        self._resume_ranker()
+        for key, node in self.tree.nodes.items():
+            if node.outcome is None:
                 continue
-            if record.duplicate_of is not None:
-                self._tell_duplicate(candidate.trace_key, record.duplicate_of)
+            if key in twins:
+                self._tell_duplicate(key, twins[key])
             else:
-                self._tell(candidate.trace_key)
+                self._tell(key)
         self.best = self._fastest(confirmed=True) or self._fastest()
         if self.best is not None:
             self.curve.append((self.clock(), self.best_speedup))
 
-    def _resume_ranker(self, known: Sequence[StoredCandidate]) -> None:
+    def _resume_ranker(self) -> None:
         """Measured candidates in the order of measuring, as it heard of them then."""
-        by_id = {candidate.id: candidate for candidate in known}
-        by_key = {candidate.trace_key: candidate for candidate in known}
         for sample in self.store.samples(self.scope, FEATURES_VERSION):
-            if sample.workload_id != self.scope.workload_id:
+            if sample.workload_id != self.scope.workload_id or sample.parent_key is None:
                 continue
-            parent_id = by_key[sample.trace_key].parent_id
-            if parent_id is None:
-                continue
-            self.ranker.add(by_id[parent_id].trace_key, sample.trace_key, sample.vector)
+            self.ranker.add(sample.parent_key, sample.trace_key, sample.vector)
             self.ranker.measured(sample.trace_key, sample.speedup)
             self.ranker.refresh()
 

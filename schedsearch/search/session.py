@@ -158,8 +158,8 @@ def tune(options: Options, listener: Listener) -> Result:
             )
             store.add_code([subject.code])
             store.add_root(scope, run_id, _root_record(subject, bench, baseline))
-            resumed = store.load(scope)
-            known = Known(len(resumed) - 1, sum(1 for c in resumed if c.measurements) - 1)
+            candidates, measured = store.counts(scope)
+            known = Known(candidates - 1, measured - 1)  # without the root
             if options.warm_start and known.measured == 0:
                 found = origins(store, scope, subject.workload, subject.target)
                 known = replace(known, origins=tuple(found))
@@ -176,12 +176,11 @@ def tune(options: Options, listener: Listener) -> Result:
                     bench.baseline.code_key,
                     call_s=baseline.measurement.candidate_ns * 1e-9,
                 ),
-                resumed,
+                store.walk(scope),
                 listener.progress,
                 _ranker(store, scope, subject, options.seed),
                 [origin.trace for origin in known.origins],
             )
-            del resumed  # the search has what it needs of it
             result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
             other = find_counterpart(store, subject, options.sizes)
             result = replace(result, counterpart=other)

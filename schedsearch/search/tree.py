@@ -27,7 +27,7 @@ class Node:
     @property
     def speedup(self) -> float | None:
         """Over the unscheduled procedure."""
-        return self.measurement.speedup.value if self.measurement else None
+        return self.measurement.middle if self.measurement else None
 
     @property
     def confirmed(self) -> bool:

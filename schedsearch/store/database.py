@@ -185,10 +185,23 @@ class Store:
 
     # -- reading -------------------------------------------------------------
 
-    def load(self, scope: Scope) -> list[StoredCandidate]:
-        """The whole tree, by id: parents come before their children."""
+    def walk(self, scope: Scope) -> Iterator[StoredCandidate]:
+        """The whole tree, by id: parents come before their children.
+
+        One candidate at a time, so that a million of them need not be in memory; what is
+        written meanwhile is not seen.
+        """
         with self._begin("DEFERRED") as connection:
-            return queries.load(connection, scope)
+            yield from queries.walk(connection, scope)
+
+    def load(self, scope: Scope) -> list[StoredCandidate]:
+        """All of `walk`."""
+        return list(self.walk(scope))
+
+    def counts(self, scope: Scope) -> tuple[int, int]:
+        """How many candidates there are, and how many of them have been measured."""
+        with self._begin("DEFERRED") as connection:
+            return queries.counts(connection, scope)
 
     def known(self, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
         """Those of `trace_keys` that are stored, whatever their outcome."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 from sqlalchemy import (
@@ -11,11 +13,14 @@ from sqlalchemy import (
     Connection,
     Row,
     Subquery,
+    Text,
     and_,
     bindparam,
     case,
+    exists,
     func,
     select,
+    type_coerce,
 )
 from sqlalchemy.orm import aliased
 
@@ -45,6 +50,9 @@ from schedsearch.store.schema import (
 from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Timed
 
 _Original = aliased(CandidateRow)
+_Parent = aliased(CandidateRow)
+_Child = aliased(CandidateRow)
+_Member = aliased(CandidateRow)
 _CODE = select(CodeRow.__table__).where(CodeRow.code_key == bindparam("code_key"))
 
 
@@ -54,21 +62,36 @@ def in_scope(scope: Scope) -> ColumnElement[bool]:
     )
 
 
-def load(connection: Connection, scope: Scope) -> list[StoredCandidate]:
-    # The whole tree: every ancestor comes before its descendants.
-    return _candidates(connection, in_scope(scope), {})
+def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
+    # The whole tree: every ancestor comes before its descendants. Ids are looked up first:
+    # sorting whole rows of a large tree takes more than reading them.
+    members = select(_Member.id).where(
+        _Member.workload_id == scope.workload_id, _Member.target_id == scope.target_id
+    )
+    return _candidates(connection, CandidateRow.id.in_(members), {}, _rewrites())
 
 
 def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
     """Candidates that satisfy `where`, by id."""
-    step = select(CandidateRow.id, CandidateRow.parent_id, CandidateRow.rewrite)
+    step = select(
+        CandidateRow.id,
+        CandidateRow.parent_id,
+        type_coerce(CandidateRow.rewrite, Text).label("step"),
+    )
     lineage = step.where(where).cte("lineage", recursive=True)
     lineage = lineage.union(step.join(lineage, CandidateRow.id == lineage.c.parent_id))
     traces: dict[int, Trace] = {}
-    shared: dict[Rewrite, Rewrite] = {}
+    rewrites = _rewrites()
     for row in connection.execute(select(lineage).order_by(lineage.c.id)):
-        traces[row.id] = _trace(row, traces, shared)
-    return _candidates(connection, where, traces)
+        traces[row.id] = _trace(row, traces, rewrites)
+    return list(_candidates(connection, where, traces, rewrites))
+
+
+def counts(connection: Connection, scope: Scope) -> tuple[int, int]:
+    measured = exists().where(MeasurementRow.candidate_id == CandidateRow.id)
+    statement = select(func.count(), func.count().filter(measured)).where(in_scope(scope))
+    candidates, timed = connection.execute(statement.select_from(CandidateRow)).one()
+    return candidates, timed
 
 
 def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
@@ -123,11 +146,16 @@ def samples(connection: Connection, target_id: int, version: int) -> list[Sample
     first = func.min(MeasurementRow.id)
     statement = (
         select(
-            CandidateRow.workload_id, CandidateRow.trace_key, FeatureRow.vector, ranked.c.speedup
+            CandidateRow.workload_id,
+            CandidateRow.trace_key,
+            FeatureRow.vector,
+            ranked.c.speedup,
+            _Parent.trace_key,
         )
         .join(FeatureRow, FeatureRow.candidate_id == CandidateRow.id)
         .join(ranked, ranked.c.candidate_id == CandidateRow.id)
         .join(MeasurementRow, MeasurementRow.candidate_id == CandidateRow.id)
+        .outerjoin(_Parent, CandidateRow.parent_id == _Parent.id)
         .where(FeatureRow.version == version, ranked.c.rank == 1)
         .group_by(CandidateRow.id)
         .order_by(first)
@@ -223,40 +251,76 @@ def _run(row: Row[Any]) -> Run:
     )
 
 
-def _trace(row: Row[Any], traces: Mapping[int, Trace], shared: dict[Rewrite, Rewrite]) -> Trace:
-    """The parent's trace, one of `traces` by candidate id, and this row's rewrite; equal
-    rewrites are one object, because there are few among many candidates."""
+def _rewrites() -> Callable[[str], Rewrite]:
+    """Reads rewrites from JSON; equal ones are mostly one object, because there are few among
+    many candidates."""
+
+    @lru_cache(maxsize=1 << 14)
+    def read(text: str) -> Rewrite:
+        return Rewrite.from_json(json.loads(text))
+
+    return read
+
+
+def _trace(row: Row[Any], traces: Mapping[int, Trace], rewrites: Callable[[str], Rewrite]) -> Trace:
+    """The parent's trace, one of `traces` by candidate id, and this row's rewrite."""
     if row.parent_id is None:
         return Trace()
-    rewrite = Rewrite.from_json(row.rewrite)
-    return traces[row.parent_id].then(shared.setdefault(rewrite, rewrite))
+    return traces[row.parent_id].then(rewrites(row.step))
+
+
+_COLUMNS = (
+    CandidateRow.id,
+    CandidateRow.workload_id,
+    CandidateRow.target_id,
+    CandidateRow.parent_id,
+    CandidateRow.run_id,
+    type_coerce(CandidateRow.rewrite, Text).label("step"),
+    CandidateRow.trace_key,
+    CandidateRow.outcome,
+    CandidateRow.message,
+    CandidateRow.ast_key,
+    CandidateRow.code_key,
+    CandidateRow.binary_key,
+    CandidateRow.duplicate_level,
+    CandidateRow.stage_s,
+    CandidateRow.expanded_at.is_not(None).label("expanded"),
+    CandidateRow.predicted,
+    _Original.trace_key.label("original_key"),
+    exists().where(_Child.parent_id == CandidateRow.id).label("has_children"),
+)
 
 
 def _candidates(
-    connection: Connection, where: ColumnElement[bool], traces: dict[int, Trace]
-) -> list[StoredCandidate]:
-    """Candidates by id; `traces` has their parents' (of those not among them) and gets theirs."""
+    connection: Connection,
+    where: ColumnElement[bool],
+    traces: dict[int, Trace],
+    rewrites: Callable[[str], Rewrite],
+) -> Iterator[StoredCandidate]:
+    """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
+    and gets theirs, as long as they have children."""
     samples = (
         select(MeasurementRow.candidate_id, MeasurementRow.samples)
-        .join(CandidateRow)
-        .where(where)
-        .order_by(MeasurementRow.id)
+        .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))
+        .order_by(MeasurementRow.candidate_id, MeasurementRow.id)
     )
-    measured: defaultdict[int, list[Measurement]] = defaultdict(list)
-    for candidate_id, data in connection.execute(samples):
-        measured[candidate_id].append(Measurement.from_json(data))
+    by_candidate = groupby(connection.execute(samples), key=lambda row: row.candidate_id)
+    measured_id, group = next(by_candidate, (None, iter(())))
     statement = (
-        select(CandidateRow.__table__, _Original.trace_key.label("original_key"))
+        select(*_COLUMNS)
         .outerjoin(_Original, CandidateRow.duplicate_of == _Original.id)
         .where(where)
         .order_by(CandidateRow.id)
     )
-    found = []
-    shared: dict[Rewrite, Rewrite] = {}
     for row in connection.execute(statement):
-        traces[row.id] = _trace(row, traces, shared)
-        found.append(_candidate(row, traces[row.id], tuple(measured.get(row.id, ()))))
-    return found
+        trace = _trace(row, traces, rewrites)
+        if row.has_children:
+            traces[row.id] = trace
+        measurements: tuple[Measurement, ...] = ()
+        if row.id == measured_id:
+            measurements = tuple(Measurement.from_json(data) for _, data in group)
+            measured_id, group = next(by_candidate, (None, iter(())))
+        yield _candidate(row, trace, measurements)
 
 
 def _candidate(
@@ -281,7 +345,8 @@ def _candidate(
         trace_key=row.trace_key,
         parent_id=row.parent_id,
         run_id=row.run_id,
-        expanded=row.expanded_at is not None,
+        expanded=row.expanded,
+        has_children=row.has_children,
         record=record,
         measurements=measurements,
     )

@@ -25,7 +25,8 @@ class StoredCandidate:
 
     `trace_key` is `record.trace.key`, which is slow to compute. `measurements`
     are all of them, oldest first; `record.measurement` is the one that ranks
-    the candidate: the latest `confirm`, else the latest.
+    the candidate: the latest `confirm`, else the latest. `has_children`: some are stored,
+    though it may not be `expanded` (replays found them).
     """
 
     id: int
@@ -34,6 +35,7 @@ class StoredCandidate:
     parent_id: int | None
     run_id: int
     expanded: bool
+    has_children: bool
     record: TuningRecord
     measurements: tuple[Measurement, ...]
 
@@ -53,12 +55,13 @@ class Timed:
 @dataclass(frozen=True)
 class Sample:
     """A measured candidate for the learned cost model: its features, and its speed-up over
-    the unscheduled procedure of its workload."""
+    the unscheduled procedure of its workload. `parent_key` is None for that procedure."""
 
     workload_id: int
     trace_key: str
     vector: bytes
     speedup: float
+    parent_key: str | None
 
 
 @dataclass(frozen=True)

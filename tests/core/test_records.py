@@ -55,6 +55,12 @@ def test_target_round_trips_through_json() -> None:
     assert again.key == TARGET.key
 
 
+def test_the_middle_of_a_measurement_is_the_value_of_its_estimate() -> None:
+    assert MEASUREMENT.middle == MEASUREMENT.speedup.value == 2.0 * 3.0
+    even = replace(MEASUREMENT, rounds=MEASUREMENT.rounds[:2])
+    assert even.middle == even.speedup.value == 2.0 * 2.5
+
+
 def test_target_from_its_identity_has_the_same_key() -> None:
     identity = json.loads(json.dumps(TARGET.to_json(identity=True)))
     assert "/usr/bin/gcc" not in json.dumps(identity)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +20,7 @@ from schedsearch.search.race import CONTENDERS, FIELD, HEATS
 from schedsearch.search.strategies import STRATEGIES
 from schedsearch.search.strategy import Expanded, Replayed
 from schedsearch.store.database import Store
+from schedsearch.store.views import Scope, StoredCandidate
 
 from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run, step
 
@@ -434,6 +436,28 @@ def test_ctrl_c_keeps_everything_and_the_next_run_continues(store: Store) -> Non
     assert set(known).isdisjoint(second.names_measured("screen"))
     assert second.best == "n12"
     assert len(second.candidates) == 1 + 3 + 9
+
+
+def test_a_resumed_run_never_has_the_whole_store_in_memory(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = World(tree(3, 3), {"n7": Kernel(1.3)})
+    first = run(store, world)
+    original, before, left = Store.walk, stored_objects(), []
+
+    def walk(store: Store, scope: Scope) -> Iterator[StoredCandidate]:
+        yield from original(store, scope)
+        left.append(stored_objects() - before)
+
+    monkeypatch.setattr(Store, "walk", walk)
+    again = run(store, world, budget=Budget(0.0))
+    assert left[0] <= 1 < len(first.candidates)
+    assert again.search.ledger.tree.nodes == first.search.ledger.tree.nodes
+
+
+def stored_objects() -> int:
+    gc.collect()
+    return sum(isinstance(thing, StoredCandidate) for thing in gc.get_objects())
 
 
 @pytest.mark.parametrize("resumed", [False, True])

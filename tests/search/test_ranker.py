@@ -122,10 +122,10 @@ def test_gains_are_over_the_parent() -> None:
 
 def test_other_workloads_help_earlier() -> None:
     rng = np.random.default_rng(1)
-    others = [Sample(9, ROOT, vector(5.0, 0.0), 1.0)]
+    others = [Sample(9, ROOT, vector(5.0, 0.0), 1.0, None)]
     for number in range(100):
         truth = float(rng.uniform(0.0, 3.0))
-        others.append(Sample(9, f"o{number}", vector(5.0, truth), exp(truth)))
+        others.append(Sample(9, f"o{number}", vector(5.0, truth), exp(truth), ROOT))
     alone = search(blind=True, count=2 * FIRST_WITH_OTHERS)
     helped = search(blind=True, count=2 * FIRST_WITH_OTHERS, others=tuple(others))
     assert alone.standing() is None

@@ -289,7 +289,7 @@ def run(
         chosen,
         budget,
         anchor,
-        store.load(scope),
+        store.walk(scope),
         observed.append,
         Ranker(0, bytes(4 * len(COLUMNS))),
     )

@@ -210,6 +210,29 @@ def test_a_parent_without_children_is_expanded_too(store: Store) -> None:
     assert [c.expanded for c in store.load(scope)] == [True, True, False, False]
 
 
+def test_a_walk_sees_the_tree_as_it_was_when_it_began(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    walk = store.walk(scope)
+    seen = [next(walk)]
+    assert store.add_expansion(scope, run, SECOND.key, children(SECOND), {})
+    store.record(scope, run, correct(SECOND, 3.0))
+    seen += walk
+    assert [len(c.measurements) for c in seen] == [0, 1, 0, 0]
+    assert [c.has_children for c in seen] == [True, False, False, False]
+    assert [c.has_children for c in store.load(scope)] == [True, False, True, *[False] * 4]
+
+
+def test_candidates_and_measured_ones_are_counted(store: Store) -> None:
+    scope, run = start_tree(store)
+    start_tree(store, "other")
+    assert store.counts(scope) == (4, 0)
+    store.record(scope, run, correct(FIRST, 2.0))
+    store.record(scope, run, correct(FIRST, 2.5, "confirm"))
+    store.record(scope, run, TuningRecord(SECOND, Outcome.CRASH))
+    assert store.counts(scope) == (4, 1)
+
+
 @pytest.mark.parametrize(
     ("kids", "error"),
     [
@@ -381,9 +404,9 @@ def test_samples_are_correct_candidates_with_features_in_the_order_measured(
     store.add_features(other, {SECOND.key: b"unmeasured"}, 1)
     found = reopen().samples(scope, 1)
     assert found == [
-        Sample(scope.workload_id, SECOND.key, b"newer", 2.5),
-        Sample(other.workload_id, FIRST.key, b"other", 3.0),
-        Sample(scope.workload_id, FIRST.key, bytes(8), 4.0),
+        Sample(scope.workload_id, SECOND.key, b"newer", 2.5, ROOT.key),
+        Sample(other.workload_id, FIRST.key, b"other", 3.0, ROOT.key),
+        Sample(scope.workload_id, FIRST.key, bytes(8), 4.0, ROOT.key),
     ]
 
 
