@@ -27,6 +27,7 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import as_json, report
 from schedsearch.core.errors import UserError
+from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.session import Listener, Options, Result, tune
 from schedsearch.search.strategies import STRATEGIES
@@ -79,6 +80,10 @@ def run(
         int,
         typer.Option(metavar="N", help="Threads a kernel may use (OpenMP); timed on N cores."),
     ] = 1,
+    cache: Annotated[
+        Cache,
+        typer.Option(help="Time kernels with their operands in the caches, or with none there."),
+    ] = Cache.WARM,
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - threads."),
@@ -122,6 +127,7 @@ def run(
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,
+        cache=cache,
     )
     make_writable(out)
     view = make_view(Console(stderr=True, highlight=False))

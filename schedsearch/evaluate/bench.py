@@ -24,10 +24,10 @@ from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.oracle import Mode, oracle
 from schedsearch.evaluate.reports import Recording, Verdict
 from schedsearch.evaluate.runner import Limits, run_harness
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.timing import Cache, TimingPlan
 from schedsearch.evaluate.work import count_work
 
-__all__ = ["Anchor", "Bench", "Evaluation", "TimingPlan", "prepare"]
+__all__ = ["Anchor", "Bench", "Cache", "Evaluation", "TimingPlan", "prepare"]
 
 _COMPILE_S = 120.0
 _REFERENCE_S = 600.0
@@ -86,6 +86,7 @@ class Bench:
     call_ns: tuple[float, ...]
     baseline: Artifact
     cores: tuple[int, ...]
+    cache: Cache = Cache.WARM
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child.
@@ -94,17 +95,20 @@ class Bench:
         the first difference, CRASH, TIMEOUT; PRUNED if already its verification
         shows that it is far below `plan.give_up_below`.
         """
-        verdict = Verdict(self.cases, self.fields, plan, anchor.code_key, anchor.speedup)
+        verdict = Verdict(
+            self.cases, self.fields, plan, anchor.code_key, anchor.speedup, self.cache
+        )
         verify_s = self._verify_s(plan)
         # The child itself gives each round as long as verification; this is the
         # backstop. Calibration counts as two more rounds.
-        wall_s = verify_s + (plan.max_rounds + 2) * (verify_s + 12e-9 * plan.sample_ns)
+        wall_s = verify_s + (plan.most_rounds + 2) * (verify_s + 12e-9 * plan.sample_ns)
 
         def job(nonce: str) -> str:
             head = [nonce, "evaluate", candidate.path, anchor.artifact.path]
             limits = self._limits_text(self._limits(wall_s, 0), verify_s)
-            seed = int(candidate.binary_key[:8], 16)
-            numbers = f"{limits} {plan.sample_ns!r} {seed} {len(self.cases)}"
+            seed = int(nonce[:8], 16)  # of the order of samples: another one each time
+            cold = int(self.cache is Cache.COLD)
+            numbers = f"{limits} {plan.sample_ns!r} {seed} {cold} {len(self.cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in self.cases)])
 
         start = time.perf_counter()
@@ -145,7 +149,7 @@ class Bench:
 
         def job(nonce: str) -> str:
             head = [nonce, "record", self.baseline.path, self.baseline.path]
-            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 {len(cases)}"
+            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
         failure = run_harness(self.executable, job, limits, handle)
@@ -180,13 +184,15 @@ def prepare(
     work_dir: Path,
     seed: int = 0,
     threads: int = 1,
+    cache: Cache = Cache.WARM,
 ) -> Bench:
     """Build the harness of a workload and record the reference's outputs in `work_dir`.
 
     Cases are the verification bindings (small) and `binding`, each on integers
     and on floats; the last is the one that is timed. Kernels get `threads` cores,
-    and as many threads if they are parallel. Raises UserError if the
-    unscheduled procedure does not compile, crashes or takes too long.
+    and as many threads if they are parallel; `cache` is what caches hold when they
+    are timed. Raises UserError if the unscheduled procedure does not compile, crashes
+    or takes too long.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
@@ -197,7 +203,7 @@ def prepare(
         )
     executable = builder.executable(harness_sources(proc, reference), _COMPILE_S)
     fields, cores = context_fields(reference.header), measuring_cores(threads)
-    bench = Bench(executable, fields, (), (), baseline, cores)
+    bench = Bench(executable, fields, (), (), baseline, cores, cache)
 
     def affordable(case: Binding) -> bool:
         work = count_work(proc, case)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from schedsearch.core.records import Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.harness import Buffer, Case, Field
 from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.timing import Cache, TimingPlan
 
 
 @dataclass(frozen=True)
@@ -30,19 +30,21 @@ class Verdict:
         plan: TimingPlan,
         anchor_key: str,
         anchor_speedup: float,
+        cache: Cache,
     ) -> None:
         self.cases = cases
         self.fields = fields
         self.plan = plan
         self.anchor_key = anchor_key
         self.anchor_speedup = anchor_speedup
+        self.cache = cache
         self.host = host_state()
         self.verified_at: float | None = None
         self.stage = "loading the kernel"
         self.difference = ""
         self.error = ""
         self.calls = 0
-        self.pages = ""
+        self.pages = self.clock = ""
         self.rounds: list[Round] = []
 
     def handle(self, words: list[str]) -> str | None:
@@ -68,8 +70,8 @@ class Verdict:
             case ["verified"]:
                 self.verified_at = time.perf_counter()
                 self.stage = "timing"
-            case ["calls", calls, _, _, pages]:
-                self.calls, self.pages = int(calls), pages
+            case ["calls", calls, _, _, pages, clock]:
+                self.calls, self.pages, self.clock = int(calls), pages, clock
             case ["round", *samples]:
                 ns = tuple(map(float, samples))
                 half = len(ns) // 2
@@ -88,7 +90,8 @@ class Verdict:
             return Failure(failure.outcome, f"{cause}, while {self.stage}")
         if self.verified_at is None or not self.rounds:
             return Failure(Outcome.CRASH, f"ended without a measurement, while {self.stage}")
-        host = tuple(sorted((*self.host, ("pages", self.pages))))
+        found = ("pages", self.pages), ("clock", self.clock), ("cache", self.cache)
+        host = tuple(sorted((*self.host, *found)))
         return Measurement(
             self.plan.kind,
             tuple(self.rounds),

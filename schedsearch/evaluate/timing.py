@@ -4,12 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
+from schedsearch.core.decision import Decision, decide
 from schedsearch.core.records import Round
 from schedsearch.core.stats import median_with_interval
 
+
+class Cache(StrEnum):
+    """What caches hold when a call begins: `warm`, what the kernel's last call left there;
+    `cold`, none of its operands."""
+
+    WARM = "warm"
+    COLD = "cold"
+
+
 _NARROW = 0.02
 _ENOUGH_FOR_INTERVAL = 5
+# The fastest of hundreds after three rounds is mostly a lucky one.
+_ROUNDS_OF_LEADERS = 8
 
 
 @dataclass(frozen=True)
@@ -19,7 +32,9 @@ class TimingPlan:
     `kind` is recorded (`screen` or `confirm`). Every sample lasts at least
     `sample_ns` nanoseconds. After `min_rounds`, timing ends early once the whole
     interval is below `give_up_below` (a speed-up over the baseline), or is
-    narrower than 2 %; else after `max_rounds`.
+    narrower than 2 % and, if the plan is to `decide`, it is clear whether candidate or
+    anchor is faster; else after `max_rounds`. What is then ahead of `give_up_below` has
+    to stay so for some rounds more.
     """
 
     kind: str
@@ -27,15 +42,28 @@ class TimingPlan:
     max_rounds: int
     sample_ns: float = 10e6
     give_up_below: float | None = None
+    decide: bool = False
+
+    @property
+    def most_rounds(self) -> int:
+        """No timing of this plan has more."""
+        leaders = 0 if self.give_up_below is None else _ROUNDS_OF_LEADERS
+        return max(self.max_rounds, leaders)
 
     def wants_more(self, rounds: Sequence[Round], anchor_speedup: float) -> bool:
         """Whether another round is worth its time."""
         if len(rounds) < self.min_rounds:
             return True
-        if len(rounds) >= self.max_rounds:
+        if len(rounds) >= self.most_rounds:
             return False
-        estimate = median_with_interval([r.speedup for r in rounds])
-        if self.give_up_below is not None and estimate.high * anchor_speedup < self.give_up_below:
-            return False
+        ratios = [r.speedup for r in rounds]
+        estimate = median_with_interval(ratios)
+        if self.give_up_below is not None:
+            hopeless = estimate.high * anchor_speedup < self.give_up_below
+            leads = estimate.value * anchor_speedup > self.give_up_below
+            if hopeless or (len(rounds) >= self.max_rounds and not leads):
+                return False
+        if self.decide and decide(ratios) is Decision.INCONCLUSIVE:
+            return True
         width = (estimate.high - estimate.low) / estimate.value
         return len(rounds) < _ENOUGH_FOR_INTERVAL or width > _NARROW

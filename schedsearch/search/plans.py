@@ -8,7 +8,7 @@ from schedsearch.evaluate.bench import TimingPlan
 
 SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=3)
 ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5)
-CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=15)
+CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=40, decide=True)
 
 SLOW_S = 0.3
 """A baseline slower than this is measured no more often than it has to be."""

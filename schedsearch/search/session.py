@@ -17,7 +17,7 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import Peaks, calibrate
 from schedsearch.search.budget import Budget, Stop
@@ -62,6 +62,7 @@ class Options:
     threads: int = 1
     specialize: bool = False
     warm_start: bool = True
+    cache: Cache = Cache.WARM
 
 
 @dataclass(frozen=True)
@@ -134,7 +135,7 @@ def tune(options: Options, listener: Listener) -> Result:
             calibrate(subject.builder, subject.target)  # before workers start on those cores
     with Store.open(options.store) as store:
         scope = store.register(subject.workload, subject.target, subject.source.text)
-        _check_transforms(store, scope, transforms)
+        _check_earlier_runs(store, scope, transforms, options.cache)
         executor = _executor(options, subject, transforms)
         try:
             listener.phase("measuring the baseline")
@@ -145,6 +146,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 subject.builder,
                 cache_dir() / "bench",
                 threads=options.threads,
+                cache=options.cache,
             )
             baseline = _baseline(bench, subject)
             listener.phase("starting workers")
@@ -249,8 +251,11 @@ def _attach(executor: Executor, bench: Bench) -> None:
         ) from error
 
 
-def _check_transforms(store: Store, scope: Scope, transforms: tuple[str, ...]) -> None:
-    """A node is expanded once, with the transforms of that run: others must not follow."""
+def _check_earlier_runs(
+    store: Store, scope: Scope, transforms: tuple[str, ...], cache: Cache
+) -> None:
+    """A node is expanded once, with the transforms of that run, and measured once, with warm
+    caches or with cold ones: others must not follow."""
     for run in store.runs(scope):
         earlier = run.settings["transforms"]
         if sorted(earlier) != sorted(transforms):
@@ -258,6 +263,11 @@ def _check_transforms(store: Store, scope: Scope, transforms: tuple[str, ...]) -
                 f"{store.path} holds a search of this procedure with other transforms "
                 f"({', '.join(earlier)}); what was expanded with them is not expanded again.\n"
                 "Continue with the same --transforms, or choose another --store"
+            )
+        if (before := run.settings.get("cache", Cache.WARM)) != cache:
+            raise UserError(
+                f"{store.path} holds this procedure timed with {before} caches, which does not "
+                f"compare. Continue with --cache {before}, or choose another --store"
             )
 
 
@@ -286,4 +296,5 @@ def _settings(options: Options, transforms: tuple[str, ...]) -> dict[str, Any]:
         "workers": options.workers,
         "transforms": list(transforms),
         "warm_start": options.warm_start,
+        "cache": options.cache,
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from exo.stdlib.scheduling import divide_loop, rename, reorder_loops
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.host import usable_cores
@@ -215,6 +216,25 @@ def test_page_policy_is_recorded(builder: Builder, tmp_path: Path) -> None:
     assert dict(small.host)["pages"] == "base"
     available = "huge_pages" in dict(large.host)
     assert dict(large.host)["pages"] == ("huge" if available else "base")
+
+
+@pytest.mark.parametrize("cache", Cache)
+def test_caches_are_warm_or_cold_and_the_record_says_which(
+    cache: Cache, builder: Builder, tmp_path: Path
+) -> None:
+    bench = replace(make(procs.matmul_acc, builder, tmp_path), cache=cache)
+    result = bench.time_baseline(PLAN).result
+    assert isinstance(result, Measurement), result
+    assert dict(result.host)["cache"] == cache
+    assert dict(result.host)["clock"] in ("cpu", "wall")
+    assert all(ns > 0 for each in result.rounds for ns in each.candidate_ns)
+
+
+def test_several_cores_are_timed_by_the_wall(builder: Builder, tmp_path: Path) -> None:
+    bench = make(procs.matmul_acc, builder, tmp_path, threads=2)
+    result = bench.time_baseline(PLAN).result
+    assert isinstance(result, Measurement), result
+    assert dict(result.host)["clock"] == "wall" or len(usable_cores()) == 1
 
 
 def test_reference_that_does_not_compile(builder: Builder, tmp_path: Path) -> None:

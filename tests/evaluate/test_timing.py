@@ -35,6 +35,21 @@ def test_stops_when_the_interval_is_narrow() -> None:
     assert plan.wants_more(rounds(1.0, 2.0, 1.0, 2.0, 1.5), 1.0)
 
 
+def test_a_leader_is_timed_longer() -> None:
+    plan = TimingPlan("screen", 2, 3, give_up_below=2.0)
+    assert plan.wants_more(rounds(2.1, 2.2, 2.6), 1.0)
+    assert not plan.wants_more(rounds(1.8, 1.9, 2.6), 1.0)
+    assert not plan.wants_more(rounds(*[2.1, 2.6] * 4), 1.0)
+
+
+def test_a_decision_is_waited_for() -> None:
+    slightly = rounds(*[1.006, 1.004] * 20)
+    assert not TimingPlan("confirm", 5, 40).wants_more(slightly[:6], 1.0)
+    plan = TimingPlan("confirm", 5, 40, decide=True)
+    assert plan.wants_more(slightly[:6], 1.0)
+    assert not plan.wants_more(slightly, 1.0)
+
+
 @given(st.lists(st.floats(0.01, 100), min_size=8, max_size=20), st.floats(0.1, 100))
 def test_never_more_than_the_maximum(speedups: list[float], anchor: float) -> None:
     assert not TimingPlan("confirm", 2, 8).wants_more(rounds(*speedups), anchor)

@@ -11,7 +11,7 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench, Cache, Evaluation, TimingPlan
 from schedsearch.search import session
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.progress import Progress
@@ -126,6 +126,15 @@ def test_a_search_with_other_transforms_needs_another_store(
     with pytest.raises(UserError, match="with other transforms"):
         tune(options(tmp_path / "store.sqlite", transforms=("reorder",)), listen([]))
     tune(options(tmp_path / "store.sqlite", transforms=("split", "reorder", "fission")), listen([]))
+
+
+def test_warm_and_cold_timings_do_not_share_a_store(
+    tmp_path: Path, asked: list[tuple[Artifact, TimingPlan]]
+) -> None:
+    store = tmp_path / "store.sqlite"
+    tune(options(store, cache=Cache.COLD), listen([]))
+    with pytest.raises(UserError, match="--cache cold"):
+        tune(options(store), listen([]))
 
 
 def test_a_failing_search_is_recorded_as_failed(

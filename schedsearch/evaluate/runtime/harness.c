@@ -96,7 +96,10 @@ int main(int argc, char **argv)
     job_line(anchor, sizeof anchor);
     int cores = set_up_process();
     double verify_limit = job_number(), target_ns = job_number();
-    uint64_t seed = (uint64_t)job_number();
+    struct protocol how = {.target_ns = target_ns, .cores = cores};
+    how.round_s = (unsigned)(verify_limit + 12e-9 * target_ns);
+    how.seed = (uint64_t)job_number();
+    how.cold = job_number() != 0;
     size_t cases = (size_t)job_number();
     bool record = strcmp(action, "record") == 0;
 
@@ -113,8 +116,7 @@ int main(int argc, char **argv)
         if (!record && number + 1 == cases) {
             report("verified");
             void *functions[2] = {candidate.function, open_kernel(anchor).function};
-            unsigned round_s = (unsigned)(verify_limit + 12e-9 * target_ns);
-            time_rounds(&test, functions, target_ns, seed, round_s);
+            time_rounds(&test, functions, &how);
         }
         discard(&test);
     }

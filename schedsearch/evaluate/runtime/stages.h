@@ -8,7 +8,17 @@ void record_case(struct test_case *test, void *function);
 /* Call the kernel and compare; reports the first difference and ends the process. */
 void verify_case(struct test_case *test, void *function, size_t number);
 
+/* How kernels are timed: nanoseconds a sample lasts at least, seconds that calibration or
+ * a round may take, cores that kernels run on, and whether operands are put out of the
+ * caches before each call. */
+struct protocol {
+    double target_ns;
+    unsigned round_s;
+    int cores;
+    uint64_t seed;
+    bool cold;
+};
+
 /* Interleaved rounds of two kernels until the parent has enough; the process ends
- * with SIGALRM if calibration, or any round, takes more than `round_s` seconds. */
-void time_rounds(const struct test_case *test, void *functions[2], double target_ns, uint64_t seed,
-                 unsigned round_s);
+ * with SIGALRM if calibration, or any round, takes longer than it may. */
+void time_rounds(const struct test_case *test, void *functions[2], const struct protocol *how);
