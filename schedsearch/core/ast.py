@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any, TypeVar
 
 Path = tuple[int | str, ...]
 """Where a statement is: indices into nested bodies; `"e"` before an index means
@@ -83,6 +84,8 @@ class Affine:
         other = as_affine(other)
         if not other.terms:
             return Affine(self.const + other.const, self.terms)
+        if not self.terms:
+            return Affine(self.const + other.const, other.terms)
         return affine(self.const + other.const, self.terms + other.terms)
 
     def __sub__(self, other: Affine | int) -> Affine:
@@ -91,10 +94,13 @@ class Affine:
     def scaled(self, factor: int) -> Affine:
         if factor == 0:
             return Affine()
-        return Affine(self.const * factor, tuple((a, c * factor) for a, c in self.terms))
+        return Affine(self.const * factor, tuple([(a, c * factor) for a, c in self.terms]))
 
     def coefficient(self, atom: Atom) -> int:
-        return next((c for a, c in self.terms if a == atom), 0)
+        for other, coefficient in self.terms:
+            if other == atom:
+                return coefficient
+        return 0
 
     @property
     def as_var(self) -> Var | None:
@@ -132,8 +138,15 @@ def affine(const: int, terms: tuple[tuple[Atom, int], ...]) -> Affine:
         sums[atom] = sums.get(atom, 0) + coefficient
     kept = [(a, c) for a, c in sums.items() if c]
     if len(kept) > 1:
-        kept.sort(key=lambda term: atom_order(term[0]))
+        if all(type(atom) is Var for atom, _ in kept):
+            kept.sort(key=_by_uid)  # the same order, found faster
+        else:
+            kept.sort(key=lambda term: atom_order(term[0]))
     return Affine(const, tuple(kept))
+
+
+def _by_uid(term: tuple[Any, int]) -> int:
+    return term[0].uid  # type: ignore[no-any-return]
 
 
 def as_affine(value: Affine | Atom | int) -> Affine:
@@ -345,6 +358,25 @@ class Proc:
         return {stmt.path: stmt for stmt in walk(self.body)}
 
 
+Node = TypeVar("Node", bound=_Stmt | Proc)
+Answer = TypeVar("Answer")
+
+
+def per_node(question: Callable[[Node], Answer]) -> Callable[[Node], Answer]:
+    """Ask a question about a statement or procedure once. The answer is kept in the node:
+    nodes never change, and the procedures of a search share most of them."""
+    name = f"_answer_of_{question.__module__}.{question.__qualname__}"
+
+    def answered(node: Node) -> Answer:
+        answers = node.__dict__
+        if name not in answers:
+            answers[name] = question(node)
+        return answers[name]  # type: ignore[no-any-return]
+
+    answered.__doc__ = question.__doc__
+    return answered
+
+
 SCALAR_TYPES = ("R", "f16", "f32", "f64", "i8", "ui8", "ui16", "i32")
 CONTROL_TYPES = ("int", "index", "size", "stride", "bool")
 
@@ -439,15 +471,70 @@ def used_vars(body: tuple[Stmt, ...]) -> frozenset[Var]:
 
 def expr_vars(expr: Expr | Interval | Atom) -> frozenset[Var]:
     found: set[Var] = set()
-    for node in walk_expr(expr):
-        match node:
-            case Var():
-                found.add(node)
-            case Read() | Window() | StrideOf():
-                found.add(node.buf)
-            case _:
-                pass
+    _add_vars(expr, found)
     return frozenset(found)
+
+
+def _add_vars(expr: Expr | Interval | Atom, found: set[Var]) -> None:
+    match expr:
+        case Var():
+            found.add(expr)
+        case Affine():
+            for atom, _ in expr.terms:
+                if type(atom) is Var:
+                    found.add(atom)
+                else:
+                    _add_vars(atom, found)
+        case Read() | Window():
+            found.add(expr.buf)
+            for index in expr.idx:
+                _add_vars(index, found)
+        case StrideOf():
+            found.add(expr.buf)
+        case _:
+            for part in sub_exprs(expr):
+                _add_vars(part, found)
+
+
+@per_node
+def free_vars(stmt: Stmt) -> frozenset[Var]:
+    """Variables used in a statement and what is nested in it, and bound outside."""
+    found: set[Var] = set()
+    if isinstance(stmt, Assign | Reduce):
+        found.add(stmt.buf)
+    for expr in stmt_exprs(stmt):
+        _add_vars(expr, found)
+    for block in blocks(stmt):
+        for inner in block:
+            found |= free_vars(inner)
+        found -= {var for inner in block if (var := binds(inner))}
+    if isinstance(stmt, For):
+        found.discard(stmt.iter)
+    return frozenset(found)
+
+
+def binds(stmt: Stmt) -> Var | None:
+    """The variable that a statement binds for those after it in its block."""
+    match stmt:
+        case Alloc():
+            return stmt.buf
+        case WindowStmt():
+            return stmt.name
+        case _:
+            return None
+
+
+@per_node
+def bound_count(stmt: Stmt) -> int:
+    """How many variables a statement binds, those of nested statements included."""
+    inside = sum(bound_count(inner) for block in blocks(stmt) for inner in block)
+    return inside + isinstance(stmt, For | Alloc | WindowStmt)
+
+
+@per_node
+def statement_count(stmt: Stmt) -> int:
+    """The statement itself and all that are nested in it."""
+    return 1 + sum(statement_count(inner) for block in blocks(stmt) for inner in block)
 
 
 def evaluate_affine(value: Affine, env: Callable[[Atom], int]) -> int:

@@ -114,25 +114,63 @@ def _lines(body: tuple[q.Stmt, ...], indent: int, name: Namer) -> Iterator[str]:
 
 def show_proc(proc: q.Proc, name: Namer = plain_name) -> str:
     """The whole procedure. Callees are named, not expanded."""
+    return "\n".join([_head(proc, name), *_lines(proc.body, 1, name)])
+
+
+def _head(proc: q.Proc, name: Namer) -> str:
+    """All but the body."""
     args = []
     for arg in proc.args:
         mem = f" @ {arg.mem}" if arg.mem else ""
         args.append(f"{name(arg.var)}: {_type(arg.type, arg.shape, arg.window, name)}{mem}")
     lines = [f"def {proc.name}({', '.join(args)}):"]
     lines += [f"    assert {show_expr(cond, name)}" for cond in proc.asserts]
-    lines += _lines(proc.body, 1, name)
     return "\n".join(lines)
 
 
+@q.per_node
 def canonical_text(proc: q.Proc) -> str:
     """Text that is equal for procedures equal up to the names of what they bind.
 
     Callees are expanded: two procedures of the same name may differ.
     """
-    parts = [show_proc(proc, lambda var: f"v{var.uid}"), f"instr {proc.instr!r}"]
-    types = [f"{stmt.type}" for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)]
-    parts.append(" ".join(types))
-    for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.Call):
-            parts.append(canonical_text(stmt.proc))
+    parts = [_head(proc, _number), *map(_indented, map(_canonical, proc.body))]
+    parts.append(f"instr {proc.instr!r}")
+    parts.append(" ".join([kind for stmt in proc.body for kind in _types(stmt)]))
+    parts += [canonical_text(callee) for stmt in proc.body for callee in _callees(stmt)]
     return "\n".join(parts)
+
+
+def _number(var: q.Var) -> str:
+    return f"v{var.uid}"
+
+
+def _indented(text: str) -> str:
+    return "    " + text.replace("\n", "\n    ")
+
+
+@q.per_node
+def _canonical(stmt: q.Stmt) -> str:
+    """A statement as `show_proc` prints it, with variables by number."""
+    inner = q.blocks(stmt)
+    lines = [header(stmt, _number) + (":" if inner else "")]
+    for number, block in enumerate(inner):
+        lines += ["else:"] * (number > 0)
+        lines += [_indented(_canonical(each)) for each in block]
+    return "\n".join(lines)
+
+
+@q.per_node
+def _types(stmt: q.Stmt) -> tuple[str, ...]:
+    """Types of the assignments and reductions in a statement, in textual order."""
+    if isinstance(stmt, q.Assign | q.Reduce):
+        return (stmt.type,)
+    return tuple([kind for block in q.blocks(stmt) for each in block for kind in _types(each)])
+
+
+@q.per_node
+def _callees(stmt: q.Stmt) -> tuple[q.Proc, ...]:
+    """Procedures called in a statement, in textual order, once for each call."""
+    if isinstance(stmt, q.Call):
+        return (stmt.proc,)
+    return tuple([proc for block in q.blocks(stmt) for each in block for proc in _callees(each)])

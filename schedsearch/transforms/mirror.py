@@ -3,10 +3,14 @@
 Built from Exo's LoopIR rather than its public cursors: cursors do not show loop
 modes, asserts, or which of two equal names is meant. A test checks that the
 structure agrees with the cursors, which remain the way to *address* statements.
+
+An operator changes a small part of a procedure, and Exo keeps the nodes of the rest: what
+was mirrored from a node is used again where it would be equal (`_Shared`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -66,18 +70,18 @@ def is_control(typ: Any) -> bool:
 def to_affine(expr: Any, env: Env) -> q.Affine:
     """Affine normal form of a LoopIR control expression."""
     match expr:
-        case LoopIR.Const():
-            return q.Affine(int(expr.val))
         case LoopIR.Read():
             return q.as_affine(env[expr.name])
+        case LoopIR.BinOp():
+            return _binop_affine(expr, to_affine(expr.lhs, env), to_affine(expr.rhs, env))
+        case LoopIR.Const():
+            return q.Affine(int(expr.val))
         case LoopIR.USub():
             return to_affine(expr.arg, env).scaled(-1)
         case LoopIR.StrideExpr():
             return q.as_affine(q.StrideOf(env[expr.name], expr.dim))
         case LoopIR.ReadConfig():
             return q.as_affine(q.ConfigField(expr.config.name(), expr.field))
-        case LoopIR.BinOp():
-            return _binop_affine(expr, to_affine(expr.lhs, env), to_affine(expr.rhs, env))
         case _:
             raise NotImplementedError(f"control expression {type(expr).__name__}")
 
@@ -125,24 +129,64 @@ def _along_last(window: Any, env: Env) -> Any:
     return window.update(idx=idx)
 
 
+SHARED = 30_000
+"""LoopIR statements whose query ASTs are kept: some 2 KB each."""
+
+Place = tuple[q.Path, int, tuple[int, ...]]
+"""All that the query AST of a LoopIR statement depends on: its path, how many variables are
+bound before it, and the numbers of those it uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Shared:
+    """What was mirrored from one LoopIR statement, by place; `free` are the symbols that it
+    uses and does not bind. Holding the node keeps its id from being used again."""
+
+    node: Any
+    free: tuple[Any, ...]
+    at: dict[Place, q.Stmt] = field(default_factory=dict)
+
+
+_shared: dict[int, _Shared] = {}
+"""By id of the node, the oldest first."""
+
+
+def _share(node: Any, free: tuple[Any, ...]) -> _Shared:
+    if len(_shared) >= SHARED:
+        for old in list(_shared)[: SHARED // 4]:
+            del _shared[old]
+    return _shared.setdefault(id(node), _Shared(node, free))
+
+
+@lru_cache(maxsize=256)
+def _head(*nodes: Same) -> tuple[tuple[q.Arg, ...], tuple[q.Expr, ...]]:
+    """Arguments and asserts of a procedure: scheduling seldom changes them."""
+    mirror = _Mirror()
+    args = [node.node for node in nodes if isinstance(node.node, LoopIR.fnarg)]
+    preds = [node.node for node in nodes[len(args) :]]
+    return tuple([mirror.arg(arg) for arg in args]), tuple([mirror.expr(pred) for pred in preds])
+
+
 class _Mirror:
-    """One pass over one procedure; `env` grows in binding order."""
+    """One pass over one procedure; `env` and `symbols` grow in binding order."""
 
     def __init__(self) -> None:
         self.env: Env = {}
-        self.bound = 0
+        self.symbols: list[Any] = []
 
     def bind(self, sym: Any) -> q.Var:
         """A new variable, even for a symbol seen before: Exo's fission copies loops
         with their symbols."""
-        var = q.Var(sym.name(), self.bound)
-        self.bound += 1
+        var = q.Var(sym.name(), len(self.symbols))
+        self.symbols.append(sym)
         self.env[sym] = var
         return var
 
     def proc(self, proc: Any) -> q.Proc:
-        args = tuple(self.arg(arg) for arg in proc.args)
-        asserts = tuple(self.expr(pred) for pred in proc.preds)
+        args, asserts = _head(*map(Same, proc.args), *map(Same, proc.preds))
+        for arg, node in zip(args, proc.args, strict=True):
+            self.symbols.append(node.name)
+            self.env[node.name] = arg.var
         instr = proc.instr.c_instr if proc.instr else None
         return q.Proc(str(proc.name), args, asserts, self.block(proc.body, ()), instr)
 
@@ -154,7 +198,41 @@ class _Mirror:
         return q.Arg(self.bind(arg.name), type_name(arg.type), shape, arg.type.is_win(), mem)
 
     def block(self, stmts: Any, path: q.Path) -> tuple[q.Stmt, ...]:
-        return tuple(self.stmt(stmt, (*path, i)) for i, stmt in enumerate(stmts))
+        return tuple([self.shared(stmt, (*path, i)) for i, stmt in enumerate(stmts)])
+
+    def scope(self, stmts: Any, path: q.Path, *bound: Any) -> tuple[q.Stmt, ...]:
+        """A block whose variables, and `bound`, end with it."""
+        around = self.env.copy()
+        for sym in bound:
+            self.bind(sym)
+        body = self.block(stmts, path)
+        self.env = around
+        return body
+
+    def shared(self, node: Any, path: q.Path) -> q.Stmt:
+        """The statement, the same object as before if it is equal."""
+        shared = _shared.get(id(node))
+        bound = len(self.symbols)
+        if shared is not None:
+            place = path, bound, tuple([self.env[sym].uid for sym in shared.free])
+            if known := shared.at.get(place):
+                self.skip(node, known)
+                return known
+        stmt = self.stmt(node, path)
+        uids = tuple(sorted([var.uid for var in q.free_vars(stmt)]))
+        if shared is None:
+            shared = _share(node, tuple([self.symbols[uid] for uid in uids]))
+            shared.at[path, bound, uids] = stmt
+        else:
+            shared.at[place] = stmt
+        return stmt
+
+    def skip(self, node: Any, stmt: q.Stmt) -> None:
+        """Bind what a statement binds. Nothing refers to what was bound in its blocks."""
+        self.symbols += [None] * q.bound_count(stmt)
+        if var := q.binds(stmt):
+            self.symbols[var.uid] = node.name
+            self.env[node.name] = var
 
     def stmt(self, s: Any, path: q.Path) -> q.Stmt:
         match s:
@@ -169,13 +247,16 @@ class _Mirror:
                 return q.Pass(path)
             case LoopIR.If():
                 cond = self.expr(s.cond)
-                body = self.block(s.body, path)
-                return q.If(path, cond, body, self.block(s.orelse, (*path, "e")))
+                body = self.scope(s.body, path)
+                return q.If(path, cond, body, self.scope(s.orelse, (*path, "e")))
             case LoopIR.For():
                 lo, hi = to_affine(s.lo, self.env), to_affine(s.hi, self.env)
-                var = self.bind(s.iter)
                 parallel = isinstance(s.loop_mode, LoopIR.Par)
-                return q.For(path, var, lo, hi, self.block(s.body, path), parallel)
+                var, body = (
+                    q.Var(s.iter.name(), len(self.symbols)),
+                    self.scope(s.body, path, s.iter),
+                )
+                return q.For(path, var, lo, hi, body, parallel)
             case LoopIR.Alloc():
                 shape = tuple(to_affine(extent, self.env) for extent in s.type.shape())
                 kind_name, mem = type_name(s.type), s.mem.name()

@@ -12,6 +12,7 @@ from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply
+from schedsearch.transforms.walkers import statement_count
 
 KEPT = 100_000
 """Statements that the states in a cache have together, at most: 1 to 2 KB each."""
@@ -74,4 +75,4 @@ class Replayer:
 
 
 def _size(state: State) -> int:
-    return len(state.ast.by_path)
+    return statement_count(state.ast.body)

@@ -109,7 +109,7 @@ def lanes(target: Target, bits: int) -> int:
 
 
 def statement_count(body: tuple[q.Stmt, ...]) -> int:
-    return sum(1 for _ in q.walk(body))
+    return sum(map(q.statement_count, body))
 
 
 def next_path(path: q.Path) -> q.Path:

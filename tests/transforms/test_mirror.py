@@ -21,7 +21,8 @@ from schedsearch.core.text import canonical_text, show_proc
 from schedsearch.transforms.exo_compat import canonical
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror, mirror_loopir
-from transforms.helpers import PROCS, kernels, walk
+from schedsearch.transforms.registry import apply, propose, select
+from transforms.helpers import PROCS, TARGET, kernels, walk
 
 KINDS: dict[type, type] = {
     cursors.AssignCursor: q.Assign,
@@ -156,6 +157,21 @@ def test_every_kind_of_node_prints_as_written() -> None:
 def test_scheduled_procedures(name: str) -> None:
     for _, state in walk(kernels()[name], 0, 4):
         check(state.procedure)
+
+
+def test_children_share_what_they_have_in_common_with_their_parent() -> None:
+    """Statements are the same objects, unless a rewrite made them anew, moved or renumbered
+    them; and whatever is shared says what the canonical copy does, which shares nothing."""
+    procedure = kernels()["conv"]
+    halves = fission(procedure, procedure.find("out[_] = _").after())
+    parent = check(halves)
+    nests = [stmt.path for stmt in parent.body[0].body]
+    kept = []
+    for rewrite in propose(parent, TARGET, select(["fission", "interleave", "split", "unroll"])):
+        child = check(apply(halves, parent, rewrite))
+        kept.append([child.by_path.get(path) is parent.by_path[path] for path in nests])
+    assert [True, False] in kept  # of the second nest
+    assert len(kept) > 10
 
 
 def test_loops_that_exo_copies_with_their_symbol_are_different_variables() -> None:
