@@ -16,6 +16,7 @@ from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.peak import calibrate
+from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.search.subject import cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here
 from schedsearch.transforms.instruction_sets import find
@@ -105,6 +106,7 @@ def _measure(
             subject.ast, subject.code, subject.binding, subject.builder, Path(scratch, "bench")
         )
         _noise(console, bench.time_baseline(NOISE).result)
+        _line(console, "sandbox", _guards(bench.sandbox))
 
 
 def _noise(console: Console, result: Measurement | Failure) -> None:
@@ -114,6 +116,11 @@ def _noise(console: Console, result: Measurement | Failure) -> None:
     width = estimate.high - estimate.low
     verdict = "quiet" if width < NOISY else "noisy: small speed-ups will be inconclusive"
     _line(console, "noise", f"A/A ratio {fmt.speedup(estimate)}, {verdict}")
+
+
+def _guards(sandbox: Sandbox) -> str:
+    layers = ", ".join(("limits", *sandbox.layers))
+    return f"{layers}; {sandbox.warning}" if sandbox.warning else layers
 
 
 def _ray(console: Console) -> None:

@@ -49,6 +49,8 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
         f"on {fmt.target(subject.target)}",
         f"baseline: {rate(subject, baseline, baseline.measurement.candidate_ns)}",
     ]
+    if baseline.sandbox.warning:
+        lines.append(f"[yellow]warning:[/] {baseline.sandbox.warning}")
     if known.candidates > 0:
         lines.append(
             f"resuming: {known.candidates} candidates known, {known.measured} measured; "

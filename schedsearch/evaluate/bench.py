@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +24,9 @@ from schedsearch.evaluate.harness import (
 )
 from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.oracle import Mode, oracle
-from schedsearch.evaluate.reports import Recording, Verdict
+from schedsearch.evaluate.reports import Recordings, Verdict
 from schedsearch.evaluate.runner import Limits, run_harness
+from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.evaluate.timing import Cache, TimingPlan
 from schedsearch.evaluate.work import count_work
 
@@ -41,6 +44,10 @@ _SCREEN_S = 1.0
 # Address space beyond the arrays: libraries, stacks, the kernel's own buffers.
 _SPARE_BYTES = 2 << 30
 _SPARE_FILE_BYTES = 1 << 20
+# The child's own clocks come first, with the better messages.
+_SPARE_S = 2.0
+# Beyond those that two OpenMP libraries may start: helpers of such libraries.
+_SPARE_THREADS = 32
 # A case that is only verified may cost about 20 ms, as written.
 _CASE_FLOPS = 2e7
 _CASE_BYTES = 8 << 20
@@ -87,6 +94,7 @@ class Bench:
     baseline: Artifact
     cores: tuple[int, ...]
     cache: Cache = Cache.WARM
+    sandbox: Sandbox = NO_SANDBOX
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child.
@@ -101,18 +109,20 @@ class Bench:
         verify_s = self._verify_s(plan)
         # The child itself gives each round as long as verification; this is the
         # backstop. Calibration counts as two more rounds.
-        wall_s = verify_s + (plan.most_rounds + 2) * (verify_s + 12e-9 * plan.sample_ns)
+        round_s = verify_s + 12e-9 * plan.sample_ns
+        wall_s = verify_s + (plan.most_rounds + 2) * round_s
+        bounds = self._limits(wall_s, round_s, 0)
 
         def job(nonce: str) -> str:
             head = [nonce, "evaluate", candidate.path, anchor.artifact.path]
-            limits = self._limits_text(self._limits(wall_s, 0), verify_s)
+            limits = self._limits_text(bounds, verify_s)
             seed = int(nonce[:8], 16)  # of the order of samples: another one each time
             cold = int(self.cache is Cache.COLD)
             numbers = f"{limits} {plan.sample_ns!r} {seed} {cold} {len(self.cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in self.cases)])
 
         start = time.perf_counter()
-        failure = run_harness(self.executable, job, self._limits(wall_s, 0), verdict.handle)
+        failure = run_harness(self.executable, job, bounds, verdict.handle)
         total_s = time.perf_counter() - start
         if failure and failure.outcome is Outcome.TIMEOUT and verify_s < self._verify_s(None):
             failure = Failure(
@@ -137,36 +147,42 @@ class Bench:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
         return self.evaluate(self.baseline, plan, Anchor(self.baseline, self.baseline.code_key))
 
-    def record(self, cases: Sequence[Case], name: str) -> list[Recording]:
+    def record(self, cases: Sequence[Case], name: str) -> Recordings:
         """Run the baseline on `cases` and keep its outputs. Raises UserError if it cannot."""
-        heard: list[Recording] = []
-
-        def handle(words: list[str]) -> None:
-            heard.append(Recording(float(words[1]), int(words[2])))
-
-        largest = max(case.bytes for case in cases)
-        limits = self._limits(_REFERENCE_S, largest)
+        heard = Recordings()
+        limits = self._limits(_REFERENCE_S, _REFERENCE_S, sum(case.bytes for case in cases))
 
         def job(nonce: str) -> str:
             head = [nonce, "record", self.baseline.path, self.baseline.path]
             numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
-        failure = run_harness(self.executable, job, limits, handle)
-        if failure is not None or len(heard) != len(cases):
-            at = cases[min(len(heard), len(cases) - 1)].binding
-            cause = failure.message if failure else "it ended without reporting"
+        with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
+            failure = run_harness(self.executable, job, limits, heard.handle, output)
+            output.seek(0)
+            for case, recording in zip(cases, heard.cases, strict=False):
+                _keep(case.expected, output.read(recording.bytes))
+        if failure is not None or len(heard.cases) != len(cases):
+            at = cases[min(len(heard.cases), len(cases) - 1)].binding
+            ended = failure.message if failure else "it ended without reporting"
+            cause = heard.error or ended
             raise UserError(
                 f"{name} itself, unscheduled, fails when called with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
         return heard
 
-    def _limits(self, wall_s: float, file_bytes: int) -> Limits:
+    def _limits(self, wall_s: float, silence_s: float, file_bytes: int) -> Limits:
         arrays = max((case.bytes for case in self.cases), default=0)
         threads = (2 * len(self.cores) + 1) * _THREAD_BYTES
         memory = 4 * arrays + threads + _SPARE_BYTES
-        return Limits(wall_s, memory, file_bytes + _SPARE_FILE_BYTES)
+        return Limits(
+            wall_s,
+            silence_s + _SPARE_S,
+            memory,
+            file_bytes + _SPARE_FILE_BYTES,
+            _SPARE_THREADS + 2 * (2 * len(self.cores) + 1),
+        )
 
     def _limits_text(self, limits: Limits, verify_s: float) -> str:
         """In the order `set_up_process` and `main` of runtime/harness.c read them."""
@@ -217,19 +233,26 @@ def prepare(
         for mode in (Mode.INTEGERS, Mode.FLOATS)
     )
     bench = replace(bench, cases=cases)
-    recordings = bench.record(cases, proc.name)
+    heard = bench.record(cases, proc.name)
     # Away from zero and from negative numbers where floats gave infinities or NaNs.
     kept = tuple(
         _case(proc, case.binding, Mode.POSITIVE, work_dir / key, seed)
-        if heard.not_finite and case.oracle.mode is Mode.FLOATS
+        if recording.not_finite and case.oracle.mode is Mode.FLOATS
         else case
-        for case, heard in zip(cases, recordings, strict=True)
+        for case, recording in zip(cases, heard.cases, strict=True)
     )
-    bench = replace(bench, cases=kept)
+    bench = replace(bench, cases=kept, sandbox=heard.sandbox)
     again = [case for case in kept if case.oracle.mode is Mode.POSITIVE]
     if again:
         bench.record(again, proc.name)
-    return replace(bench, call_ns=tuple(heard.call_ns for heard in recordings))
+    return replace(bench, call_ns=tuple(recording.call_ns for recording in heard.cases))
+
+
+def _keep(place: Path, outputs: bytes) -> None:
+    """Another session may be comparing with the same file."""
+    draft = place.with_name(f"{place.name}.{os.getpid()}")
+    draft.write_bytes(outputs)
+    os.replace(draft, place)
 
 
 def _case(proc: q.Proc, binding: Binding, mode: Mode, base: Path, seed: int) -> Case:

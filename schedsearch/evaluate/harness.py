@@ -23,7 +23,9 @@ from schedsearch.evaluate.oracle import Fill, Mode, Oracle
 _RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
 _FILES = (
     *("harness.c", "channel.c", "case.c", "verify.c", "timing.c"),
+    *("libraries.c", "sandbox.c", "syscalls.c", "state.c"),
     *("harness.h", "channel.h", "case.h", "stages.h", "elements.h"),
+    *("libraries.h", "sandbox.h", "syscalls.h", "state.h"),
 )
 
 # Positions in the enums of runtime/harness.h and case.c.

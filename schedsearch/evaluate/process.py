@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+_SWEEPS = 100  # against children that start children meanwhile
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -52,3 +54,47 @@ def kill_group(child: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
         if stream is not None:
             stream.close()
     child.wait()
+
+
+def has_ended(child: subprocess.Popen[bytes]) -> bool:
+    """Without reaping it: until then its number stays its group's, whom `kill_group` may meet."""
+    try:
+        ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    except ChildProcessError:  # reaped, where SIGCHLD is ignored
+        return True
+    return ended is not None
+
+
+def count_threads(child: subprocess.Popen[bytes]) -> int:
+    """Threads of a process; 0 if there is no telling (proc(5): field 20 of `stat`)."""
+    try:
+        stat = Path(f"/proc/{child.pid}/stat").read_text()
+    except OSError:
+        return 0
+    return int(stat.rpartition(")")[2].split()[17])
+
+
+def kill_marked(mark: str) -> None:
+    """Kill processes that have `mark` in the environment they were started with, and so
+    are descendants, whatever sessions they made for themselves."""
+    for _ in range(_SWEEPS):
+        found = [pid for pid in _processes() if mark.encode() in _environment(pid)]
+        for pid in found:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        if not found:
+            return
+
+
+def _processes() -> list[int]:
+    return [int(entry) for entry in os.listdir("/proc") if entry.isdigit()]
+
+
+def _environment(pid: int) -> bytes:
+    """Empty for zombies, kernel threads, and processes of others."""
+    try:
+        return Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return b""

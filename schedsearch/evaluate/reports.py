@@ -9,15 +9,39 @@ from dataclasses import dataclass
 from schedsearch.core.records import Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.harness import Buffer, Case, Field
 from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.sandbox import NO_SANDBOX, parse_sandbox
 from schedsearch.evaluate.timing import Cache, TimingPlan
 
 
 @dataclass(frozen=True)
 class Recording:
-    """One call of the reference: nanoseconds, and outputs that are infinite or NaN."""
+    """One call of the reference: nanoseconds, outputs that are infinite or NaN, and the size
+    of all outputs."""
 
     call_ns: float
     not_finite: int
+    bytes: int
+
+
+class Recordings:
+    """Collects the reports while the reference is recorded."""
+
+    def __init__(self) -> None:
+        self.cases: list[Recording] = []
+        self.sandbox = NO_SANDBOX
+        self.error = ""
+
+    def handle(self, words: list[str]) -> None:
+        """Take one report."""
+        match words:
+            case ["recorded", ns, not_finite, size]:
+                self.cases.append(Recording(float(ns), int(not_finite), int(size)))
+            case ["sandbox", *layers]:
+                self.sandbox = parse_sandbox(layers)
+            case ["changed", *what]:
+                self.error = f"it changed {' '.join(what)}"
+            case ["error", *message]:
+                self.error = " ".join(message)
 
 
 class Verdict:
@@ -67,6 +91,8 @@ class Verdict:
                     f"{self.fields[int(position)].name} is {got}, expected {expected}, "
                     f"with {self._case(int(number))}"
                 )
+            case ["changed", *what]:
+                self.difference = f"changed {' '.join(what)}, while {self.stage}"
             case ["verified"]:
                 self.verified_at = time.perf_counter()
                 self.stage = "timing"

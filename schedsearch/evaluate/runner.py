@@ -17,11 +17,15 @@ from pathlib import Path
 from typing import BinaryIO
 
 from schedsearch.core.records import Failure, Outcome
-from schedsearch.evaluate.process import kill_group
+from schedsearch.evaluate.process import count_threads, has_ended, kill_group, kill_marked
+from schedsearch.evaluate.sandbox import parse_sandbox
 
 _MAX_OUTPUT = 1 << 20
 # While grandchildren hold the socket open its end is not seen; the leader's is, by polling.
 _POLL_S = 0.05
+_LAST_POLL_S = 0.001  # once the socket is closed
+
+_MARK = "SCHEDSEARCH_CHILD"  # in the environment of a child and of whatever it starts
 
 Handler = Callable[[list[str]], str | None]
 """Takes the words of one report; returns `g` or `s` (go, stop) where the harness asks."""
@@ -29,51 +33,79 @@ Handler = Callable[[list[str]], str | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What the child may use. `address_bytes`: virtual memory; `file_bytes`: largest file."""
+    """What the child may use.
+
+    `silence_s`: longest time between two reports; `address_bytes`: virtual memory;
+    `file_bytes`: largest file.
+    """
 
     wall_s: float
+    silence_s: float
     address_bytes: int
     file_bytes: int
+    threads: int
 
 
 class _ProtocolError(Exception):
     """The child sent something that is not a report."""
 
 
+class _TimeoutError(Exception):
+    """The child takes too long."""
+
+
+class _TooManyThreadsError(Exception):
+    """The child started more threads than it may."""
+
+
 def run_harness(
-    executable: Path, job: Callable[[str], str], limits: Limits, handle: Handler
+    executable: Path,
+    job: Callable[[str], str],
+    limits: Limits,
+    handle: Handler,
+    output: BinaryIO | None = None,
 ) -> Failure | None:
     """Run one job; None if the harness reported `end` and every report was well formed.
 
     `job` gets the nonce that every report must start with, and returns the text
-    for the harness's stdin. Failures are CRASH (signals, early exits, garbage on
-    the channel) and TIMEOUT. Whatever the child started is killed, as far as it
-    stayed in the child's process group.
+    for the harness's stdin. What a job records is appended to `output`. Failures are
+    REFUSED (by the sandbox), CRASH (signals, early exits, garbage on the channel) and
+    TIMEOUT. Whatever the child started is killed.
     """
-    nonce = secrets.token_hex(8)
+    nonce, mark = secrets.token_hex(8), secrets.token_hex(8)
     ours, theirs = socket.socketpair()
     with ours, tempfile.TemporaryFile() as text, tempfile.TemporaryFile() as errors:
         text.write(job(nonce).encode())
         text.seek(0)
         with theirs:
+            given = [theirs.fileno(), *([output.fileno()] if output else [])]
             child = subprocess.Popen(
-                [executable, str(theirs.fileno())],
+                [executable, *map(str, given)],
                 stdin=text,
                 stdout=subprocess.DEVNULL,
                 stderr=errors,
-                pass_fds=[theirs.fileno()],
+                pass_fds=given,
                 start_new_session=True,
-                env={**os.environ, "LC_ALL": "C"},
+                env={**os.environ, "LC_ALL": "C", _MARK: mark},
             )
+        channel = _Channel(ours, nonce, handle)
         try:
-            ended = _Channel(ours, nonce, handle).serve(child, limits.wall_s)
+            channel.serve(child, limits)
         except _ProtocolError as error:
             return Failure(Outcome.CRASH, str(error))
-        except subprocess.TimeoutExpired:
-            return Failure(Outcome.TIMEOUT, f"still running after {limits.wall_s:.3g} s")
+        except _TimeoutError as error:
+            return Failure(Outcome.TIMEOUT, str(error))
+        except _TooManyThreadsError as error:
+            return Failure(Outcome.REFUSED, str(error))
         finally:
             kill_group(child)
-        if ended and child.returncode == 0:
+            if not channel.confined:
+                kill_marked(f"{_MARK}={mark}")
+        if channel.refused:
+            return Failure(
+                Outcome.REFUSED, f"the kernel called {channel.refused}; the sandbox refused it"
+            )
+        if channel.ended and child.returncode == 0:
             return None
         return _death(child.returncode, _tail(errors))
 
@@ -85,23 +117,32 @@ class _Channel:
         self.handle = handle
         self.pending = b""
         self.received = 0
-        self.ended = False
+        self.ended = False  # `end` was the last report
+        self.refused = ""  # what the sandbox refused
+        self.confined = True  # to its group, unless the child says otherwise
+        self.heard_at = time.monotonic()
 
-    def serve(self, child: subprocess.Popen[bytes], wall_s: float) -> bool:
-        """Handle reports until the child is gone; whether `end` was the last of them."""
-        deadline = time.monotonic() + wall_s
-        alive = True
+    def serve(self, child: subprocess.Popen[bytes], limits: Limits) -> None:
+        """Handle reports until the child is gone."""
+        deadline = self.heard_at + limits.wall_s
+        alive = listening = True
         while alive:
-            left = deadline - time.monotonic()
-            if left <= 0:
-                raise subprocess.TimeoutExpired("harness", wall_s)
-            alive = child.poll() is None
-            if not self._drain(min(left, _POLL_S) if alive else 0):
-                child.wait(max(deadline - time.monotonic(), 0))
-                alive = False
+            now = time.monotonic()
+            if now >= deadline:
+                raise _TimeoutError(f"still running after {limits.wall_s:.3g} s")
+            if now >= self.heard_at + limits.silence_s:
+                raise _TimeoutError(f"no sign of life for {limits.silence_s:.3g} s")
+            if (threads := count_threads(child)) > limits.threads:
+                raise _TooManyThreadsError(
+                    f"the kernel started {threads} threads, and may have {limits.threads}"
+                )
+            alive = not has_ended(child)
+            if listening:
+                listening = self._drain(_POLL_S if alive else 0)
+            else:
+                time.sleep(_LAST_POLL_S)
         if self.pending:
             raise _ProtocolError(f"the kernel's process sent half a report: {self.pending[:80]!r}")
-        return self.ended
 
     def _drain(self, wait_s: float) -> bool:
         """Handle what has arrived; False at the end of the stream."""
@@ -125,10 +166,16 @@ class _Channel:
         words = line.decode("ascii", "replace").split()
         if len(words) < 2 or words[0] != self.nonce or self.ended:
             raise _ProtocolError(f"the kernel's process sent garbage: {line[:80]!r}")
+        self.heard_at = time.monotonic()
         if words[1] == "end":
             self.ended = True
             return
+        if words[1] == "refused":
+            self.refused = f"{' '.join(words[2:3])}({' '.join(words[3:])})"
+            return
         try:
+            if words[1] == "sandbox":
+                self.confined = parse_sandbox(words[2:]).filtered
             answer = self.handle(words[1:])
         except (ValueError, IndexError) as error:
             raise _ProtocolError(f"malformed report {line[:80]!r}: {error}") from error
@@ -141,7 +188,11 @@ def _death(code: int, stderr: str) -> Failure:
     detail = f": {stderr}" if stderr else ""
     if code >= 0:
         return Failure(Outcome.CRASH, f"the kernel's process exited early (code {code}){detail}")
-    name = signal.Signals(-code).name
+    if -code == signal.SIGSYS:  # so the report of it was blocked too
+        message = "the sandbox refused a system call of the kernel, made with signals blocked"
+        return Failure(Outcome.REFUSED, f"{message} (as when a program is started)")
+    known = -code in set(signal.Signals)
+    name = signal.Signals(-code).name if known else f"signal {-code}"
     if -code in (signal.SIGALRM, signal.SIGXCPU):
         return Failure(Outcome.TIMEOUT, f"time limit exceeded ({name})")
     return Failure(Outcome.CRASH, f"{name}{detail}")

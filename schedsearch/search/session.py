@@ -20,6 +20,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import Peaks, calibrate
+from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.counterpart import Counterpart, find_counterpart
 from schedsearch.search.driver import Search
@@ -67,10 +68,11 @@ class Options:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The unscheduled procedure's own time (A/A), and what the machine can do."""
+    """The unscheduled procedure's own time (A/A), what the machine can do, and what guards it."""
 
     measurement: Measurement
     peaks: Peaks
+    sandbox: Sandbox
 
 
 @dataclass(frozen=True)
@@ -279,7 +281,7 @@ def _baseline(bench: Bench, subject: Subject) -> Baseline:
         raise UserError(
             f"{subject.name}, unscheduled, cannot be measured: {evaluation.result.message}"
         )
-    return Baseline(evaluation.result, peaks)
+    return Baseline(evaluation.result, peaks, bench.sandbox)
 
 
 def _root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRecord:

@@ -299,6 +299,7 @@ def test_doctor(tmp_path: Path) -> None:
     assert "A/A ratio" in found["noise"]
     assert "answers" in found["ray"]
     assert "registers" in found["isa"]
+    assert "limits" in found["sandbox"]
     assert {"flags", "cpu", "caches", "sets", "exo", "peak", "copy", "host"} <= found.keys()
 
 

@@ -13,6 +13,7 @@ from schedsearch.cli.report import report
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.peak import Peaks
+from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.search.budget import Stop
 from schedsearch.search.progress import Best, Progress
 from schedsearch.search.session import Baseline, Known, Result, Setting
@@ -37,7 +38,7 @@ def said(subject: Subject, stop: Stop, found: Measurement | None, **options: Any
     """The report of a run that ended by `stop` and with a best measured as `found`."""
     best = Best(TRACE.key, TRACE, found) if found else None
     progress = Progress("confirming", 9.6, 10.0, {Outcome.CORRECT: 4}, 3, 2, best, ())
-    baseline = Baseline(timed("baseline", 1.0), Peaks(140.0, 70.0, 20.0))
+    baseline = Baseline(timed("baseline", 1.0), Peaks(140.0, 70.0, 20.0), Sandbox(True, 7, True))
     setting = Setting(subject, baseline, Scope(1, 1), Known(0, 0))
     result = Result(setting, 1, stop, progress, best)
     console = Console(file=io.StringIO(), width=80, highlight=False)

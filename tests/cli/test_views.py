@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from schedsearch.cli.live import LiveView, PlainView, View, make_view
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.peak import Peaks
+from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.search.progress import Best, Progress
 from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject, load_subject
@@ -27,7 +29,7 @@ def timed(speedup: float) -> Measurement:
     return Measurement("screen", (Round((8e3 / speedup,), (8e3,)),) * 3, calls=100)
 
 
-BASELINE = Baseline(timed(1.0), Peaks(f32=140.0, f64=70.0, bandwidth=20.0))
+BASELINE = Baseline(timed(1.0), Peaks(f32=140.0, f64=70.0, bandwidth=20.0), Sandbox(True, 7, True))
 REWRITE = Rewrite("reorder", 1, (0,), "for i in seq(0, 32)")
 
 
@@ -54,6 +56,16 @@ def drawn(screen: Console) -> list[str]:
     assert isinstance(screen.file, io.StringIO)
     lines = re.split(r"\r|\n|\x1b\[2K", screen.file.getvalue())
     return [re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", line).rstrip() for line in lines]
+
+
+def test_an_incomplete_sandbox_is_said_once_before_the_search(subject: Subject) -> None:
+    screen = console(terminal=False)
+    view = PlainView(screen)
+    view.started(subject, replace(BASELINE, sandbox=NO_SANDBOX), Known(0, 0))
+    view.progress(progress(speedup=2.0))
+    warnings = [line for line in drawn(screen) if line.startswith("warning: incomplete sandbox")]
+    assert len(warnings) == 1
+    assert "write your files" in warnings[0]
 
 
 def play(view: View, subject: Subject) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import pytest
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.evaluate.runner import Limits, run_harness
 
-LIMITS = Limits(wall_s=5, address_bytes=1 << 30, file_bytes=1 << 20)
+LIMITS = Limits(wall_s=5, silence_s=5, address_bytes=1 << 30, file_bytes=1 << 20, threads=8)
 
 
 def speak(tmp_path: Path, script: str, wall_s: float = 5) -> tuple[Failure | None, list[list[str]]]:
@@ -29,7 +30,7 @@ def speak(tmp_path: Path, script: str, wall_s: float = 5) -> tuple[Failure | Non
         heard.append(words)
         return "g" if words[0] == "ask" else str(int("x")) if words[0] == "bad" else None
 
-    limits = Limits(wall_s, LIMITS.address_bytes, LIMITS.file_bytes)
+    limits = replace(LIMITS, wall_s=wall_s)
     return run_harness(program, lambda nonce: f"{nonce}\n", limits, handle), heard
 
 

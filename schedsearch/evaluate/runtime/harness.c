@@ -2,7 +2,8 @@
  *
  * stdin carries the job (written by harness.py and bench.py), argv[1] is the
  * descriptor of a socket on which results go out, one line each, and on which the
- * parent says whether another round is wanted.
+ * parent says whether another round is wanted. argv[2], if what a kernel computes is to
+ * be recorded, is that of a file for it: nothing here opens a file to write.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -19,14 +20,10 @@
 #endif
 
 #include "channel.h"
+#include "libraries.h"
+#include "sandbox.h"
 #include "stages.h"
-
-static void limit(int resource, double amount)
-{
-    struct rlimit value = {(rlim_t)amount, (rlim_t)amount};
-    if (setrlimit(resource, &value) != 0)
-        fail("setrlimit");
-}
+#include "state.h"
 
 /* `set_threads` is the OpenMP library's, NULL if the kernel does not use it. */
 struct kernel {
@@ -61,9 +58,7 @@ static void verify_races(struct test_case *test, struct kernel kernel, size_t nu
 /* Returns the number of cores given. */
 static int set_up_process(void)
 {
-    /* Die with the parent. The number of processes is not limited: that limit is
-     * per user, so other work of the same user would count. */
-    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* die with the parent */
     cpu_set_t cores;
     CPU_ZERO(&cores);
     char threads[16];
@@ -77,20 +72,23 @@ static int set_up_process(void)
     setenv("OMP_PROC_BIND", "true", 1);
     /* Idle threads of LLVM's library spin for 200 ms, which the other kernel would feel. */
     setenv("KMP_BLOCKTIME", "1", 1);
-    limit(RLIMIT_CORE, 0);
     limit(RLIMIT_AS, job_number());
     limit(RLIMIT_CPU, job_number());
     limit(RLIMIT_FSIZE, job_number());
 #if defined(__SSE__)
     _mm_setcsr(_mm_getcsr() | 0x8040); /* flush denormals to zero, read them as zero */
 #endif
+    keep_state();
     return count;
 }
 
 int main(int argc, char **argv)
 {
     char action[16], kernel[4096], anchor[4096];
-    open_channel(argc > 1 ? atoi(argv[1]) : 1);
+    int channel = argc > 1 ? atoi(argv[1]) : STDOUT_FILENO;
+    int output = argc > 2 ? atoi(argv[2]) : STDOUT_FILENO;
+    int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, channel, output};
+    open_channel(channel);
     job_line(action, sizeof action);
     job_line(kernel, sizeof kernel);
     job_line(anchor, sizeof anchor);
@@ -104,11 +102,14 @@ int main(int argc, char **argv)
     bool record = strcmp(action, "record") == 0;
 
     alarm((unsigned)verify_limit);
+    load_libraries(kernel, cores);
+    load_libraries(anchor, cores);
+    enter_sandbox(kept, sizeof kept / sizeof *kept);
     struct kernel candidate = open_kernel(kernel);
     for (size_t number = 0; number < cases; number++) {
         struct test_case test = read_case();
         if (record)
-            record_case(&test, candidate.function);
+            record_case(&test, candidate.function, output);
         else
             verify_case(&test, candidate.function, number);
         if (!record && candidate.set_threads)

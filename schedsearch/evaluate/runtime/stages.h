@@ -2,8 +2,8 @@
 #pragma once
 #include "case.h"
 
-/* Call the reference and keep what it wrote in the case's file. */
-void record_case(struct test_case *test, void *function);
+/* Call the reference and append what it wrote to a file. */
+void record_case(struct test_case *test, void *function, int output);
 
 /* Call the kernel and compare; reports the first difference and ends the process. */
 void verify_case(struct test_case *test, void *function, size_t number);

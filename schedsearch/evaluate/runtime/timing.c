@@ -9,6 +9,7 @@
 #endif
 
 #include "channel.h"
+#include "state.h"
 
 static clockid_t clock_used = CLOCK_MONOTONIC;
 static double clock_cost_ns; /* of one reading, subtracted where each call is timed by itself */
@@ -94,6 +95,7 @@ static double sample_ns(const struct test_case *test, void *function, long calls
             call(test, function);
             total += reading_ns() - start - clock_cost_ns;
         }
+        check_state();
         return total / calls;
     }
     if (calls > 1)
@@ -101,7 +103,9 @@ static double sample_ns(const struct test_case *test, void *function, long calls
     double start = reading_ns();
     for (long i = 0; i < calls; i++)
         call(test, function);
-    return (reading_ns() - start) / calls;
+    double elapsed = reading_ns() - start;
+    check_state();
+    return elapsed / calls;
 }
 
 /* Time of one call, from a sample of at least `target_ns`. */

@@ -1,0 +1,284 @@
+"""Kernels that reach for the machine: each gets a verdict and leaves nothing; the run goes on.
+
+Whatever would do harm if the sandbox were not there is written so that it fails by itself:
+signal 0, times that are no times, mounts of nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core.records import Artifact, Failure, Measurement, Outcome
+from schedsearch.evaluate import bench as bench_module
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.transforms.mirror import mirror
+
+from .procs import generate, handwritten, triple
+
+SCREEN = TimingPlan("screen", 2, 2, sample_ns=1e5)
+INCLUDES = """
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <fenv.h>
+#include <pthread.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static void right(float *y, const float *x) { for (int i = 0; i < 64; i++) y[i] = 3.0f * x[i]; }
+static int word;
+static void *sleeper(void *unused) { for (;;) syscall(SYS_futex, &word, 0, 0, 0); return unused; }
+"""
+SIGNATURE = "void triple(void *ctxt, float *y, const float *x)"
+
+
+@pytest.fixture(scope="module")
+def bench(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    work = tmp_path_factory.mktemp("work")
+    return prepare(mirror(triple), generate(triple), bind(mirror(triple), {}), builder, work)
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The working directory, with a file in it; afterwards there must be just that file, as
+    it was, and no process that was started meanwhile."""
+    mark = f"{uuid.uuid4()}"
+    monkeypatch.setenv("STARTED_BY_TEST", mark)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(bench_module, "_VERIFY_S", 0.5)
+    (tmp_path / "precious").write_text("data")
+    yield tmp_path
+    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
+    assert (tmp_path / "precious").read_text() == "data"
+    assert (tmp_path / "precious").stat().st_mode & 0o777 == 0o644
+    assert not list(descendants(mark))
+
+
+def descendants(mark: str) -> Iterator[str]:
+    for entry in Path("/proc").glob("[0-9]*"):
+        try:
+            if mark.encode() in (entry / "environ").read_bytes():
+                yield entry.name
+        except OSError:
+            continue
+
+
+def kernel(builder: Builder, body: str, before: str = "", signature: str = SIGNATURE) -> Artifact:
+    source = f"{INCLUDES}\n{before}\n{signature} {{ {body} }}\n"
+    artifact = builder.build(handwritten(generate(triple), source), 60)
+    assert isinstance(artifact, Artifact), artifact
+    return artifact
+
+
+def run(bench: Bench, artifact: Artifact) -> Measurement | Failure:
+    return bench.evaluate(artifact, SCREEN, Anchor(bench.baseline, "baseline")).result
+
+
+def check_the_run_goes_on(bench: Bench) -> None:
+    assert isinstance(run(bench, bench.baseline), Measurement)
+
+
+REFUSED = {
+    "socket": ("socket(AF_INET, SOCK_STREAM, 0);", "socket()"),
+    "unix socket": ("int pair[2]; socketpair(AF_UNIX, SOCK_STREAM, 0, pair);", "socketpair()"),
+    "fork": ("if (fork() == 0) for (;;) pause();", "clone()"),
+    "vfork": ("if (vfork() == 0) _exit(0);", "vfork()"),
+    "fork bomb": ("for (;;) fork();", "clone()"),
+    "sleeps": ("usleep(1);", "clock_nanosleep()"),
+    "waits for a signal": ("pause();", "pause()"),
+    "daemon": ("if (fork() == 0) { setsid(); if (fork() == 0) for (;;) pause(); }", "clone()"),
+    "new session": ("setsid();", "setsid()"),
+    "program": ('execl("/bin/true", "true", (char *)0);', 'execve("/bin/true")'),
+    "shell": ('(void)!system("touch made");', "with signals blocked"),
+    "pipe from a shell": ('popen("touch made", "r");', "pipe2()"),
+    "writes a file": ('fputs("x", fopen("made", "w"));', 'openat("made")'),
+    "appends to a file": ('fputs("x", fopen("precious", "a"));', 'openat("precious")'),
+    "empties a file": ('open("precious", O_RDONLY | O_TRUNC);', 'openat("precious")'),
+    "fills the disk": ('for (FILE *f = fopen("made", "w");;) fputs("xx", f);', 'openat("made")'),
+    "unnamed file": ('open(".", 020200002, 0600);', 'openat(".")'),
+    "creates the old way": ('syscall(SYS_creat, "made", 0600);', 'creat("made")'),
+    "shared memory": ('shm_open("/made", O_CREAT | O_RDWR, 0600);', 'openat("/dev/shm/made")'),
+    "memory file": ('memfd_create("made", 0);', "memfd_create()"),
+    "deletes": ('unlink("precious");', 'unlink("precious")'),
+    "deletes a path with a line break": ('unlink("a\\nend");', 'unlink("a?end")'),
+    "renames": ('rename("precious", "made");', 'rename("precious")'),
+    "truncates": ('(void)!truncate("precious", 0);', 'truncate("precious")'),
+    "makes a directory": ('mkdir("made", 0700);', 'mkdir("made")'),
+    "makes a link": ('(void)!symlink("precious", "made");', 'symlink("made")'),
+    "changes a mode": ('chmod("precious", 0);', 'chmod("precious")'),
+    "signals its parent": ("kill(getppid(), 0);", "kill()"),
+    "signals everyone": ("kill(-1, 0);", "kill()"),
+    "traces": ("ptrace(PTRACE_TRACEME, 0, 0, 0);", "ptrace()"),
+    "mounts": ('mount("", "", "", 0, 0);', "mount"),
+    "new namespace": ("unshare(0);", "unshare()"),
+    "sets the clock": (
+        "struct timespec t = {-1, -1}; syscall(SYS_clock_settime, 0, &t);",
+        "clock_settime()",
+    ),
+    "raises a limit": (
+        "struct rlimit r = {RLIM_INFINITY, RLIM_INFINITY}; setrlimit(RLIMIT_AS, &r);",
+        "prlimit64()",
+    ),
+    "real-time priority": ("struct sched_param p = {-1}; sched_setscheduler(0, 1, &p);", "sched_"),
+    "lives on without its parent": ("prctl(PR_SET_PDEATHSIG, 0);", "prctl()"),
+    "other user": ("(void)!setuid(12345);", "setuid()"),
+    "closes its standard output": ("right(y, x); fclose(stdout);", "close()"),
+    "closes everything": ("right(y, x); for (int f = 0; f < 99; f++) close(f);", "close()"),
+    "closes a range": ("right(y, x); syscall(SYS_close_range, 3, 99, 0);", "close_range()"),
+    "replaces its channel": ("right(y, x); for (int f = 3; f < 20; f++) dup2(1, f);", "dup2()"),
+    "takes over refusals": ("signal(SIGSYS, SIG_IGN);", "rt_sigaction()"),
+    "outlives the alarm": ("signal(SIGALRM, SIG_IGN);", "rt_sigaction()"),
+    "hides refusals": (
+        "sigset_t all; sigfillset(&all); sigprocmask(SIG_BLOCK, &all, 0); socket(1, 1, 0);",
+        "with signals blocked",
+    ),
+    "from a thread": (
+        "pthread_t t; pthread_create(&t, 0, (void *)fork, 0); pthread_join(t, 0);",
+        "clone()",
+    ),
+    "thread bomb": (
+        "pthread_attr_t a; pthread_attr_init(&a); pthread_attr_setstacksize(&a, 16384);"
+        "for (pthread_t t;;) pthread_create(&t, &a, sleeper, 0);",
+        "threads, and may have",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "part"), REFUSED.values(), ids=REFUSED.keys())
+def test_refused(bench: Bench, builder: Builder, home: Path, body: str, part: str) -> None:
+    result = run(bench, kernel(builder, body))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.REFUSED, result.message
+    assert part in result.message
+    assert result.message.endswith(", while verifying with integers")
+    check_the_run_goes_on(bench)
+
+
+def test_refused_while_it_is_loaded(bench: Bench, builder: Builder, home: Path) -> None:
+    before = '__attribute__((constructor)) static void early(void) { unlink("precious"); }'
+    result = run(bench, kernel(builder, "right(y, x);", before))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.REFUSED
+    assert result.message == (
+        'the kernel called unlink("precious"); the sandbox refused it, while loading the kernel'
+    )
+
+
+CRASH = {
+    "division by zero": ('__asm__ volatile("idivl %0" :: "r"(0), "a"(1), "d"(0));', "SIGFPE"),
+    "endless recursion": (
+        "volatile char here[4096]; here[0] = 1; triple(ctxt, y, x); here[1] = 1;",
+        "SIGSEGV",
+    ),
+    "allocates all it can": (
+        "for (volatile char *p;;) { p = malloc(1 << 26); "
+        "for (int i = 0; i < 1 << 26; i += 1 << 16) p[i] = 1; }",
+        "SIGSEGV",
+    ),
+    "jumps into nowhere": ("static jmp_buf nowhere; longjmp(nowhere, 1);", "SIG"),
+    "a signal without a name": ("kill(getpid(), 40);", "signal 40"),
+    "writes the pristine inputs": (
+        "for (char *p = (char *)x; ; p += 4096) *p = 1;",
+        "SIGSEGV",
+    ),
+    "exits in a thread": (
+        "pthread_t t; pthread_create(&t, 0, (void *)exit, 0); for (;;);",
+        "exited early (code 0)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("body", "part"), CRASH.values(), ids=CRASH.keys())
+def test_crash(bench: Bench, builder: Builder, home: Path, body: str, part: str) -> None:
+    result = run(bench, kernel(builder, body))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.CRASH, result.message
+    assert part in result.message
+    check_the_run_goes_on(bench)
+
+
+def test_more_static_memory_than_there_may_be(bench: Bench, builder: Builder, home: Path) -> None:
+    body = "big[(long)x[0]] = 1; y[0] = big[5];"
+    result = run(bench, kernel(builder, body, "static char big[1ull << 40];"))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.CRASH
+    assert "cannot load the kernel" in result.message
+
+
+CHANGED = {
+    "rounding mode": ("fesetround(FE_UPWARD);", "the floating-point mode"),
+    "denormals": ("__builtin_ia32_ldmxcsr(0x1f80);", "the floating-point mode (MXCSR)"),
+    "x87 precision": (
+        'short word = 0x27f; __asm__ volatile("fldcw %0" :: "m"(word));',
+        "the floating-point mode (x87)",
+    ),
+    "x87 stack": ('__asm__ volatile("fld1");', "the x87 register stack"),
+    "MMX without emms": ('__asm__ volatile("pxor %mm0, %mm0");', "the x87 register stack"),
+    "direction flag": ('__asm__ volatile("std");', "the direction flag"),
+}
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="registers of x86-64")
+@pytest.mark.parametrize(("body", "part"), CHANGED.values(), ids=CHANGED.keys())
+def test_state_that_others_depend_on(
+    bench: Bench, builder: Builder, home: Path, body: str, part: str
+) -> None:
+    result = run(bench, kernel(builder, f"right(y, x); {body}"))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+    assert result.message.startswith(f"changed {part}")
+    assert result.message.endswith(", while verifying with integers")
+
+
+def test_state_changed_once_it_is_timed(bench: Bench, builder: Builder, home: Path) -> None:
+    body = "right(y, x); if (++calls == 9) fesetround(FE_UPWARD);"
+    result = run(bench, kernel(builder, body, "static int calls;"))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+    assert "while timing" in result.message
+
+
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs another core")
+def test_moving_to_another_core(bench: Bench, builder: Builder, home: Path) -> None:
+    body = "right(y, x); cpu_set_t all; memset(&all, 255, sizeof all);"
+    result = run(bench, kernel(builder, f"{body} sched_setaffinity(0, sizeof all, &all);"))
+    assert isinstance(result, Failure)
+    assert result.message.startswith("changed the cores it runs on")
+
+
+HARMLESS = {
+    "reads the clock": "struct timespec t; clock_gettime(CLOCK_REALTIME, &t); time(0);",
+    "reads a file": 'FILE *f = fopen("/proc/self/stat", "r"); if (!f) abort(); fclose(f);',
+    "prints": 'fputs("here\\n", stdout); fputs("here\\n", stderr); fflush(0);',
+    "allocates": "volatile char *p = malloc(1 << 27); p[1 << 26] = 1; free((void *)p);",
+    "its own signals": "signal(SIGUSR1, SIG_IGN); raise(SIGUSR1);",
+    "jumps": "jmp_buf here; if (setjmp(here) == 0) longjmp(here, 1);",
+    "a thread": "pthread_t t; pthread_create(&t, 0, (void *)getpid, 0); pthread_join(t, 0);",
+    "asks what this system may lack": "if (syscall(SYS_io_uring_enter) != -1) abort();",
+}
+
+
+@pytest.mark.parametrize("body", HARMLESS.values(), ids=HARMLESS.keys())
+def test_harmless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
+    result = run(bench, kernel(builder, f"{body} right(y, x);"))
+    assert isinstance(result, Measurement), result
