@@ -223,7 +223,8 @@ static void on_refusal(int signal, siginfo_t *info, void *context)
             continue;
         char path[200] = "";
         if (refused[i].path != NO_PATH)
-            snprintf(path, sizeof path, "\"%s\"", (const char *)argument(context, refused[i].path));
+            snprintf(path, sizeof path, "\"%.190s\"",
+                     (const char *)argument(context, refused[i].path));
         for (char *c = path; *c; c++)
             if (*c < ' ' || *c > '~') /* reports are lines */
                 *c = '?';
