@@ -60,6 +60,7 @@ def report(
             console.print(f"Verified on data, confirmed on {rounds} after the search.")
         else:
             console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
+        console.print(f"{subject.name} as written, compiled, {baseline.agreement}.", soft_wrap=True)
         lines = specialize_lines(subject.name, subject.workload.fixed)
         lines += schedule_lines(subject.procedure, result.best.trace)
         rewrites = fmt.count(len(result.best.trace), "rewrite")
@@ -120,6 +121,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "target_key": subject.target.key,
         "run": result.run_id,
         "stop": str(result.stop),
+        "reference": asdict(result.setting.baseline.agreement),
         "baseline_ns": result.setting.baseline.measurement.candidate_ns,
         "known": {
             "candidates": result.setting.known.candidates,

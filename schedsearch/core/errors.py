@@ -10,6 +10,10 @@ class UserError(Exception):
     """
 
 
+class BaselineError(UserError):
+    """The unscheduled procedure, compiled, does not compute what the procedure says."""
+
+
 class RewriteError(Exception):
     """A rewrite could not be applied; the message says why. An outcome, not a bug."""
 

@@ -13,6 +13,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
+from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, compare
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import (
@@ -84,7 +85,8 @@ class Evaluation:
 class Bench:
     """One workload ready for candidates. Picklable; valid on the machine that prepared it.
 
-    `call_ns` is the time of one call of the reference in each case.
+    `call_ns` is the time of one call of the baseline in each case, `agreement` what its
+    outputs were compared with.
     """
 
     executable: Path
@@ -95,6 +97,7 @@ class Bench:
     cores: tuple[int, ...]
     cache: Cache = Cache.WARM
     sandbox: Sandbox = NO_SANDBOX
+    agreement: Agreement = NOT_COMPARED
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child.
@@ -205,10 +208,10 @@ def prepare(
     """Build the harness of a workload and record the reference's outputs in `work_dir`.
 
     Cases are the verification bindings (small) and `binding`, each on integers
-    and on floats; the last is the one that is timed. Kernels get `threads` cores,
-    and as many threads if they are parallel; `cache` is what caches hold when they
-    are timed. Raises UserError if the unscheduled procedure does not compile, crashes
-    or takes too long.
+    and on floats, each with a seed of its own; the last is the one that is timed. Kernels
+    get `threads` cores, and as many threads if they are parallel; `cache` is what caches
+    hold when they are timed. Raises UserError if the unscheduled procedure does not
+    compile, crashes, takes too long, or does not compute what it says (`agreement.py`).
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
@@ -227,25 +230,25 @@ def prepare(
 
     bindings = (*verification_bindings(proc, binding, affordable), binding)
     key = digest_of([builder.key, reference.key, seed])
-    cases = tuple(
-        _case(proc, bound, mode, work_dir / key, seed)
-        for bound in bindings
-        for mode in (Mode.INTEGERS, Mode.FLOATS)
-    )
-    bench = replace(bench, cases=cases)
+    modes = [(bound, mode) for bound in bindings for mode in (Mode.INTEGERS, Mode.FLOATS)]
+    cases = [
+        _case(proc, bound, mode, work_dir / key, seed + number)
+        for number, (bound, mode) in enumerate(modes)
+    ]
+    bench = replace(bench, cases=tuple(cases))
     heard = bench.record(cases, proc.name)
-    # Away from zero and from negative numbers where floats gave infinities or NaNs.
-    kept = tuple(
-        _case(proc, case.binding, Mode.POSITIVE, work_dir / key, seed)
-        if recording.not_finite and case.oracle.mode is Mode.FLOATS
-        else case
-        for case, recording in zip(cases, heard.cases, strict=True)
-    )
-    bench = replace(bench, cases=kept, sandbox=heard.sandbox)
-    again = [case for case in kept if case.oracle.mode is Mode.POSITIVE]
+    # Away from zero and from negative numbers where there were infinities or NaNs.
+    for number, recording in enumerate(heard.cases):
+        if recording.not_finite:
+            bound, own_seed = cases[number].binding, cases[number].seed
+            cases[number] = _case(proc, bound, Mode.POSITIVE, work_dir / key, own_seed)
+    bench = replace(bench, cases=tuple(cases), sandbox=heard.sandbox)
+    again = [case for case in cases if case.oracle.mode is Mode.POSITIVE]
     if again:
         bench.record(again, proc.name)
-    return replace(bench, call_ns=tuple(recording.call_ns for recording in heard.cases))
+    agreement = compare(proc, bench.cases, fields)
+    call_ns = tuple(recording.call_ns for recording in heard.cases)
+    return replace(bench, call_ns=call_ns, agreement=agreement)
 
 
 def _keep(place: Path, outputs: bytes) -> None:
@@ -257,6 +260,6 @@ def _keep(place: Path, outputs: bytes) -> None:
 
 def _case(proc: q.Proc, binding: Binding, mode: Mode, base: Path, seed: int) -> Case:
     """A case with its own file: sessions with other sizes may share the directory."""
-    own = digest_of([binding.to_json(), mode])
+    own = digest_of([binding.to_json(), mode, seed])
     expected = base.with_name(f"{base.name}-{own}.bin")
     return Case(binding, oracle(proc, binding, mode), layout(proc, binding), expected, seed)

@@ -182,18 +182,16 @@ class Case:
     def bytes(self) -> int:
         return sum(item.bytes for item in self.layout if isinstance(item, Buffer))
 
+    def __str__(self) -> str:
+        where = str(self.binding)
+        return f"{where + ' on ' if where else ''}{self.oracle.mode.value}"
+
     def job(self, fields: Sequence[Field]) -> str:
         """The case as `read_case` of runtime/case.c reads it."""
         lines = [str(self.expected), str(self.seed)]
-        config = dict(self.binding.config)
-        lo, hi = self.oracle.config
         for field in fields:
-            if field.type in _FLOAT_FIELDS:
-                fill = Fill.INTEGERS if self.oracle.mode is Mode.INTEGERS else Fill.FLOATS
-                lines.append(f"{_FILLS[fill]} {lo!r} {hi!r}")
-            else:
-                value = config.get(field.name, 1)
-                lines.append(f"{_FILLS[Fill.INTEGERS]} {value} {value}")
+            fill, lo, hi = initial_value(self, field)
+            lines.append(f"{_FILLS[fill]} {lo!r} {hi!r}")
         data = dict(self.oracle.data)
         for item in self.layout:
             if isinstance(item, int):
@@ -204,3 +202,12 @@ class Case:
             numbers += [own.absolute, own.relative, len(item.shape), *item.shape, *item.strides]
             lines.append(" ".join(map(repr, numbers)))
         return "\n".join(lines)
+
+
+def initial_value(case: Case, field: Field) -> tuple[Fill, float, float]:
+    """How a configuration field is filled, and its range."""
+    if field.type in _FLOAT_FIELDS:
+        fill = Fill.INTEGERS if case.oracle.mode is Mode.INTEGERS else Fill.FLOATS
+        return fill, *case.oracle.config
+    value = dict(case.binding.config).get(field.name, 1)
+    return Fill.INTEGERS, value, value

@@ -187,7 +187,7 @@ class _Run:
             total = np.sum(value, axis=same, keepdims=True, dtype=summed(storage.kind))
             value = total * times
         view = place.view(counts)
-        view[...] = converted(view + value, storage.kind)
+        view += converted(value, storage.kind)
 
     # -- values -------------------------------------------------------------------
 

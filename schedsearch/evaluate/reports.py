@@ -128,9 +128,7 @@ class Verdict:
         )
 
     def _case(self, number: int) -> str:
-        case = self.cases[number]
-        where = str(case.binding)
-        return f"{where + ' on ' if where else ''}{case.oracle.mode.value}"
+        return str(self.cases[number])
 
     def _buffer(self, number: int, position: int) -> Buffer:
         buffer = self.cases[number].layout[position]

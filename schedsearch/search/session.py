@@ -17,6 +17,7 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.peak import Peaks, calibrate
@@ -68,11 +69,13 @@ class Options:
 
 @dataclass(frozen=True)
 class Baseline:
-    """The unscheduled procedure's own time (A/A), what the machine can do, and what guards it."""
+    """The unscheduled procedure's own time (A/A), what the machine can do, what guards it, and
+    what the procedure's outputs were compared with."""
 
     measurement: Measurement
     peaks: Peaks
     sandbox: Sandbox
+    agreement: Agreement = NOT_COMPARED
 
 
 @dataclass(frozen=True)
@@ -207,6 +210,7 @@ def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
             "expanded": progress.expanded,
             "best": best.key if best else None,
             "curve": progress.curve,
+            "reference": asdict(setting.baseline.agreement),
             "ranker": asdict(progress.ranker) if progress.ranker else None,
         }
     finally:
@@ -281,7 +285,7 @@ def _baseline(bench: Bench, subject: Subject) -> Baseline:
         raise UserError(
             f"{subject.name}, unscheduled, cannot be measured: {evaluation.result.message}"
         )
-    return Baseline(evaluation.result, peaks, bench.sandbox)
+    return Baseline(evaluation.result, peaks, bench.sandbox, bench.agreement)
 
 
 def _root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRecord:

@@ -1,0 +1,64 @@
+"""A miscompiled baseline is found out: the reference does not go through its C."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedsearch.core.errors import BaselineError
+from schedsearch.evaluate.bench import Bench, prepare
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.transforms.mirror import mirror
+
+from . import procs
+
+
+def prepared(procedure: Any, old: str, new: str, builder: Builder, work: Path) -> Bench:
+    """With a baseline whose C was edited."""
+    proc, code = mirror(procedure), procs.generate(procedure)
+    assert old in code.source
+    wrong = procs.handwritten(code, code.source.replace(old, new))
+    return prepare(proc, wrong, bind(proc, {}), builder, work)
+
+
+MISCOMPILED = [
+    (procs.triple, "3.0f * x[i]", "3.0f * x[i] + (i == 63)", "y[63] is "),
+    (procs.matmul, "k < K", "k < K / 8 * 8", "C[0, 0] is "),
+    (procs.every_type, "s[j] * s[j]", "s[j] * (s[j] & 63)", "s["),
+    (procs.every_type, "d[j] * 2.0", "d[j] * 2.0000001", "d[0] is "),
+    (procs.every_type, "*a * 2.0", "*a * 3.0", "f[0] is "),
+    (procs.windowed, "i * x.strides[0]", "i * m", "y[1, "),
+    (procs.configured, "ctxt->Cfg.scale", "1.0f", "x[0] is "),
+    (procs.configured, "ctxt->Cfg.count = n", "ctxt->Cfg.count = n + 1", "Cfg.count is "),
+    (procs.waves, "0.5f", "0.5001f", "y["),
+    (procs.normalise, "i < 256", "i < 255", "y["),
+]
+
+
+@pytest.mark.parametrize(("procedure", "old", "new", "part"), MISCOMPILED)
+def test_miscompiled_baseline(
+    procedure: Any, old: str, new: str, part: str, builder: Builder, tmp_path: Path
+) -> None:
+    with pytest.raises(BaselineError, match="disagrees with the reference") as caught:
+        prepared(procedure, old, new, builder, tmp_path)
+    assert part in str(caught.value)
+
+
+def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:
+    bench = prepared(procs.matmul, "k < K", "k < K", builder, tmp_path)
+    assert bench.agreement.cases == tuple(map(str, bench.cases))
+    assert "agrees with its evaluation by NumPy in 10 of 10 cases" in str(bench.agreement)
+
+
+def test_what_cannot_be_compared_is_said(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schedsearch.evaluate.agreement._CASE_S", 1e-6)
+    bench = prepared(procs.triple, "3.0f", "3.0f", builder, tmp_path)
+    assert not bench.agreement.cases
+    assert "in 0 of 2 cases (the others would take it more than 1e-06 s each)" in str(
+        bench.agreement
+    )
