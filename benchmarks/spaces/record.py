@@ -1,21 +1,20 @@
-"""Recording: an exhaustive search, then more rounds for the fastest."""
+"""Recording: an exhaustive search, then its values on one scale, and the fastest confirmed."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from statistics import median
 
-from schedsearch.core.records import Failure, Outcome, TuningRecord
-from schedsearch.evaluate.bench import Anchor, prepare
+from benchmarks.spaces.stand import confirmed, stand
+from schedsearch.core.records import GeneratedC, Measurement, Outcome
 from schedsearch.search.budget import Budget
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
-from schedsearch.search.plans import CONFIRM
 from schedsearch.search.session import Listener, Options, tune
 from schedsearch.search.space import Space, spaces_in
-from schedsearch.search.subject import Subject, cache_dir
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.subject import Subject
 from schedsearch.store.database import Store
-from schedsearch.store.views import StoredCandidate
+
+SOURCE = Path(__file__).parent / "kernels.py"
 
 PRIMITIVES = ("reorder", "split", "unroll", "fission", "fuse", "simplify", "stage_scalar")
 
@@ -27,11 +26,7 @@ KERNELS: dict[str, tuple[str, tuple[str, ...] | None]] = {
     "matmul_primitives": ("matmul", PRIMITIVES),
 }
 """Procedure and alphabet of each space. With all rewrites, one composite and the cost estimate
-often find what is best at once; with primitives alone it takes many steps."""
-
-TOP = 30
-"""So many of the fastest are confirmed. A screening flatters: the highest of a thousand noisy
-values is too high, and strategies would be held against a best that does not exist."""
+find what is best of an arithmetic kernel at once; with primitives alone it takes many steps."""
 
 
 def record(
@@ -43,10 +38,11 @@ def record(
     executor: str,
     listener: Listener,
 ) -> Space:
-    """The space that an exhaustive search of `kernel` measures, in a new store at `store`."""
+    """The space that an exhaustive search of `kernel` measures, in the store at `store`; what
+    that holds already is continued."""
     proc, transforms = KERNELS[kernel]
     options = Options(
-        file=Path(__file__).parent / "kernels.py",
+        file=SOURCE,
         proc=proc,
         sizes={},
         budget=Budget(limit_s, candidates),
@@ -59,40 +55,43 @@ def record(
     subject = tune(options, listener).setting.subject
     listener.phase("confirming the fastest")
     with Store.open(store, create=False) as opened:
-        _confirm(opened, subject)
         (space,) = spaces_in(opened)
-    return replace(space, name=kernel)
+        speedups = _speedups(opened, subject)
+    points = {
+        key: replace(point, speedup=speedups[point.same]) if point.speedup else point
+        for key, point in space.points.items()
+    }
+    return replace(space, name=kernel, points=points)
 
 
-def _confirm(store: Store, subject: Subject) -> None:
-    """Measure the fastest on fresh rounds, until all that are ahead have been."""
+def _speedups(store: Store, subject: Subject) -> dict[str, float]:
+    """Of everything that was measured, by trace key: over the procedure as written, on the
+    scale of one anchor, and confirmed for the fastest."""
     (scope,) = store.scopes()
-    run_id = store.start_run(scope, seed=0, strategy="confirm", settings={}, environment={})
-    bench = prepare(
-        subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
-    )
-    baseline = Anchor(bench.baseline, bench.baseline.code_key)
-    tried: set[int] = set()
-    while rivals := [c for c in store.best(scope, TOP) if _screened(c) and c.id not in tried]:
-        candidate = rivals[0]
-        tried.add(candidate.id)
-        trace, keys = candidate.record.trace, candidate.record.keys
-        code = store.code(keys.code or "")
-        assert code is not None, "what was measured has its C in the store"
-        artifact = subject.builder.build(code, BUILD_TIMEOUT_S)
-        if isinstance(artifact, Failure):
-            continue
-        with measuring_slot():
-            result = bench.evaluate(artifact, CONFIRM, baseline).result
-        if isinstance(result, Failure):
-            found = TuningRecord(trace, result.outcome, keys, result.message)
-        else:
-            found = TuningRecord(trace, Outcome.CORRECT, keys, measurement=result)
-        store.record(scope, run_id, found)
-    store.finish_run(run_id, "finished", {})
+    measured = {
+        c.trace_key: (c.record.keys.code or "", c.record.measurement)
+        for c in store.load(scope)
+        if c.record.outcome is Outcome.CORRECT and c.record.measurement is not None
+    }
+    here = stand(subject)
+    fastest = max((m for _, m in measured.values()), key=lambda m: m.speedup.value)
+    anchor = _code(store, fastest.reference)
+    anchor_speedup = 1.0 / here.ratio(subject.code, anchor)
+
+    def speedup(code_key: str) -> float:
+        return here.ratio(_code(store, code_key), anchor) * anchor_speedup
+
+    scale = {key: speedup(key) for key in sorted({m.reference for _, m in measured.values()})}
+    screened = {key: _ratio(m) * scale[m.reference] for key, (_, m) in measured.items()}
+    return confirmed(screened, lambda key: speedup(measured[key][0]))
 
 
-def _screened(candidate: StoredCandidate) -> bool:
-    """Whether its rank rests on a screening."""
-    measurement = candidate.record.measurement
-    return measurement is not None and measurement.kind not in ("confirm", "baseline")
+def _ratio(measurement: Measurement) -> float:
+    """How many times as fast as what it was interleaved with."""
+    return median(timed.speedup for timed in measurement.rounds)
+
+
+def _code(store: Store, code_key: str) -> GeneratedC:
+    code = store.code(code_key)
+    assert code is not None, "what was measured has its C in the store"
+    return code

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from benchmarks.spaces import again, stand
 from benchmarks.spaces import record as recording
 from benchmarks.spaces.__main__ import HERE
+from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import TimingPlan
 from schedsearch.search.session import Listener
 from schedsearch.search.space_file import load
-from schedsearch.store.database import Store
+from schedsearch.search.subject import load_subject
 
 QUIET = Listener(lambda _: None, lambda *_: None, lambda _: None)
 
@@ -36,16 +38,52 @@ def test_recording_measures_everything_and_confirms_the_fastest(
 ) -> None:
     """The orders of three loops: six, of which two are one swap away."""
     monkeypatch.setitem(recording.KERNELS, "orders", ("matmul", ("reorder",)))
-    monkeypatch.setattr(recording, "TOP", 2)
-    monkeypatch.setattr(recording, "CONFIRM", TimingPlan("confirm", 2, 3))
+    monkeypatch.setattr(stand, "TOP", 2)
+    monkeypatch.setattr(stand, "PROCESSES", 2)
     path = tmp_path / "s.sqlite"
     space = recording.record("orders", path, 100, 60.0, 0, "inline", QUIET)
     assert space.name == "orders"
     assert len(space.points) == 6
     assert all(point.speedup for point in space.points.values())
-    with Store.open(path) as store:
-        (scope,) = store.scopes()
-        fastest = store.best(scope, 2)
-    kinds = [c.record.measurement.kind for c in fastest if c.record.measurement]
-    assert set(kinds) <= {"confirm", "baseline"}
-    assert space.best == fastest[0].record.speedup
+    subject = load_subject(recording.SOURCE, "matmul", {}, cc=None)
+    settled = again.confirm(space, subject)
+    assert settled.points.keys() == space.points.keys()
+    assert settled.best > 5.0  # the innermost loop goes along rows
+    with pytest.raises(UserError, match="another target"):
+        again.confirm(replace(space, target=replace(space.target, cpu="another")), subject)
+
+
+def test_whoever_moves_up_is_confirmed_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stand, "TOP", 2)
+    screened = {"lucky": 9.0, "luckier": 8.0, "good": 5.0, "fair": 4.0, "slow": 1.0}
+    true = {"lucky": 4.5, "luckier": 1.0, "good": 5.0, "fair": 4.0}
+    settled = stand.confirmed(screened, true.__getitem__)
+    assert settled == {**screened, **true}
+
+
+def test_confirming_again_takes_luck_away_and_keeps_the_recorded_scale(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a machine on which everything is as it was recorded, but for the fastest."""
+    space = load(HERE / "matmul_primitives.json.gz")
+    subject = load_subject(recording.SOURCE, "matmul", {}, cc=None)
+    true = {key: point.speedup or 0.0 for key, point in space.points.items()}
+    lucky = max(true, key=true.__getitem__)
+    true = {
+        k: v / 2 if space.points[k].same == space.points[lucky].same else v for k, v in true.items()
+    }
+    monkeypatch.setattr(again, "stand", lambda _: Recorded(true))
+    monkeypatch.setattr(again, "_code", lambda _space, _generator, key: key)
+    settled = again.confirm(replace(space, target=subject.target), subject)
+    for key, point in settled.points.items():
+        assert (point.speedup or 0.0) == pytest.approx(true[key])
+
+
+class Recorded:
+    """A stand that answers by key."""
+
+    def __init__(self, speedups: dict[str, float]) -> None:
+        self.speedups = speedups
+
+    def ratio(self, code: str, to: str) -> float:
+        return self.speedups[code] / self.speedups[to]

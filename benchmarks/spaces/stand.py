@@ -1,0 +1,82 @@
+"""Measuring schedules of a space against one of them.
+
+A search measures against an anchor, and its first anchor against the procedure as written,
+whose own time may change by the minute: on the machine of the kept spaces naive nests take
+40 % longer at times, blocked ones 3 %. So values of two anchors do not compare, and neither
+do two values against the procedure as written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from statistics import median
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Artifact, Failure, GeneratedC
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.subject import Subject, cache_dir
+from schedsearch.search.turns import measuring_slot
+
+TOP = 10
+"""So many of the fastest are confirmed. A screening flatters: the highest of a thousand noisy
+values is too high, and strategies would be held against a best that does not exist."""
+
+PROCESSES = 5
+"""In which each of them is measured: where its arrays lie differs from one to the next (gemv:
+11.6x to 13.4x of one binary)."""
+
+ROUNDS = TimingPlan(kind="confirm", min_rounds=5, max_rounds=5)
+"""In each process."""
+
+
+@dataclass(frozen=True)
+class Stand:
+    """A workload, ready to measure."""
+
+    subject: Subject
+    bench: Bench
+
+    def ratio(self, code: GeneratedC, to: GeneratedC) -> float:
+        """How many times as fast as `to`: the median over rounds of several processes.
+
+        Raises UserError if it fails, which it did not when it was recorded.
+        """
+        candidate, anchor = self._built(code), Anchor(self._built(to), to.key)
+        ratios: list[float] = []
+        for _ in range(PROCESSES):
+            with measuring_slot():
+                result = self.bench.evaluate(candidate, ROUNDS, anchor).result
+            if isinstance(result, Failure):
+                raise UserError(f"what was correct is not any longer: {result.message}")
+            ratios += [timed.speedup for timed in result.rounds]
+        return median(ratios)
+
+    def _built(self, code: GeneratedC) -> Artifact:
+        artifact = self.subject.builder.build(code, BUILD_TIMEOUT_S)
+        if isinstance(artifact, Failure):
+            raise UserError(f"what was compiled does not compile any longer: {artifact.message}")
+        return artifact
+
+
+def stand(subject: Subject) -> Stand:
+    """Raises UserError as `prepare`."""
+    work_dir = cache_dir() / "bench"
+    return Stand(
+        subject,
+        prepare(subject.ast, subject.code, subject.binding, subject.builder, work_dir),
+    )
+
+
+def confirmed(speedups: Mapping[str, float], measure: Callable[[str], float]) -> dict[str, float]:
+    """`speedups` by key, those of the `TOP` fastest measured again, and whoever moves up."""
+    settled, done = dict(speedups), set[str]()
+    while rivals := [key for key in _fastest(settled) if key not in done]:
+        done.add(rivals[0])
+        settled[rivals[0]] = measure(rivals[0])
+    return settled
+
+
+def _fastest(speedups: Mapping[str, float]) -> list[str]:
+    return sorted(speedups, key=lambda key: -speedups[key])[:TOP]
