@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +46,10 @@ class Recordings:
 
 
 class Verdict:
-    """Collects the reports of one evaluation (the `report` calls in runtime/)."""
+    """Collects the reports of one evaluation (the `report` calls in runtime/).
+
+    Only their order makes a measurement of them: every case verified, in turn, then timed.
+    """
 
     def __init__(
         self,
@@ -65,6 +69,7 @@ class Verdict:
         self.host = host_state()
         self.verified_at: float | None = None
         self.stage = "loading the kernel"
+        self.verifying = -1
         self.difference = ""
         self.error = ""
         self.calls = 0
@@ -72,9 +77,15 @@ class Verdict:
         self.rounds: list[Round] = []
 
     def handle(self, words: list[str]) -> str | None:
-        """Take one report; answers `g` or `s` after a round."""
+        """Take one report; answers `g` or `s` after a round.
+
+        Raises ValueError or IndexError for what the harness does not say, or not then.
+        """
         match words:
             case ["verifying", number]:
+                # Again, if the kernel has threads.
+                _expect(int(number) in (self.verifying, self.verifying + 1))
+                self.verifying = int(number)
                 self.stage = f"verifying with {self._case(int(number))}"
             case ["mismatch", number, position, flat, count, expected, got, tolerance]:
                 buffer = self._buffer(int(number), int(position))
@@ -94,12 +105,15 @@ class Verdict:
             case ["changed", *what]:
                 self.difference = f"changed {' '.join(what)}, while {self.stage}"
             case ["verified"]:
+                _expect(self.verifying == len(self.cases) - 1 and self.verified_at is None)
                 self.verified_at = time.perf_counter()
                 self.stage = "timing"
             case ["calls", calls, _, _, pages, clock]:
+                _expect(self.verified_at is not None and int(calls) > 0)
                 self.calls, self.pages, self.clock = int(calls), pages, clock
             case ["round", *samples]:
                 ns = tuple(map(float, samples))
+                _expect(self.calls > 0 and all(0 < each < math.inf for each in ns))
                 half = len(ns) // 2
                 self.rounds.append(Round(ns[:half], ns[half:]))
                 return "g" if self.plan.wants_more(self.rounds, self.anchor_speedup) else "s"
@@ -147,6 +161,11 @@ class Verdict:
         if buffer.index(flat) is None:
             return f"wrote between the rows of {buffer.name}, at element {flat}, with {where}"
         return f"changed the input {_element(buffer, flat)}, with {where}"
+
+
+def _expect(in_order: bool) -> None:
+    if not in_order:
+        raise ValueError("it does not follow from those before")
 
 
 def _element(buffer: Buffer, flat: int) -> str:

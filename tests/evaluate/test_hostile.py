@@ -5,49 +5,19 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
-from schedsearch.core.records import Artifact, Failure, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
-from schedsearch.evaluate.binding import bind
+from schedsearch.core.records import Failure, Measurement, Outcome
+from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.builder import Builder
-from schedsearch.transforms.mirror import mirror
 
-from .procs import generate, handwritten, triple
-
-SCREEN = TimingPlan("screen", 2, 2, sample_ns=1e5)
-INCLUDES = """
-#include <fcntl.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <linux/futex.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-static void right(float *y, const float *x) { for (int i = 0; i < 64; i++) y[i] = 3.0f * x[i]; }
-"""
-SIGNATURE = "void triple(void *ctxt, float *y, const float *x)"
-
-
-@pytest.fixture(scope="module")
-def bench(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    proc = mirror(triple)
-    work = tmp_path_factory.mktemp("work")
-    return prepare(proc, generate(triple), bind(proc, {}), builder, work)
-
-
-def run(bench: Bench, builder: Builder, body: str, before: str = "") -> Measurement | Failure:
-    source = f"{INCLUDES}\n{before}\n{SIGNATURE} {{ {body} }}\n"
-    artifact = builder.build(handwritten(generate(triple), source), 60)
-    assert isinstance(artifact, Artifact), artifact
-    return bench.evaluate(artifact, SCREEN, Anchor(bench.baseline, "baseline")).result
+from .hostile import SCREEN, kernel, run
 
 
 def test_a_right_kernel_is_measured(bench: Bench, builder: Builder) -> None:
-    result = run(bench, builder, "right(y, x);")
+    result = run(bench, kernel(builder, "right(y, x);"))
     assert isinstance(result, Measurement)
     assert len(result.rounds) == 2
 
@@ -65,7 +35,7 @@ INCORRECT = {
 
 @pytest.mark.parametrize(("body", "parts"), INCORRECT.values(), ids=INCORRECT.keys())
 def test_incorrect(bench: Bench, builder: Builder, body: str, parts: list[str]) -> None:
-    result = run(bench, builder, body)
+    result = run(bench, kernel(builder, body))
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.INCORRECT
     for part in parts:
@@ -73,7 +43,7 @@ def test_incorrect(bench: Bench, builder: Builder, body: str, parts: list[str]) 
 
 
 def test_wrong_from_the_second_call_on(bench: Bench, builder: Builder) -> None:
-    result = run(bench, builder, "right(y, x); y[0] += calls++;", "static int calls;")
+    result = run(bench, kernel(builder, "right(y, x); y[0] += calls++;", "static int calls;"))
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.INCORRECT
     assert "floats" in result.message
@@ -111,14 +81,16 @@ CRASH = {
 
 @pytest.mark.parametrize(("body", "part"), CRASH.values(), ids=CRASH.keys())
 def test_crash(bench: Bench, builder: Builder, body: str, part: str) -> None:
-    result = run(bench, builder, body)
+    result = run(bench, kernel(builder, body))
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.CRASH
     assert part in result.message
 
 
 def test_crash_says_what_was_going_on(bench: Bench, builder: Builder) -> None:
-    result = run(bench, builder, "right(y, x); if (calls++ > 3) abort();", "static int calls;")
+    result = run(
+        bench, kernel(builder, "right(y, x); if (calls++ > 3) abort();", "static int calls;")
+    )
     assert isinstance(result, Failure)
     assert result.message == "SIGABRT, while timing"
 
@@ -127,23 +99,25 @@ def test_crash_says_what_was_going_on(bench: Bench, builder: Builder) -> None:
     "body",
     [
         'for (;;) __asm__ volatile("");',
-        "static int word; for (;;) syscall(SYS_futex, &word, FUTEX_WAIT, 0, 0);",
+        "static int word; for (;;) syscall(SYS_futex, &word, 0, 0, 0);",
         'sigset_t all; sigfillset(&all); sigprocmask(SIG_BLOCK, &all, 0); for (;;) __asm__("");',
         "kill(getpid(), SIGSTOP);",
     ],
     ids=["busy", "asleep", "blocks signals", "stopped"],
 )
-def test_endless(bench: Bench, builder: Builder, body: str) -> None:
+def test_endless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
     start = time.monotonic()
-    result = run(bench, builder, body)
+    result = run(bench, kernel(builder, body))
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.TIMEOUT
     assert "verifying with" in result.message
     assert time.monotonic() - start < 30
 
 
-def test_endless_once_it_is_timed(bench: Bench, builder: Builder) -> None:
-    result = run(bench, builder, "right(y, x); if (calls++ > 3) for (;;);", "static int calls;")
+def test_endless_once_it_is_timed(bench: Bench, builder: Builder, home: Path) -> None:
+    result = run(
+        bench, kernel(builder, "right(y, x); if (calls++ > 3) for (;;);", "static int calls;")
+    )
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.TIMEOUT
     assert "while timing" in result.message
@@ -159,15 +133,13 @@ def test_missing_artifact(bench: Bench) -> None:
 def test_descriptors_do_not_leak(bench: Bench, builder: Builder) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for body in ("abort();", "right(y, x);", "right(y, x); exit(0);"):
-        run(bench, builder, body)
+        run(bench, kernel(builder, body))
     assert len(os.listdir("/proc/self/fd")) == before
 
 
 def test_far_too_slow_is_pruned_while_screening(bench: Bench, builder: Builder) -> None:
     slow = "clock_t until = clock() + 5 * CLOCKS_PER_SEC / 2; while (clock() < until);"
-    source = f"{INCLUDES}\n{SIGNATURE} {{ {slow} right(y, x); }}\n"
-    artifact = builder.build(handwritten(generate(triple), source), 60)
-    assert isinstance(artifact, Artifact)
+    artifact = kernel(builder, f"{slow} right(y, x);")
     plan = replace(SCREEN, give_up_below=50.0)
     result = bench.evaluate(artifact, plan, Anchor(bench.baseline, "baseline")).result
     assert isinstance(result, Failure)

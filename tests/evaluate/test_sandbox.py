@@ -7,91 +7,17 @@ signal 0, times that are no times, mounts of nothing.
 from __future__ import annotations
 
 import os
-import uuid
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from schedsearch.core.records import Artifact, Failure, Measurement, Outcome
-from schedsearch.evaluate import bench as bench_module
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
-from schedsearch.evaluate.binding import bind
+from schedsearch.core.records import Failure, Measurement, Outcome
+from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
-from schedsearch.transforms.mirror import mirror
 
-from .procs import generate, handwritten, triple
-
-SCREEN = TimingPlan("screen", 2, 2, sample_ns=1e5)
-INCLUDES = """
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <fenv.h>
-#include <pthread.h>
-#include <sched.h>
-#include <setjmp.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/mman.h>
-#include <sys/mount.h>
-#include <sys/prctl.h>
-#include <sys/ptrace.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
-static void right(float *y, const float *x) { for (int i = 0; i < 64; i++) y[i] = 3.0f * x[i]; }
-static int word;
-static void *sleeper(void *unused) { for (;;) syscall(SYS_futex, &word, 0, 0, 0); return unused; }
-"""
-SIGNATURE = "void triple(void *ctxt, float *y, const float *x)"
-
-
-@pytest.fixture(scope="module")
-def bench(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    work = tmp_path_factory.mktemp("work")
-    return prepare(mirror(triple), generate(triple), bind(mirror(triple), {}), builder, work)
-
-
-@pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The working directory, with a file in it; afterwards there must be just that file, as
-    it was, and no process that was started meanwhile."""
-    mark = f"{uuid.uuid4()}"
-    monkeypatch.setenv("STARTED_BY_TEST", mark)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(bench_module, "_VERIFY_S", 0.5)
-    (tmp_path / "precious").write_text("data")
-    yield tmp_path
-    assert [path.name for path in tmp_path.iterdir()] == ["precious"]
-    assert (tmp_path / "precious").read_text() == "data"
-    assert (tmp_path / "precious").stat().st_mode & 0o777 == 0o644
-    assert not list(descendants(mark))
-
-
-def descendants(mark: str) -> Iterator[str]:
-    for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if mark.encode() in (entry / "environ").read_bytes():
-                yield entry.name
-        except OSError:
-            continue
-
-
-def kernel(builder: Builder, body: str, before: str = "", signature: str = SIGNATURE) -> Artifact:
-    source = f"{INCLUDES}\n{before}\n{signature} {{ {body} }}\n"
-    artifact = builder.build(handwritten(generate(triple), source), 60)
-    assert isinstance(artifact, Artifact), artifact
-    return artifact
-
-
-def run(bench: Bench, artifact: Artifact) -> Measurement | Failure:
-    return bench.evaluate(artifact, SCREEN, Anchor(bench.baseline, "baseline")).result
+from .hostile import kernel, run
 
 
 def check_the_run_goes_on(bench: Bench) -> None:
@@ -282,3 +208,40 @@ HARMLESS = {
 def test_harmless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
     result = run(bench, kernel(builder, f"{body} right(y, x);"))
     assert isinstance(result, Measurement), result
+
+
+SNIPPETS = [
+    *(body for body, _ in REFUSED.values() if "for (;;)" not in body),
+    *HARMLESS.values(),
+    "right(y, x);",
+    "y[64] = 0;",
+    "abort();",
+    "exit(0);",
+    "*(volatile int *)8 = 1;",
+    "__builtin_trap();",
+    "fesetround(FE_UPWARD);",
+    'for (int f = 3; f < 99; f++) (void)!write(f, "end\\n", 4);',
+    "sigset_t all; sigfillset(&all); sigprocmask(SIG_BLOCK, &all, 0);",
+    "memset(__builtin_frame_address(0), 0, 4096);",
+    "kill(getpid(), SIGSTOP);",
+]
+
+
+@settings(
+    max_examples=12,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
+@given(
+    body=st.lists(st.sampled_from(SNIPPETS), min_size=2, max_size=5),
+    first_at=st.integers(0, 6),
+)
+def test_whatever_comes_together(
+    bench: Bench, builder: Builder, home: Path, body: list[str], first_at: int
+) -> None:
+    """From some call on: while it is verified, or while it is timed."""
+    blocks = " ".join(f"{{ {snippet} }}" for snippet in body)
+    started = f"right(y, x); if (calls++ >= {first_at}) {{ {blocks} }}"
+    run(bench, kernel(builder, started, "static int calls;"))
+    check_the_run_goes_on(bench)
