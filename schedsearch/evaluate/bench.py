@@ -19,6 +19,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import (
     Case,
     Field,
+    Placement,
     context_fields,
     harness_sources,
     layout,
@@ -56,6 +57,8 @@ _CASE_BYTES = 8 << 20
 _THREAD_BYTES = 160 << 20
 # Runs of a kernel with threads per case (`verify_races` of runtime/harness.c).
 _RACE_CHECKS = 5
+# Of the cases of a mode: both ends of every array are guarded in one of them.
+_PLACEMENT = {Mode.INTEGERS: Placement.GUARDED_END, Mode.FLOATS: Placement.GUARDED_START}
 
 
 @dataclass(frozen=True)
@@ -140,7 +143,7 @@ class Bench:
         """Seconds that verification may take; less while screening, once there is something
         fast to compare with."""
         runs = _RACE_CHECKS if len(self.cores) > 1 else 1
-        calls_s = runs * sum(self.call_ns) * 1e-9
+        calls_s = (runs * sum(self.call_ns) + self.call_ns[-1]) * 1e-9
         patient = _VERIFY_S + _PATIENCE * calls_s
         if plan is None or plan.give_up_below is None:
             return patient
@@ -208,7 +211,8 @@ def prepare(
     """Build the harness of a workload and record the reference's outputs in `work_dir`.
 
     Cases are the verification bindings (small) and `binding`, each on integers
-    and on floats, each with a seed of its own; the last is the one that is timed. Kernels
+    and on floats, each with a seed of its own, arrays up against inaccessible memory at
+    their ends or at their starts; the last once more, placed as it is timed. Kernels
     get `threads` cores, and as many threads if they are parallel; `cache` is what caches
     hold when they are timed. Raises UserError if the unscheduled procedure does not
     compile, crashes, takes too long, or does not compute what it says (`agreement.py`).
@@ -230,25 +234,26 @@ def prepare(
 
     bindings = (*verification_bindings(proc, binding, affordable), binding)
     key = digest_of([builder.key, reference.key, seed])
-    modes = [(bound, mode) for bound in bindings for mode in (Mode.INTEGERS, Mode.FLOATS)]
+    modes = [(bound, mode) for bound in bindings for mode in _PLACEMENT]
     cases = [
-        _case(proc, bound, mode, work_dir / key, seed + number)
+        _case(proc, bound, mode, work_dir / key, seed + number, _PLACEMENT[mode])
         for number, (bound, mode) in enumerate(modes)
     ]
     bench = replace(bench, cases=tuple(cases))
     heard = bench.record(cases, proc.name)
     # Away from zero and from negative numbers where there were infinities or NaNs.
-    for number, recording in enumerate(heard.cases):
+    for number, (case, recording) in enumerate(zip(cases, heard.cases, strict=True)):
         if recording.not_finite:
-            bound, own_seed = cases[number].binding, cases[number].seed
-            cases[number] = _case(proc, bound, Mode.POSITIVE, work_dir / key, own_seed)
+            bound, own_seed, place = case.binding, case.seed, case.placement
+            cases[number] = _case(proc, bound, Mode.POSITIVE, work_dir / key, own_seed, place)
     bench = replace(bench, cases=tuple(cases), sandbox=heard.sandbox)
     again = [case for case in cases if case.oracle.mode is Mode.POSITIVE]
     if again:
         bench.record(again, proc.name)
-    agreement = compare(proc, bench.cases, fields)
+    agreement = compare(proc, cases, fields)
     call_ns = tuple(recording.call_ns for recording in heard.cases)
-    return replace(bench, call_ns=call_ns, agreement=agreement)
+    timed = replace(cases[-1], placement=Placement.FOR_TIMING)
+    return replace(bench, cases=(*cases, timed), call_ns=call_ns, agreement=agreement)
 
 
 def _keep(place: Path, outputs: bytes) -> None:
@@ -258,8 +263,11 @@ def _keep(place: Path, outputs: bytes) -> None:
     os.replace(draft, place)
 
 
-def _case(proc: q.Proc, binding: Binding, mode: Mode, base: Path, seed: int) -> Case:
+def _case(
+    proc: q.Proc, binding: Binding, mode: Mode, base: Path, seed: int, placement: Placement
+) -> Case:
     """A case with its own file: sessions with other sizes may share the directory."""
     own = digest_of([binding.to_json(), mode, seed])
     expected = base.with_name(f"{base.name}-{own}.bin")
-    return Case(binding, oracle(proc, binding, mode), layout(proc, binding), expected, seed)
+    judge, arrays = oracle(proc, binding, mode), layout(proc, binding)
+    return Case(binding, judge, arrays, expected, seed, placement)

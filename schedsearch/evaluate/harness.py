@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from importlib import resources
 from pathlib import Path
 
@@ -168,6 +169,15 @@ def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
     return tuple(out)
 
 
+class Placement(IntEnum):
+    """Where arrays are (`enum placement` of runtime/case.h): for timing with canaries on
+    both sides, else up against memory that cannot be accessed, at one of their ends."""
+
+    FOR_TIMING = 0
+    GUARDED_END = 1
+    GUARDED_START = 2
+
+
 @dataclass(frozen=True)
 class Case:
     """One call that is verified: a binding, inputs, and where the expected outputs are."""
@@ -177,6 +187,7 @@ class Case:
     layout: tuple[Buffer | int, ...]
     expected: Path
     seed: int
+    placement: Placement
 
     @property
     def bytes(self) -> int:
@@ -188,7 +199,7 @@ class Case:
 
     def job(self, fields: Sequence[Field]) -> str:
         """The case as `read_case` of runtime/case.c reads it."""
-        lines = [str(self.expected), str(self.seed)]
+        lines = [str(self.expected), f"{self.placement:d} {self.seed}"]
         for field in fields:
             fill, lo, hi = initial_value(self, field)
             lines.append(f"{_FILLS[fill]} {lo!r} {hi!r}")

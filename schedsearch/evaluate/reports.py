@@ -97,6 +97,8 @@ class Verdict:
                 )
             case ["touched", number, position, offset, size]:
                 self.difference = self._touched(int(number), int(position), int(offset), int(size))
+            case ["outside", number, position, offset, size]:
+                self.difference = self._outside(int(number), int(position), int(offset), int(size))
             case ["config", number, position, expected, got]:
                 self.difference = (
                     f"{self.fields[int(position)].name} is {got}, expected {expected}, "
@@ -149,6 +151,15 @@ class Verdict:
         if not isinstance(buffer, Buffer):
             raise ValueError(f"argument {position} is not a buffer")
         return buffer
+
+    def _outside(self, number: int, position: int, offset: int, size: int) -> str:
+        name = self._buffer(number, position).name
+        distance = (
+            f"{-offset} bytes before the start"
+            if offset < 0
+            else (f"{offset - size} bytes past the end")
+        )
+        return f"accessed memory {distance} of {name}, with {self._case(number)}"
 
     def _touched(self, number: int, position: int, offset: int, size: int) -> str:
         buffer = self._buffer(number, position)

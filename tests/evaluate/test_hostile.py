@@ -28,6 +28,20 @@ INCORRECT = {
     "just past the end": ("right(y, x); y[64] = 0;", ["0 bytes past the end of y"]),
     "just before": ("right(y, x); y[-1] = 0;", ["4 bytes before the start of y"]),
     "further past the end": ("right(y, x); y[64 + 900] = 0;", ["3600 bytes past the end of y"]),
+    "far past the end": ("right(y, x); y[64 + 4096] = 0;", ["16384 bytes past the end of y"]),
+    "far before the start": ("right(y, x); y[-4096] = 0;", ["16384 bytes before the start of y"]),
+    "read past the end": (
+        "right(y, x); volatile float after = x[64]; (void)after;",
+        ["0 bytes past the end of x"],
+    ),
+    "towards the pristine inputs": (
+        "for (char *p = (char *)x; ; p += 4096) *p = 1;",
+        ["bytes past the end of x"],
+    ),
+    "read before the start": (
+        "right(y, x); volatile float before = x[-1]; (void)before;",
+        ["4 bytes before the start of x"],
+    ),
     "input changed": ("right(y, x); ((float *)x)[7] = 0.25f;", ["changed the input x[7]"]),
     "past an input": ("right(y, x); ((float *)x)[64] = 0;", ["past the end of x"]),
 }
@@ -51,8 +65,6 @@ def test_wrong_from_the_second_call_on(bench: Bench, builder: Builder) -> None:
 
 CRASH = {
     "segfault": ("*(volatile int *)8 = 1;", "SIGSEGV"),
-    "far past the end": ("right(y, x); y[64 + 4096] = 0;", "SIGSEGV"),
-    "far before the start": ("right(y, x); y[-4096] = 0;", "SIGSEGV"),
     "illegal instruction": ("__builtin_trap();", "SIGILL"),
     "stack overflow": (
         "volatile char big[64 << 20]; for (long i = 64 << 20; i--; i -= 99) big[i] = 1;",

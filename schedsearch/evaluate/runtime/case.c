@@ -2,6 +2,7 @@
 #include "case.h"
 
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -11,7 +12,7 @@
 #include "channel.h"
 #include "elements.h"
 
-enum { HUGE_PAGE = 2 << 20, STAGGER = 256 };
+enum { HUGE_PAGE = 2 << 20, STAGGER = 256, CANARY = 4096 };
 enum { FILL_POISON, FILL_INTEGERS, FILL_FLOATS };
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
@@ -40,27 +41,32 @@ static unsigned char *map_bytes(size_t bytes, size_t before, struct hs_mapping *
     mapping->start = mmap(NULL, mapping->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping->start == MAP_FAILED)
         fail("out of memory for the arrays");
-    uintptr_t aligned = ((uintptr_t)mapping->start / HUGE_PAGE + 2) * HUGE_PAGE;
+    uintptr_t least = (uintptr_t)mapping->start + page + before;
+    uintptr_t aligned = (least + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uintptr_t first = (aligned - before) / page * page;
     uintptr_t end = (aligned - before + bytes + page - 1) / page * page;
     if (mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) != 0)
         fail("out of memory for the arrays");
-    if (bytes >= HUGE_PAGE && madvise((void *)aligned, end - aligned, MADV_HUGEPAGE) == 0)
+    if (bytes - before >= HUGE_PAGE && madvise((void *)aligned, end - aligned, MADV_HUGEPAGE) == 0)
         page_policy = "huge";
     return (unsigned char *)aligned - before;
 }
 
-static void make_buffer(struct hs_arg *arg, uint64_t seed, size_t position)
+static void make_buffer(struct hs_arg *arg, enum placement placement, uint64_t seed, size_t position)
 {
     arg->elements = 1;
     for (int d = 0; d < arg->ndim; d++)
         arg->elements += (arg->extents[d] - 1) * arg->strides[d];
     /* Staggered, so that equal offsets in different arrays do not alias modulo 4 KiB. */
-    size_t stagger = position % 16 * STAGGER;
-    arg->bytes = CANARY + arg->elements * size_of(arg->type) + CANARY;
-    arg->working = map_bytes(arg->bytes + stagger, CANARY, &arg->mappings[0]) + stagger;
-    arg->pristine = map_bytes(arg->bytes, CANARY, &arg->mappings[1]);
-    arg->data = arg->working + CANARY;
+    size_t stagger = placement == FOR_TIMING ? position % 16 * STAGGER : 0;
+    size_t data_bytes = arg->elements * size_of(arg->type);
+    arg->before = placement == GUARDED_START ? 0 : CANARY;
+    arg->bytes = arg->before + data_bytes + (placement == GUARDED_END ? 0 : CANARY);
+    /* What begins at a page: the memory behind the array, or the array. */
+    size_t edge = placement == GUARDED_END ? arg->bytes : arg->before;
+    arg->working = map_bytes(arg->bytes + stagger, edge, &arg->mappings[0]) + stagger;
+    arg->pristine = map_bytes(arg->bytes, edge, &arg->mappings[1]);
+    arg->data = arg->working + arg->before;
 
     /* All ones is a NaN in every float type: reading a canary poisons the result.
      * Not in arrays that are written: adding to a NaN would leave no mark. */
@@ -70,7 +76,7 @@ static void make_buffer(struct hs_arg *arg, uint64_t seed, size_t position)
     uint64_t state = seed + 0x632be59bd9b4e019u * (position + 1);
     int_fast32_t index[HS_MAX_DIMS] = {0};
     size_t flat = 0;
-    unsigned char *data = arg->pristine + CANARY;
+    unsigned char *data = arg->pristine + arg->before;
     do
         if (arg->fill == FILL_POISON)
             memset(data + flat * width, poison, width);
@@ -88,6 +94,7 @@ struct test_case read_case(void)
 {
     struct test_case test;
     job_line(test.expected_path, sizeof test.expected_path);
+    test.placement = (enum placement)job_number();
     uint64_t seed = (uint64_t)job_number();
     test.args = calloc(hs_arg_count + 1, sizeof *test.args);
     test.context = calloc(1, hs_context_size + 1);
@@ -118,7 +125,7 @@ struct test_case read_case(void)
             arg->extents[d] = (int_fast32_t)job_number();
         for (int d = 0; d < arg->ndim; d++)
             arg->strides[d] = (int_fast32_t)job_number();
-        make_buffer(arg, seed, i);
+        make_buffer(arg, test.placement, seed, i);
     }
     return test;
 }
@@ -133,8 +140,45 @@ void restore(const struct test_case *test)
     }
 }
 
+static const struct test_case *watched;
+static size_t watched_number;
+
+/* An access to what lies around an array is a finding; any other one takes its course. */
+static void on_fault(int number, siginfo_t *info, void *context)
+{
+    (void)number, (void)context;
+    for (size_t i = 0; watched && i < hs_arg_count; i++) {
+        const struct hs_arg *arg = &watched->args[i];
+        const struct hs_mapping *around = &arg->mappings[0];
+        ptrdiff_t at = (unsigned char *)info->si_addr - (unsigned char *)around->start;
+        if (arg->is_buffer && at >= 0 && at < (ptrdiff_t)around->size) {
+            report("outside %zu %zu %td %zu", watched_number, i,
+                   (unsigned char *)info->si_addr - (unsigned char *)arg->data,
+                   arg->elements * size_of(arg->type));
+            _exit(0);
+        }
+    }
+}
+
+void catch_faults(void)
+{
+    static char stack[1 << 16]; /* the kernel's own may be used up */
+    stack_t alternative = {.ss_sp = stack, .ss_size = sizeof stack};
+    sigaltstack(&alternative, NULL);
+    struct sigaction action = {.sa_sigaction = on_fault,
+                               .sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESETHAND};
+    sigaction(SIGSEGV, &action, NULL);
+}
+
+void watch(const struct test_case *test, size_t number)
+{
+    watched = test;
+    watched_number = number;
+}
+
 void discard(struct test_case *test)
 {
+    watched = NULL;
     for (size_t i = 0; i < hs_arg_count; i++) {
         struct hs_arg *arg = &test->args[i];
         if (arg->is_buffer) {

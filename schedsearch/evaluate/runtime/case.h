@@ -2,10 +2,13 @@
 #pragma once
 #include "harness.h"
 
-enum { CANARY = 4096 }; /* bytes on both sides of every array */
+/* Where arrays are: for timing, with canaries on both sides; or with no byte between
+ * their end, or their start, and memory that cannot be accessed. */
+enum placement { FOR_TIMING, GUARDED_END, GUARDED_START };
 
 struct test_case {
     char expected_path[4096];
+    enum placement placement;
     struct hs_arg *args;
     unsigned char *context, *pristine_context;
 };
@@ -16,6 +19,8 @@ uint64_t next_random(uint64_t *state);
 struct test_case read_case(void);
 void restore(const struct test_case *test); /* everything the kernel may have written */
 void discard(struct test_case *test);
+void catch_faults(void); /* accesses next to the arrays of a case that is watched are reported */
+void watch(const struct test_case *test, size_t number);
 double now_ns(void);
 
 /* Advances `index` over `extents`, innermost fastest; false after the last element. */

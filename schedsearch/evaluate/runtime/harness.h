@@ -25,6 +25,7 @@ struct hs_arg {
     double lo, hi;                     /* range of input values */
     double absolute, relative;         /* tolerance: absolute + relative * max|expected| */
     size_t elements, bytes;            /* span of the data; of canary + data + canary */
+    size_t before;                     /* bytes of the canary in front */
     unsigned char *working, *pristine; /* canary + data + canary, and the copy to restore */
     struct hs_mapping mappings[2];     /* of `working` and `pristine` */
 };

@@ -9,6 +9,7 @@
 #endif
 
 #include "channel.h"
+#include "elements.h"
 #include "state.h"
 
 static clockid_t clock_used = CLOCK_MONOTONIC;
@@ -66,7 +67,7 @@ static void evict_operands(const struct test_case *test)
 {
     for (size_t i = 0; i < hs_arg_count; i++) {
         const struct hs_arg *arg = &test->args[i];
-        size_t bytes = arg->is_buffer ? arg->bytes - 2 * CANARY : 0;
+        size_t bytes = arg->is_buffer ? arg->elements * size_of(arg->type) : 0;
         for (size_t at = 0; at < bytes; at += LINE)
             evict_line((const char *)arg->data + at);
     }

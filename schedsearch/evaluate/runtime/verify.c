@@ -36,7 +36,7 @@ void record_case(struct test_case *test, void *function, int output)
             continue;
         size_t width = size_of(arg->type);
         bytes += append(output, arg->data, width * arg->elements);
-        const unsigned char *before = arg->pristine + CANARY, *after = arg->data;
+        const unsigned char *before = arg->pristine + arg->before, *after = arg->data;
         int_fast32_t index[HS_MAX_DIMS] = {0};
         size_t flat = 0;
         do
@@ -60,7 +60,7 @@ static bool equal_within(double expected, double got, double tolerance)
 static void compare_outputs(const struct hs_arg *arg, size_t number, size_t position,
                             const unsigned char *expected)
 {
-    const unsigned char *initial = arg->pristine + CANARY;
+    const unsigned char *initial = arg->pristine + arg->before;
     size_t width = size_of(arg->type), wrong = 0, first = 0, flat = 0;
     int_fast32_t index[HS_MAX_DIMS] = {0};
     double scale = 0, want = 0, got = 0;
@@ -95,7 +95,7 @@ static void check_untouched(const struct hs_arg *arg, size_t number, size_t posi
     size_t at = 0;
     while (arg->working[at] == arg->pristine[at])
         at++;
-    report("touched %zu %zu %td %zu", number, position, (ptrdiff_t)(at - CANARY),
+    report("touched %zu %zu %td %zu", number, position, (ptrdiff_t)(at - arg->before),
            arg->elements * size_of(arg->type));
     _exit(0);
 }
@@ -104,6 +104,7 @@ void verify_case(struct test_case *test, void *function, size_t number)
 {
     report("verifying %zu", number);
     restore(test);
+    watch(test, number);
     hs_invoke(function, test->context, test->args);
     check_state();
 
