@@ -27,8 +27,13 @@ class Var:
     name: str = field(compare=False)
     uid: int
 
+    # Variables are hashed and compared all the time; the generated methods build tuples.
+
     def __hash__(self) -> int:
-        return self.uid  # the generated one builds a tuple; variables are hashed all the time
+        return self.uid
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Var) and self.uid == other.uid
 
 
 # -- control expressions: affine normal form ---------------------------------
@@ -300,7 +305,7 @@ class For(_Stmt):
     body: tuple[Stmt, ...]
     parallel: bool
 
-    @property
+    @cached_property
     def extent(self) -> int | None:
         """Trip count, if it is a constant."""
         span = self.hi - self.lo
@@ -494,6 +499,23 @@ def _add_vars(expr: Expr | Interval | Atom, found: set[Var]) -> None:
         case _:
             for part in sub_exprs(expr):
                 _add_vars(part, found)
+
+
+def mentions(value: Affine, var: Var) -> bool:
+    """Whether an affine expression depends on a loop variable or size."""
+    return any(mentions_atom(atom, var) for atom, _ in value.terms)
+
+
+def mentions_atom(atom: Atom, var: Var) -> bool:
+    match atom:
+        case Var():
+            return atom.uid == var.uid
+        case FloorDiv() | Mod():
+            return mentions(atom.num, var)
+        case StrideOf():
+            return atom.buf == var
+        case _:
+            return False
 
 
 @per_node

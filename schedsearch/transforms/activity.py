@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
-from schedsearch.transforms.compiler_model import may_overlap, reads, stride, vectorisable
-from schedsearch.transforms.conditions import possible, sizes_of
-from schedsearch.transforms.cost import SIMPLE_EXTERNS, operations
-from schedsearch.transforms.locality import UNKNOWN_EXTENT, estimated
+from schedsearch.transforms.compiler_model import stride, vectorisable
+from schedsearch.transforms.scene import Scene
+from schedsearch.transforms.statements import (
+    Access,
+    costly_externs,
+    has_loops,
+    instruction,
+    loads,
+    operations,
+)
 from schedsearch.transforms.walkers import ELEMENT_BITS
 
 INVARIANT, UNIT, STRIDED, IRREGULAR = range(4)
@@ -38,10 +44,19 @@ class Innermost:
     bits: int = 32
     nest: tuple[tuple[int, int], ...] = ()
 
+    @property
+    def weight(self) -> float:
+        """What makes a loop the busiest."""
+        return self.times * (self.operations + self.statements)
+
+
+NONE = Innermost()
+
 
 @dataclass
 class Activity:
-    """Sums over one call, but for the counts of the text from `statements` on.
+    """Sums over one execution of a procedure, a loop or a block, but for the counts of the
+    text from `statements` on.
 
     `loads` and `stores` are of scalar statements, by `INVARIANT`, `UNIT`, ...; `buffers`
     holds memory and bytes of every allocated array.
@@ -72,187 +87,151 @@ class Activity:
     divisions: int = 0
     scalars: int = 0
     buffers: list[tuple[str, int]] = field(default_factory=list)
-    busiest: Innermost = field(default_factory=Innermost)
+    busiest: Innermost = NONE
 
     @property
     def operations(self) -> float:
         """All arithmetic, by element."""
         return self.arithmetic + self.instruction_lanes
 
+    def add(self, part: Activity, times: int = 1) -> None:
+        """Take in a part that is executed so many times."""
+        mine, other = self.__dict__, part.__dict__
+        for name in _SUMS:
+            if other[name]:
+                mine[name] += times * other[name]
+        for name in _COUNTS:
+            mine[name] += other[name]
+        self.depth = max(self.depth, part.depth)
+        for total, more in ((self.loads, part.loads), (self.stores, part.stores)):
+            for movement, count in enumerate(more):
+                total[movement] += times * count
+        self.buffers += part.buffers
+        if times * part.busiest.weight > self.busiest.weight:
+            self.busiest = replace(part.busiest, times=times * part.busiest.times)
 
-@dataclass(frozen=True)
-class _Instruction:
-    """One call of an instruction: operations by lane; whole vectors and single elements it
-    reads from memory, vectors it writes there; formals it adds to; its widest element."""
 
-    lanes: float
-    loads: int
-    stores: int
-    scalars: int
-    added: frozenset[int]
-    bits: int
-    prefetch: bool
+_SUMS = (
+    *("arithmetic", "compiler_vectorised", "instruction_lanes", "externs", "instructions"),
+    *("vector_loads", "vector_stores", "scalar_operands", "prefetches", "copies"),
+    *("iterations", "inner_loops", "branches", "forks", "heap_allocations"),
+)
+_COUNTS = ("statements", "calls", "loops", "conditions", "divisions", "scalars")
 
 
 def activity(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Activity:
     """What one call executes; `sizes` binds arguments by name."""
-    walk = _Walk(proc, target, sizes)
-    walk.block(proc.body, 1.0, ())
-    return walk.done
+    return _Walk(Scene(proc, target, sizes)).block(proc.body, None)
 
 
 class _Walk:
-    def __init__(self, proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> None:
-        self.target, self.sizes = target, sizes_of(proc)
-        self.values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
-        self.done = Activity()
-        self.busiest_operations = 0.0
-        self.known: dict[tuple[str, str | None], _Instruction] = {}
-        allocations = [s for s in q.walk(proc.body) if isinstance(s, q.Alloc)]
-        self.scalars = frozenset(s.buf for s in allocations if not s.shape)
-        self.pointers = may_overlap(proc, target)
+    def __init__(self, scene: Scene) -> None:
+        self.scene = scene
 
-    def block(self, body: tuple[q.Stmt, ...], times: float, loops: tuple[q.For, ...]) -> None:
-        """Count one block that runs `times` in a call; `loops` are around it."""
-        done = self.done
-        done.statements += len(body)
+    def block(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> Activity:
+        """Of one execution of a block, whose innermost surrounding loop is `loop`."""
+        done = Activity(statements=len(body))
         for stmt in body:
             match stmt:
                 case q.For():
-                    self.loop(stmt, times, loops)
+                    done.add(self.scene.kept(self.loop, stmt))
                 case q.If():
-                    done.branches += times
+                    done.branches += 1
                     done.conditions += 1
-                    for branch in possible(stmt, self.sizes, self.value):
-                        self.block(branch, times, loops)
+                    for branch in self.scene.possible(stmt):
+                        done.add(self.block(branch, loop))
                 case q.Alloc():
-                    self.allocation(stmt, times)
+                    self.allocation(stmt, done)
                 case q.Assign() | q.Reduce():
-                    self.simple(stmt, times, loops[-1] if loops else None)
+                    self.simple(stmt, loop, done)
                 case q.Call() if stmt.proc.instr:
-                    self.call(stmt, times)
+                    _call(stmt, done)
                 case q.Call():
-                    self.block(stmt.proc.body, times, ())
+                    called = _Walk(self.scene.called(stmt))
+                    done.add(called.block(stmt.proc.body, None))
+        return done
 
-    def loop(self, loop: q.For, times: float, loops: tuple[q.For, ...]) -> None:
-        done = self.done
-        low, high = self.value(loop.lo), self.value(loop.hi)
+    def loop(self, loop: q.For) -> Activity:
+        """Of one execution of a loop."""
+        low, high = self.scene.enter(loop)
         trips = max(high - low, 0)
-        self.values[loop.iter.uid] = (low + high) // 2
-        around = (*loops, loop)
-        done.loops += 1
-        done.depth = max(done.depth, len(around))
-        done.iterations += times * trips
-        done.forks += times * loop.parallel
-        self.block(loop.body, times * trips, around)
-        if not any(isinstance(s, q.For) for s in q.walk(loop.body)):
-            done.inner_loops += times
-            self.innermost(loop, times * trips, around)
+        body = self.block(loop.body, loop)
+        done = Activity(loops=1, iterations=trips, forks=loop.parallel)
+        if not has_loops(loop):
+            done.inner_loops = 1
+            body.busiest = self.innermost(loop)
+            if body.busiest.by_compiler:
+                body.compiler_vectorised += body.busiest.operations
+        done.add(body, trips)
+        done.depth += 1
+        if done.busiest is not NONE:
+            nest = ((loop.iter.uid, trips), *done.busiest.nest)
+            done.busiest = replace(done.busiest, nest=nest)
+        return done
 
-    def innermost(self, loop: q.For, times: float, around: tuple[q.For, ...]) -> None:
-        """Keep it if it is the busiest so far."""
+    def innermost(self, loop: q.For) -> Innermost:
+        """An innermost loop, by iteration."""
         simple = [s for s in loop.body if isinstance(s, q.Assign | q.Reduce)]
         calls = [s for s in loop.body if isinstance(s, q.Call) and s.proc.instr]
-        facts = [self.instruction(call.proc) for call in calls]
-        by_compiler = vectorisable(loop, self.scalars, self.pointers)
-        work = sum(operations(s) for s in simple) + sum(fact.lanes for fact in facts)
-        if by_compiler:
-            self.done.compiler_vectorised += times * work
-        if times * (work + len(loop.body)) <= self.busiest_operations:
-            return
-        self.busiest_operations = times * (work + len(loop.body))
+        facts = [instruction(call.proc) for call in calls]
         added = {(s.buf, s.idx) for s in simple if isinstance(s, q.Reduce)}
         registers = {
             call.args[position]
             for call, fact in zip(calls, facts, strict=True)
             for position in fact.added
         }
-        loaded = {access for s in simple for access in reads(s.rhs)} - added
+        loaded = {access for s in simple for access in loads(s)} | added
         bits = [ELEMENT_BITS[s.type] for s in simple if s.type in ELEMENT_BITS]
-        self.done.busiest = Innermost(
-            times,
+        scalars = self.scene.scalars
+        return Innermost(
+            1.0,
             len(loop.body),
-            work,
-            len(loaded | added) + sum(fact.loads + fact.scalars for fact in facts),
+            sum(operations(s) for s in simple) + sum(fact.lanes for fact in facts),
+            len(loaded) + sum(fact.loads + fact.scalars for fact in facts),
             len({(s.buf, s.idx) for s in simple}) + sum(fact.stores for fact in facts),
-            by_compiler,
+            vectorisable(loop, scalars, self.scene.pointers),
             loop.extent is not None,
             len(added) + len(registers),
-            any(
-                stride(access, loop.iter) == 0 for access in added if access[0] not in self.scalars
-            ),
+            any(stride(access, loop.iter) == 0 for access in added if access[0] not in scalars),
             max([*bits, *(fact.bits for fact in facts)], default=32),
-            tuple((each.iter.uid, self.trips(each)) for each in around),
         )
 
-    def simple(self, stmt: q.Assign | q.Reduce, times: float, loop: q.For | None) -> None:
-        done = self.done
-        done.arithmetic += times * operations(stmt)
-        done.copies += times * (isinstance(stmt, q.Assign) and isinstance(stmt.rhs, q.Read))
-        for node in q.walk_expr(stmt.rhs):
-            if isinstance(node, q.Extern) and node.name not in SIMPLE_EXTERNS:
-                done.externs += times
-            elif isinstance(node, q.Read) and node.buf not in self.scalars:
-                done.loads[_movement((node.buf, node.idx), loop)] += times
-                done.divisions += _divisions(node.idx)
-        if stmt.buf not in self.scalars:
-            done.stores[_movement((stmt.buf, stmt.idx), loop)] += times
+    def simple(self, stmt: q.Assign | q.Reduce, loop: q.For | None, done: Activity) -> None:
+        done.arithmetic += operations(stmt)
+        done.copies += isinstance(stmt, q.Assign) and isinstance(stmt.rhs, q.Read)
+        done.externs += costly_externs(stmt)
+        scalars = self.scene.scalars
+        for access in loads(stmt):
+            if access[0] not in scalars:
+                done.loads[_movement(access, loop)] += 1
+                done.divisions += _divisions(access[1])
+        if stmt.buf not in scalars:
+            done.stores[_movement((stmt.buf, stmt.idx), loop)] += 1
 
-    def allocation(self, stmt: q.Alloc, times: float) -> None:
+    def allocation(self, stmt: q.Alloc, done: Activity) -> None:
+        self.scene.declare(stmt)
         if not stmt.shape:
-            self.done.scalars += 1
+            done.scalars += 1
             return
         size = ELEMENT_BITS[stmt.type] // 8
         for extent in stmt.shape:
-            size *= max(self.value(extent), 1)
-        self.done.buffers.append((stmt.mem, size))
-        if stmt.mem in ("DRAM", "DRAM_ALIGNED"):
-            self.done.heap_allocations += times
-
-    def call(self, call: q.Call, times: float) -> None:
-        done, fact = self.done, self.instruction(call.proc)
-        done.calls += 1
-        done.prefetches += times * fact.prefetch
-        done.instructions += times
-        done.instruction_lanes += times * fact.lanes
-        done.vector_loads += times * fact.loads
-        done.vector_stores += times * fact.stores
-        done.scalar_operands += times * fact.scalars
-
-    def instruction(self, proc: q.Proc) -> _Instruction:
-        """Facts of an instruction; equal ones are looked at once."""
-        key = (proc.name, proc.instr)
-        if key not in self.known:
-            self.known[key] = _facts(proc)
-        return self.known[key]
-
-    def trips(self, loop: q.For) -> int:
-        return max(self.value(loop.hi) - self.value(loop.lo), 0)
-
-    def value(self, expr: q.Affine) -> int:
-        return estimated(expr, self.values)
+            size *= max(self.scene.value(extent), 1)
+        done.buffers.append((stmt.mem, size))
+        done.heap_allocations += stmt.mem in ("DRAM", "DRAM_ALIGNED")
 
 
-def _facts(proc: q.Proc) -> _Instruction:
-    simple = [s for s in q.walk(proc.body) if isinstance(s, q.Assign | q.Reduce)]
-    written = {s.buf for s in simple}
-    added = {s.buf for s in simple if isinstance(s, q.Reduce)}
-    lanes = max((s.extent or 1 for s in q.walk(proc.body) if isinstance(s, q.For)), default=1)
-    in_memory = [arg for arg in proc.args if arg.shape and arg.mem == "DRAM"]
-    single = [arg for arg in in_memory if arg.shape == (q.Affine(1),)]
-    whole = [arg for arg in in_memory if arg not in single]
-    return _Instruction(
-        lanes * sum(operations(s) for s in simple),
-        sum(arg.var not in written for arg in whole),
-        sum(arg.var in written for arg in whole),
-        len(single),
-        frozenset(n for n, arg in enumerate(proc.args) if arg.var in added),
-        max((ELEMENT_BITS[a.type] for a in proc.args if a.type in ELEMENT_BITS), default=32),
-        not simple,
-    )
+def _call(call: q.Call, done: Activity) -> None:
+    fact = instruction(call.proc)
+    done.calls += 1
+    done.prefetches += fact.prefetch
+    done.instructions += 1
+    done.instruction_lanes += fact.lanes
+    done.vector_loads += fact.loads
+    done.vector_stores += fact.stores
+    done.scalar_operands += fact.scalars
 
 
-def _movement(access: tuple[q.Var, tuple[q.Affine, ...]], loop: q.For | None) -> int:
+def _movement(access: Access, loop: q.For | None) -> int:
     if loop is None:
         return INVARIANT
     step = stride(access, loop.iter)

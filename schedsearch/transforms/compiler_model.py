@@ -5,11 +5,12 @@ gcc 12 and clang 19, `-O3 -march=native -ffast-math`, unless the build says othe
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Container
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
-from schedsearch.transforms.walkers import element_bits
+from schedsearch.transforms.statements import Access, loads
+from schedsearch.transforms.walkers import ELEMENT_BITS
 
 UNROLLED = 8
 """Compilers unroll innermost loops of constant length up to about this."""
@@ -19,29 +20,32 @@ ALIAS_CHECKS = 10
 """Pairs of pointers that gcc compares before a vectorised loop, at most
 (`vect-max-version-for-alias-checks`); clang draws the line near it."""
 
-Access = tuple[q.Var, tuple[q.Affine, ...]]
 
-
-def _cautious(target: Target) -> bool:
+def is_cautious(target: Target) -> bool:
     """gcc at -O2 vectorises only what needs no other code beside, and unrolls nothing."""
     build = target.build
+    if build.options != "-O2":
+        return False
     compiler = target.compiler_for(build)
-    return build.options == "-O2" and compiler is not None and compiler.kind == "gcc"
+    return compiler is not None and compiler.kind == "gcc"
 
 
-def auto_lanes(loop: q.For, proc: q.Proc, target: Target) -> int:
-    """Lanes of the vectors that the compiler would use for a loop; 0 if none."""
+def auto_lanes(loop: q.For, target: Target) -> int:
+    """Lanes of the vectors that the compiler would use for a loop that it vectorises; 0 if
+    none."""
     wide = target.build.options == "-mprefer-vector-width=512"
     bits = target.vector_bits if wide else min(target.vector_bits, AUTO_BITS)
-    width = max(bits // element_bits(proc, loop.body), 1)
-    if _cautious(target) and (loop.extent is None or loop.extent % width):
+    kinds = {stmt.type for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)}
+    widest = max((ELEMENT_BITS[kind] for kind in kinds if kind in ELEMENT_BITS), default=32)
+    width = max(bits // widest, 1)
+    if is_cautious(target) and (loop.extent is None or loop.extent % width):
         return 0
     return width
 
 
 def unrolls(loop: q.For, target: Target) -> bool:
     """Whether the compiler unrolls a loop completely."""
-    return loop.extent is not None and loop.extent <= UNROLLED and not _cautious(target)
+    return loop.extent is not None and loop.extent <= UNROLLED and not is_cautious(target)
 
 
 def may_overlap(proc: q.Proc, target: Target) -> frozenset[q.Var]:
@@ -51,7 +55,7 @@ def may_overlap(proc: q.Proc, target: Target) -> frozenset[q.Var]:
     return frozenset(arg.var for arg in proc.args if arg.shape)
 
 
-def vectorisable(loop: q.For, scalars: frozenset[q.Var], pointers: frozenset[q.Var]) -> bool:
+def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.Var]) -> bool:
     """Whether a compiler would vectorise `loop`: only simple statements, writes that
     move by one element per iteration or reduce into a scalar, reads by one or none.
 
@@ -59,33 +63,30 @@ def vectorisable(loop: q.For, scalars: frozenset[q.Var], pointers: frozenset[q.V
     it may keep an array element that does not move as a scalar; if there are, it compares
     their addresses before the loop, unless there are too many.
     """
+    if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc | q.Pass) for stmt in loop.body):
+        return False
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
-    loads: set[Access] = set()
+    read: set[Access] = set()
     stores: set[Access] = set()
     for stmt in loop.body:
-        match stmt:
-            case q.Alloc() | q.Pass():
-                pass
-            case q.Assign() | q.Reduce():
-                moves = stride((stmt.buf, stmt.idx), loop.iter)
-                alone = stmt.buf in scalars or (not pointers and moves == 0)
-                reduces = alone and (isinstance(stmt, q.Reduce) or _is_maximum(stmt))
-                if moves != 1 and stmt.buf not in local and not reduces:
-                    return False
-                loads |= set(reads(stmt.rhs))
-                stores.add((stmt.buf, stmt.idx))
-            case _:
+        if isinstance(stmt, q.Assign | q.Reduce):
+            moves = stride((stmt.buf, stmt.idx), loop.iter)
+            alone = stmt.buf in scalars or (not pointers and moves == 0)
+            reduces = alone and (isinstance(stmt, q.Reduce) or _is_maximum(stmt))
+            if moves != 1 and stmt.buf not in local and not reduces:
                 return False
-    if any(stride(access, loop.iter) not in (0, 1) for access in loads):
+            read.update(loads(stmt))
+            stores.add((stmt.buf, stmt.idx))
+    if any(stride(access, loop.iter) not in (0, 1) for access in read):
         return False
-    return bool(loop.body) and _alias_checks(loads, stores, pointers) <= ALIAS_CHECKS
+    return bool(loop.body) and _alias_checks(read, stores, pointers) <= ALIAS_CHECKS
 
 
-def _alias_checks(loads: set[Access], stores: set[Access], pointers: frozenset[q.Var]) -> int:
+def _alias_checks(read: set[Access], stores: set[Access], pointers: Collection[q.Var]) -> int:
     """Pairs of a store and another access to an array that may overlap its own."""
     written = [buf for buf, _ in stores if buf in pointers]
-    read = [buf for buf, _ in loads - stores if buf in pointers]
-    against_loads = sum(a != b for a in written for b in read)
+    only_read = [buf for buf, _ in read - stores if buf in pointers]
+    against_loads = sum(a != b for a in written for b in only_read)
     return against_loads + sum(a != b for a in written for b in written) // 2
 
 
@@ -103,16 +104,10 @@ def stride(access: Access, var: q.Var) -> int | None:
     _, idx = access
     for position, index in enumerate(idx):
         step = index.coefficient(var)
-        if step == 0 and var in q.expr_vars(index):
+        if step == 0 and q.mentions(index, var):
             return None
         if step and position < len(idx) - 1:
             return 2
         if step:
             return min(abs(step), 2)
     return 0
-
-
-def reads(expr: q.Expr) -> Iterator[Access]:
-    for node in q.walk_expr(expr):
-        if isinstance(node, q.Read):
-            yield (node.buf, node.idx)

@@ -23,7 +23,7 @@ from schedsearch.transforms.activity import Activity, Innermost, activity
 from schedsearch.transforms.cost import Estimate, estimate
 from schedsearch.transforms.registers import register_kind
 
-FEATURES_VERSION = 2
+FEATURES_VERSION = 3
 CACHES = 4
 """Levels of `Traffic.misses` that have a column: pages, and three caches."""
 NEST = 4

@@ -14,16 +14,15 @@ constants. The kernel is assumed to be called again and again: what fits is warm
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import gcd
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
-from schedsearch.transforms.conditions import possible, sizes_of
-from schedsearch.transforms.walkers import ELEMENT_BITS
+from schedsearch.transforms.scene import UNKNOWN_EXTENT, Scene
 
-UNKNOWN_EXTENT = 256
 PAGE = 4096
 PAGES = 64
 """Entries of a first-level translation buffer; all x86-64 and ARMv8 cores have about as many."""
@@ -43,7 +42,7 @@ Key = tuple[q.Var, tuple[Terms, ...]]
 """An array, and for every dimension the index terms of loops further out."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class _Cache:
     """`size`, `line` and `way` in bytes; `cost` of a miss."""
 
@@ -53,15 +52,19 @@ class _Cache:
     cost: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Region:
-    """A box of an array (inclusive bounds per dimension) and its misses per cache so far."""
+    """A box of an array (inclusive bounds per dimension), its lines and its misses so far, by
+    cache."""
 
     box: Box
+    lines: tuple[Lines, ...]
     misses: tuple[float, ...]
 
 
 Regions = dict[Key, _Region]
+Touched = dict[int, int]
+"""Bytes of cache lines that an iteration of a loop touches, by the uid of its variable."""
 
 
 @dataclass(frozen=True)
@@ -78,177 +81,166 @@ class Traffic:
 
 def traffic(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Traffic:
     """Estimated memory traffic of one call; `sizes` binds arguments by name."""
-    walk = _Walk(proc, _caches(target), sizes)
-    regions = walk.block(proc.body)
+    caches = _caches(target.cache_bytes, target.line_bytes)
+    walk = _Walk(Scene(proc, target, sizes), caches)
+    regions, touched = walk.block(proc.body)
     fits, footprint = walk.fits(regions)
     misses = tuple(
-        sum(0.0 if fits[key][level] else region.misses[level] for key, region in regions.items())
-        for level in range(len(walk.caches))
+        sum(
+            0.0 if fit[level] else region.misses[level]
+            for fit, region in zip(fits, regions.values(), strict=True)
+        )
+        for level in range(len(caches))
     )
-    cost = sum(m * cache.cost for m, cache in zip(misses, walk.caches, strict=True))
-    return Traffic(misses, cost, walk.touched, footprint)
+    cost = sum(m * cache.cost for m, cache in zip(misses, caches, strict=True))
+    return Traffic(misses, cost, touched, footprint)
 
 
-def _caches(target: Target) -> list[_Cache]:
+@lru_cache(maxsize=16)
+def _caches(sizes: tuple[int, ...], line: int) -> tuple[_Cache, ...]:
     caches = [_Cache(PAGES * PAGE, PAGE, PAGES * PAGE, PAGE_COST)]
-    for level, size in enumerate(target.cache_bytes[: len(MISS_COSTS)]):
+    for level, size in enumerate(sizes[: len(MISS_COSTS)]):
         way = L1_WAY if level == 0 else size // OTHER_WAYS
-        caches.append(_Cache(size, target.line_bytes, way, MISS_COSTS[level]))
-    return caches
-
-
-def estimated(expr: q.Affine, values: Mapping[int, int]) -> int:
-    """Value of an expression; `values` binds variables by uid, others are taken as typical."""
-
-    def known(atom: q.Atom) -> int:
-        uid = atom.uid if isinstance(atom, q.Var) else -1
-        return values.get(uid, UNKNOWN_EXTENT)
-
-    return q.evaluate_affine(expr, known)
+        caches.append(_Cache(size, line, way, MISS_COSTS[level]))
+    return tuple(caches)
 
 
 class _Walk:
-    def __init__(self, proc: q.Proc, caches: list[_Cache], sizes: Mapping[str, int]) -> None:
-        self.caches = caches
-        self.sizes = sizes_of(proc)
-        self.values = {arg.var.uid: sizes.get(arg.var.name, UNKNOWN_EXTENT) for arg in proc.args}
-        self.shapes: dict[q.Var, tuple[int, ...]] = {}
-        self.bytes: dict[q.Var, int] = {}
-        self.known_lines: dict[tuple[int, Box], tuple[Lines, ...]] = {}
-        self.touched: dict[int, int] = {}
-        for arg in proc.args:
-            if arg.shape:
-                self._declare(arg.var, arg.type, arg.shape)
-
-    def _declare(self, buf: q.Var, kind: str, shape: tuple[q.Affine, ...]) -> None:
-        self.shapes[buf] = tuple(max(self._value(extent), 1) for extent in shape)
-        self.bytes[buf] = ELEMENT_BITS[kind] // 8
-
-    def _value(self, expr: q.Affine) -> int:
-        return estimated(expr, self.values)
+    def __init__(self, scene: Scene, caches: tuple[_Cache, ...]) -> None:
+        self.scene, self.caches = scene, caches
 
     # -- regions, inside out --------------------------------------------------------
 
-    def block(self, body: tuple[q.Stmt, ...]) -> Regions:
+    def block(self, body: tuple[q.Stmt, ...]) -> tuple[Regions, Touched]:
         """Regions of one execution of a block."""
-        parts = [self.stmt(stmt) for stmt in body]
+        parts: list[Regions] = []
+        touched: Touched = {}
+        for stmt in body:
+            regions, inside = self.stmt(stmt)
+            parts.append(regions)
+            touched |= inside
         if len(parts) == 1:
-            return parts[0]
+            return parts[0], touched
         merged: Regions = {}
         for part in parts:
             for key, region in part.items():
-                merged[key] = _both(merged[key], region) if key in merged else region
-        return self.settle(merged)
+                merged[key] = self.both(key, merged[key], region) if key in merged else region
+        return self.settle(merged), touched
 
-    def stmt(self, stmt: q.Stmt) -> Regions:
+    def stmt(self, stmt: q.Stmt) -> tuple[Regions, Touched]:
         match stmt:
             case q.For():
-                return self.loop(stmt)
+                return self.scene.kept(self.loop, stmt)
             case q.If():
-                branches = possible(stmt, self.sizes, self._value)
+                branches = self.scene.possible(stmt)
                 return self.block(tuple(part for branch in branches for part in branch))
-            case q.Alloc() if stmt.shape and stmt.mem.startswith("DRAM"):
-                self._declare(stmt.buf, stmt.type, stmt.shape)
+            case q.Alloc():
+                self.scene.declare(stmt)
             case q.Assign() | q.Reduce() | q.Call():
-                return self.accesses(stmt)
-        return {}
+                return self.accesses(stmt), {}
+        return {}, {}
 
-    def loop(self, loop: q.For) -> Regions:
-        low, high = self._value(loop.lo), self._value(loop.hi)
-        self.values[loop.iter.uid] = (low + high) // 2
-        body = self.block(loop.body)
+    def loop(self, loop: q.For) -> tuple[Regions, Touched]:
+        low, high = self.scene.enter(loop)
+        body, touched = self.block(loop.body)
         trips = max(high - low, 0)
         if not trips:
-            return {}
-        fits, self.touched[loop.iter.uid] = self.fits(body)
+            return {}, touched
+        fits, bytes_touched = self.fits(body)
         whole: Regions = {}
         inside: dict[Key, list[bool]] = {}
-        for key, region in body.items():
+        for (key, region), fit in zip(body.items(), fits, strict=True):
             swept, box = _sweep(key, region.box, loop.iter, (low, high - 1))
-            again = _Region(box, tuple(trips * m for m in region.misses))
+            again = tuple([trips * m for m in region.misses])
+            lines = region.lines if box == region.box else self.lines(key[0], box)
+            found = _Region(box, lines, again)
             if swept in whole:
-                whole[swept] = _both(whole[swept], again)
-                inside[swept] = [a and b for a, b in zip(inside[swept], fits[key], strict=True)]
+                whole[swept] = self.both(swept, whole[swept], found)
+                inside[swept] = [a and b for a, b in zip(inside[swept], fit, strict=True)]
             else:
-                whole[swept], inside[swept] = again, fits[key]
-        return {
-            key: _Region(region.box, self._misses(key, region, inside[key]))
-            for key, region in whole.items()
-        }
+                whole[swept], inside[swept] = found, fit
+        regions = {key: _once(region, inside[key]) for key, region in whole.items()}
+        return regions, {**touched, loop.iter.uid: bytes_touched}
 
     def settle(self, merged: Regions) -> Regions:
         """What statements of a block share is missed once, if all they touch fits."""
         fits, _ = self.fits(merged)
-        return {
-            key: _Region(region.box, self._misses(key, region, fits[key]))
-            for key, region in merged.items()
-        }
-
-    def _misses(self, key: Key, region: _Region, fits: list[bool]) -> tuple[float, ...]:
-        lines = self.lines(key[0], region.box)
-        return tuple(
-            min(missed, whole) if fit else missed
-            for (whole, _), missed, fit in zip(lines, region.misses, fits, strict=True)
-        )
+        pairs = zip(merged.items(), fits, strict=True)
+        return {key: _once(region, fit) for (key, region), fit in pairs}
 
     def accesses(self, stmt: q.Stmt) -> Regions:
         found: Regions = {}
-        for buf, idx in _accesses(stmt):
-            if buf not in self.shapes or len(idx) != len(self.shapes[buf]):
+        for key, box in _accesses(stmt):
+            shape = self.scene.shapes.get(key[0].uid)
+            if shape is None or len(box) != len(shape):
                 continue
-            terms = tuple(index.terms for index, _ in idx)
-            box = tuple((index.const, index.const + max(n, 1) - 1) for index, n in idx)
-            region = _Region(box, tuple(lines for lines, _ in self.lines(buf, box)))
-            key = (buf, terms)
-            found[key] = _both(found[key], region) if key in found else region
+            lines = self.lines(key[0], box)
+            region = _Region(box, lines, tuple([float(count) for count, _ in lines]))
+            found[key] = self.both(key, found[key], region) if key in found else region
         return self.settle(found)
+
+    def both(self, key: Key, a: _Region, b: _Region) -> _Region:
+        """The hull of two regions, with the misses of both."""
+        hull = [(min(x[0], y[0]), max(x[1], y[1])) for x, y in zip(a.box, b.box, strict=True)]
+        box = tuple(hull)
+        lines = a.lines if box == a.box else self.lines(key[0], box)
+        return _Region(box, lines, tuple([x + y for x, y in zip(a.misses, b.misses, strict=True)]))
 
     # -- does it fit? -----------------------------------------------------------------
 
-    def fits(self, regions: Regions) -> tuple[dict[Key, list[bool]], int]:
+    def fits(self, regions: Regions) -> tuple[list[list[bool]], int]:
         """For every region and cache: does it stay there while all of `regions` are touched?
         And how many bytes of cache lines these are."""
-        everywhere = [self.lines(key[0], region.box) for key, region in regions.items()]
+        everywhere = [region.lines for region in regions.values()]
         verdicts: list[list[bool]] = [[] for _ in everywhere]
         touched = 0
         for level, cache in enumerate(self.caches):
-            total = sum(lines[level][0] for lines in everywhere) * cache.line
+            total = sum([lines[level][0] for lines in everywhere]) * cache.line
+            small = total <= cache.size
             for verdict, lines in zip(verdicts, everywhere, strict=True):
-                count, room = lines[level]
-                verdict.append(total <= cache.size and count <= room)
+                verdict.append(small and lines[level][0] <= lines[level][1])
             if cache.line < PAGE:
                 touched = total
-        return dict(zip(regions, verdicts, strict=True)), touched
+        return verdicts, touched
 
     def lines(self, buf: q.Var, box: Box) -> tuple[Lines, ...]:
         """Lines of a box in every cache."""
-        key = (buf.uid, box)
-        found = self.known_lines.get(key)
-        if found is None:
-            found = tuple(self._lines(buf, box, cache) for cache in self.caches)
-            self.known_lines[key] = found
-        return found
-
-    def _lines(self, buf: q.Var, box: Box, cache: _Cache) -> Lines:
-        stride, run, rows, positions = self.bytes[buf], 1, 1, 1
-        contiguous = True
-        for (low, high), extent in zip(reversed(box), reversed(self.shapes[buf]), strict=True):
-            count = min(high - low + 1, extent)
-            if contiguous:
-                run = max(1, -(-count * stride // cache.line))
-                contiguous = count == extent
-            elif count > 1:
-                rows *= count
-                positions *= min(count, cache.way // gcd(stride, cache.way))
-            stride *= extent
-        sets = min(cache.way // cache.line, positions * run)
-        return rows * run, sets * (cache.size // cache.way)
+        return _lines(self.scene.shapes[buf.uid], self.scene.bytes[buf.uid], box, self.caches)
 
 
-def _both(a: _Region, b: _Region) -> _Region:
-    """The hull of two regions, with the misses of both."""
-    box = tuple((min(x[0], y[0]), max(x[1], y[1])) for x, y in zip(a.box, b.box, strict=True))
-    return _Region(box, tuple(x + y for x, y in zip(a.misses, b.misses, strict=True)))
+@lru_cache(maxsize=10_000)
+def _lines(
+    shape: tuple[int, ...], size: int, box: Box, caches: tuple[_Cache, ...]
+) -> tuple[Lines, ...]:
+    """Lines of a box of an array with elements of so many bytes, in every cache."""
+    return tuple([_lines_in(shape, size, box, cache) for cache in caches])
+
+
+def _lines_in(shape: tuple[int, ...], size: int, box: Box, cache: _Cache) -> Lines:
+    stride, run, rows, positions = size, 1, 1, 1
+    contiguous = True
+    for (low, high), extent in zip(reversed(box), reversed(shape), strict=True):
+        count = min(high - low + 1, extent)
+        if contiguous:
+            run = max(1, -(-count * stride // cache.line))
+            contiguous = count == extent
+        elif count > 1:
+            rows *= count
+            positions *= min(count, cache.way // gcd(stride, cache.way))
+        stride *= extent
+    sets = min(cache.way // cache.line, positions * run)
+    return rows * run, sets * (cache.size // cache.way)
+
+
+def _once(region: _Region, fits: list[bool]) -> _Region:
+    """A region that is missed once in the caches where it stays."""
+    misses = tuple(
+        [
+            min(missed, lines[0]) if fit else missed
+            for lines, missed, fit in zip(region.lines, region.misses, fits, strict=True)
+        ]
+    )
+    return _Region(region.box, region.lines, misses)
 
 
 def _sweep(key: Key, box: Box, var: q.Var, values: Interval) -> tuple[Key, Box]:
@@ -257,7 +249,7 @@ def _sweep(key: Key, box: Box, var: q.Var, values: Interval) -> tuple[Key, Box]:
     for index, (low, high) in zip(key[1], box, strict=True):
         rest = []
         for atom, coefficient in index:
-            if var != atom and var not in q.expr_vars(atom):
+            if not q.mentions_atom(atom, var):
                 rest.append((atom, coefficient))
                 continue
             ends = [coefficient * v for v in _range(atom, var, values)]
@@ -283,22 +275,29 @@ def _range(atom: q.Atom, var: q.Var, values: Interval) -> Interval:
 def _run(num: q.Affine, var: q.Var, values: Interval) -> Interval:
     low = high = num.const
     for atom, coefficient in num.terms:
-        if var == atom or var in q.expr_vars(atom):
+        if q.mentions_atom(atom, var):
             ends = [coefficient * v for v in _range(atom, var, values)]
             low, high = low + min(ends), high + max(ends)
     return low, high
 
 
-def _accesses(stmt: q.Stmt) -> Iterator[tuple[q.Var, list[tuple[q.Affine, int]]]]:
-    """Every array access of a statement: per dimension where it starts and how long it is."""
+@q.per_node
+def _accesses(stmt: q.Stmt) -> tuple[tuple[Key, Box], ...]:
+    """Every array access of a statement."""
+    found = []
     if isinstance(stmt, q.Assign | q.Reduce):
-        yield stmt.buf, [(index, 1) for index in stmt.idx]
+        found.append(_box(stmt.buf, stmt.idx))
     for expr in q.stmt_exprs(stmt):
         for node in q.walk_expr(expr):
-            if isinstance(node, q.Read):
-                yield node.buf, [(index, 1) for index in node.idx]
-            elif isinstance(node, q.Window):
-                yield node.buf, [_interval(access) for access in node.idx]
+            if isinstance(node, q.Read | q.Window):
+                found.append(_box(node.buf, node.idx))
+    return tuple(found)
+
+
+def _box(buf: q.Var, idx: Sequence[q.Interval | q.Affine]) -> tuple[Key, Box]:
+    intervals = [_interval(access) for access in idx]
+    key = (buf, tuple([start.terms for start, _ in intervals]))
+    return key, tuple([(s.const, s.const + max(n, 1) - 1) for s, n in intervals])
 
 
 def _interval(access: q.Interval | q.Affine) -> tuple[q.Affine, int]:

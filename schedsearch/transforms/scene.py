@@ -1,0 +1,150 @@
+"""What the statements of a procedure see of what is around them, for estimates: values at
+the timed sizes, arrays, loops. Estimates of a loop are kept in the loop, with all of this that
+they depend on: a rewrite leaves most loops of a procedure alone (see `mirror.py`)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from functools import lru_cache
+from typing import TypeVar
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.compiler_model import is_cautious, may_overlap, unrolls
+from schedsearch.transforms.conditions import possible, sizes_of
+from schedsearch.transforms.walkers import ELEMENT_BITS
+
+Answer = TypeVar("Answer")
+
+UNKNOWN_EXTENT = 256
+"""What is taken for a size that is not given."""
+KEPT = 16
+"""Answers kept in one loop. Nests around it differ little in what it sees."""
+
+
+class Scene:
+    """A procedure, as a walk over it has come to know it. Loops have to be entered and
+    allocations declared, outer ones first; variables are known by their uids."""
+
+    def __init__(self, proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> None:
+        self.proc, self.target = proc, target
+        self.sizes = sizes_of(proc)
+        self.pointers = may_overlap(proc, target)
+        self.values = {a.var.uid: sizes.get(a.var.name, UNKNOWN_EXTENT) for a in proc.args}
+        self.shapes: dict[int, tuple[int, ...]] = {}
+        self.bytes: dict[int, int] = {}
+        self.scalars: set[q.Var] = set()
+        self.rolled: set[q.Var] = set()
+        self._seen: dict[int, Hashable] = {}
+        build = target.build
+        self._machine = _machine(
+            target.vector_bits,
+            target.line_bytes,
+            target.cache_bytes,
+            target.threads,
+            (build.options, is_cautious(target)),
+        )
+        for arg in proc.args:
+            if arg.shape:
+                self._array(arg.var, arg.type, arg.shape, arg.var in self.pointers)
+            else:
+                self._seen[arg.var.uid] = arg.type == "size"
+
+    def value(self, expr: q.Affine) -> int:
+        """Value of an expression; loops are half-way, what is not known is taken as typical."""
+        total = expr.const
+        for atom, coefficient in expr.terms:
+            if type(atom) is q.Var:
+                total += coefficient * self.values.get(atom.uid, UNKNOWN_EXTENT)
+            elif isinstance(atom, q.FloorDiv):
+                total += coefficient * (self.value(atom.num) // atom.den)
+            elif isinstance(atom, q.Mod):
+                total += coefficient * (self.value(atom.num) % atom.den)
+            else:
+                total += coefficient * UNKNOWN_EXTENT
+        return total
+
+    def possible(self, stmt: q.If) -> tuple[tuple[q.Stmt, ...], ...]:
+        """The branches that may be taken."""
+        return possible(stmt, self.sizes, self.value)
+
+    def enter(self, loop: q.For) -> tuple[int, int]:
+        """Bounds of a loop, whose body is looked at next."""
+        low, high = self.value(loop.lo), self.value(loop.hi)
+        self.values[loop.iter.uid] = (low + high) // 2
+        rolled = not unrolls(loop, self.target)
+        if rolled:
+            self.rolled.add(loop.iter)
+        self._seen[loop.iter.uid] = rolled
+        return low, high
+
+    def declare(self, stmt: q.Alloc) -> None:
+        """A local variable: a scalar, an array in memory, or registers."""
+        if not stmt.shape:
+            self.scalars.add(stmt.buf)
+            self._seen[stmt.buf.uid] = "scalar"
+        elif stmt.mem.startswith("DRAM"):
+            self._array(stmt.buf, stmt.type, stmt.shape, False)
+
+    def _array(self, buf: q.Var, kind: str, shape: tuple[q.Affine, ...], pointer: bool) -> None:
+        extents = tuple([max(self.value(extent), 1) for extent in shape])
+        size = ELEMENT_BITS[kind] // 8
+        self.shapes[buf.uid], self.bytes[buf.uid] = extents, size
+        self._seen[buf.uid] = (extents, size, pointer)
+
+    def called(self, call: q.Call) -> Scene:
+        """The scene of a procedure that is called, not an instruction."""
+        formals = zip(call.proc.args, call.args, strict=True)
+        known = {f.var.name: self.value(a) for f, a in formals if isinstance(a, q.Affine)}
+        return Scene(call.proc, self.target, known)
+
+    def kept(self, question: Callable[[q.For], Answer], loop: q.For) -> Answer:
+        """The answer to a question (a method) about a loop, which depends on nothing else than
+        the loop and what it sees of this scene."""
+        seen = self._seen
+        context = (
+            question.__module__,
+            question.__qualname__,
+            self._machine,
+            tuple([self.values.get(var.uid) for var in _decisive(loop)]),
+            tuple([seen.get(var.uid) for var in _free(loop)]),
+        )
+        answers: dict[Hashable, Answer] = loop.__dict__.setdefault("_answers_in_scenes", {})
+        if context not in answers:
+            answer = question(loop)
+            if len(answers) >= KEPT:
+                answers.clear()
+            answers[context] = answer
+        return answers[context]
+
+
+@lru_cache(maxsize=64)
+def _machine(*_facts: Hashable) -> object:
+    """Stands for what estimates depend on of a target: compared by identity, which is fast."""
+    return object()
+
+
+@q.per_node
+def _free(loop: q.For) -> tuple[q.Var, ...]:
+    return tuple(sorted(q.free_vars(loop), key=lambda var: var.uid))
+
+
+@q.per_node
+def _decisive(loop: q.For) -> tuple[q.Var, ...]:
+    """Variables from outside that bounds, conditions, shapes or calls in a loop depend on."""
+    found = _deciding(loop) & q.free_vars(loop)
+    return tuple(sorted(found, key=lambda var: var.uid))
+
+
+@q.per_node
+def _deciding(stmt: q.Stmt) -> frozenset[q.Var]:
+    found: set[q.Var] = set()
+    if isinstance(stmt, q.For | q.If | q.Alloc | q.Call) and not _is_instruction(stmt):
+        found.update(*map(q.expr_vars, q.stmt_exprs(stmt)))
+    for block in q.blocks(stmt):
+        found.update(*map(_deciding, block))
+    return frozenset(found)
+
+
+def _is_instruction(stmt: q.Stmt) -> bool:
+    return isinstance(stmt, q.Call) and stmt.proc.instr is not None

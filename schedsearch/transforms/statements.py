@@ -1,0 +1,145 @@
+"""What a statement or an instruction does, whatever is around it: asked once per node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from schedsearch.core import ast as q
+from schedsearch.transforms.walkers import ELEMENT_BITS
+
+LOAD = 0.5
+"""Cost of a load where an operation costs 1: two loads a cycle."""
+EXTERN = 12.0
+"""Operations of a vectorised exponential or the like, about."""
+SIMPLE_EXTERNS = frozenset({"fmaxf", "relu", "select", "sqrt"})
+"""External functions that are an instruction."""
+
+Access = tuple[q.Var, tuple[q.Affine, ...]]
+
+
+def reads(expr: q.Expr) -> Iterator[Access]:
+    for node in q.walk_expr(expr):
+        if isinstance(node, q.Read):
+            yield (node.buf, node.idx)
+
+
+@q.per_node
+def loads(stmt: q.Assign | q.Reduce) -> tuple[Access, ...]:
+    """Every read on the right side, in textual order."""
+    return tuple(reads(stmt.rhs))
+
+
+@q.per_node
+def loaded(stmt: q.Assign | q.Reduce) -> frozenset[Access]:
+    """What is read, each once; a reduction reads what it adds to."""
+    found = frozenset(loads(stmt))
+    return found | {(stmt.buf, stmt.idx)} if isinstance(stmt, q.Reduce) else found
+
+
+@q.per_node
+def operations(stmt: q.Assign | q.Reduce) -> float:
+    """Arithmetic of a statement; a product that is added takes one operation."""
+    cost = float(isinstance(stmt, q.Reduce))
+    for node in q.walk_expr(stmt.rhs):
+        match node:
+            case q.Extern():
+                cost += 1.0 if node.name in SIMPLE_EXTERNS else EXTERN
+            case q.BinOp() | q.USub():
+                cost += 1.0
+    product = isinstance(stmt.rhs, q.BinOp) and stmt.rhs.op == "*"
+    return cost - (product and isinstance(stmt, q.Reduce))
+
+
+@q.per_node
+def costly_externs(stmt: q.Assign | q.Reduce) -> int:
+    """Calls of external functions that are more than an instruction."""
+    return sum(
+        isinstance(node, q.Extern) and node.name not in SIMPLE_EXTERNS
+        for node in q.walk_expr(stmt.rhs)
+    )
+
+
+@q.per_node
+def divisions(stmt: q.Stmt) -> tuple[frozenset[q.Var], ...]:
+    """The variables of every division by a constant in a statement's own expressions."""
+    return tuple(
+        q.expr_vars(node)
+        for expr in q.stmt_exprs(stmt)
+        for node in q.walk_expr(expr)
+        if isinstance(node, q.FloorDiv | q.Mod)
+    )
+
+
+@q.per_node
+def has_loops(loop: q.For) -> bool:
+    """Whether there are loops in a loop."""
+    return any(isinstance(stmt, q.For) for stmt in q.walk(loop.body))
+
+
+@dataclass(frozen=True)
+class Instruction:
+    """One call of an instruction: its cost; operations by lane; whole vectors and single
+    elements it reads from memory, vectors it writes there; positions of the arguments it adds
+    to, and of those that are registers; its widest element; whether it only prefetches."""
+
+    cost: float
+    lanes: float
+    loads: int
+    stores: int
+    scalars: int
+    added: frozenset[int]
+    registers: frozenset[int]
+    bits: int
+    prefetch: bool
+
+
+@q.per_node
+def instruction(proc: q.Proc) -> Instruction:
+    simple = [s for s in q.walk(proc.body) if isinstance(s, q.Assign | q.Reduce)]
+    written = {s.buf for s in simple}
+    added = {s.buf for s in simple if isinstance(s, q.Reduce)}
+    extents = [s.extent or 1 for s in q.walk(proc.body) if isinstance(s, q.For)]
+    in_memory = [arg for arg in proc.args if arg.shape and arg.mem == "DRAM"]
+    single = [arg for arg in in_memory if arg.shape == (q.Affine(1),)]
+    whole = [arg for arg in in_memory if arg not in single]
+    arithmetic = sum(operations(s) for s in simple)
+    moved = sum(1.0 if arg.var in written else LOAD for arg in whole)
+    return Instruction(
+        max(arithmetic + moved, LOAD),
+        max(extents, default=1) * arithmetic,
+        sum(arg.var not in written for arg in whole),
+        sum(arg.var in written for arg in whole),
+        len(single),
+        frozenset(n for n, arg in enumerate(proc.args) if arg.var in added),
+        frozenset(n for n, arg in enumerate(proc.args) if _in_register(arg)),
+        max((ELEMENT_BITS[a.type] for a in proc.args if a.type in ELEMENT_BITS), default=32),
+        not simple,
+    )
+
+
+def _in_register(arg: q.Arg) -> bool:
+    return arg.mem is not None and not arg.mem.startswith("DRAM")
+
+
+@q.per_node
+def register_operands(call: q.Call) -> tuple[frozenset[q.Var], ...]:
+    """The variables of each register operand of an instruction."""
+    return tuple(q.expr_vars(call.args[n]) for n in sorted(instruction(call.proc).registers))
+
+
+@q.per_node
+def accumulators(stmt: q.Stmt) -> frozenset[frozenset[q.Var]]:
+    """The variables of every operand, not in memory, that instructions in a statement add to."""
+    if isinstance(stmt, q.Call) and stmt.proc.instr:
+        added = instruction(stmt.proc).added
+        return frozenset(
+            q.expr_vars(actual)
+            for n, (formal, actual) in enumerate(zip(stmt.proc.args, stmt.args, strict=True))
+            if n in added and formal.mem != "DRAM"
+        )
+    found: set[frozenset[q.Var]] = set()
+    for block in q.blocks(stmt):
+        for inner in block:
+            found |= accumulators(inner)
+    return frozenset(found)
