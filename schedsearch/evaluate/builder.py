@@ -23,7 +23,7 @@ from schedsearch.core.records import (
 )
 from schedsearch.evaluate.elf import code_identity
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.evaluate.process import run_group
+from schedsearch.evaluate.process import limited, run_group
 
 _CACHE_VERSION = 2
 
@@ -33,6 +33,10 @@ _SHARED_FLAGS = ("-std=gnu11", "-fPIC", "-fno-semantic-interposition")
 _PROGRAM_FLAGS = ("-O2", "-march=native", "-std=gnu11", "-pthread")
 
 _OPENMP = "-fopenmp"
+
+# For C that makes a compiler eat memory, or write without end; large kernels take a tenth.
+_COMPILER_BYTES, _COMPILED_BYTES = 4 << 30, 1 << 30
+_FEW_ERRORS = {"gcc": "-fmax-errors=20", "clang": "-ferror-limit=20"}
 
 
 @dataclass(frozen=True)
@@ -101,6 +105,7 @@ class Builder:
             compile_args: list[str | Path] = [
                 *flags,
                 *_SHARED_FLAGS,
+                _FEW_ERRORS[compiler.kind],
                 "-c",
                 "-x",
                 "c",
@@ -108,7 +113,7 @@ class Builder:
                 "-o",
                 object_file,
             ]
-            failure = _run(compiler, compile_args, text, timeout_s)
+            failure = _run(compiler, compile_args, text, scratch, timeout_s)
             if failure is None:
                 link_args: list[str | Path] = [
                     # Linked with it, gcc's objects turn denormals off in whoever loads them.
@@ -120,7 +125,7 @@ class Builder:
                     "-Wl,--no-undefined",
                     "-lm",
                 ]
-                failure = _run(compiler, link_args, "", timeout_s)
+                failure = _run(compiler, link_args, "", scratch, timeout_s)
             if failure is not None:
                 return failure
             binary_key = code_identity(object_file.read_bytes())
@@ -143,7 +148,7 @@ class Builder:
                 files = [Path(scratch, name) for name in sources if name.endswith(".c")]
                 linked = Path(scratch, "program")
                 args: list[str | Path] = [*_PROGRAM_FLAGS, *files, "-o", linked, "-lm", "-ldl"]
-                failure = _run(self.compiler, args, "", timeout_s)
+                failure = _run(self.compiler, args, "", scratch, timeout_s)
                 if failure is not None:
                     raise UserError(
                         f"{self.compiler.path} cannot compile the measuring harness:\n"
@@ -155,10 +160,16 @@ class Builder:
 
 
 def _run(
-    compiler: Compiler, args: Sequence[str | Path], text: str, timeout_s: float
+    compiler: Compiler, args: Sequence[str | Path], text: str, scratch: str, timeout_s: float
 ) -> Failure | None:
-    """Run a compiler with `text` on its stdin; None if it succeeded."""
-    finished = run_group([compiler.path, *args], text=text, timeout_s=timeout_s)
+    """Run a compiler with `text` on its stdin and its files in `scratch`, where a killed one
+    leaves them; None if it succeeded."""
+    finished = run_group(
+        limited([compiler.path, *args], _COMPILER_BYTES, _COMPILED_BYTES),
+        text=text,
+        timeout_s=timeout_s,
+        scratch=scratch,
+    )
     if finished is None:
         return Failure(Outcome.TIMEOUT, f"{compiler.kind} took more than {timeout_s:g} s")
     if finished.code != 0:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import resource
 import signal
 import subprocess
 from collections.abc import Sequence
@@ -19,12 +20,20 @@ class Finished:
     stderr: str
 
 
-def run_group(argv: Sequence[str | Path], *, text: str = "", timeout_s: float) -> Finished | None:
+def run_group(
+    argv: Sequence[str | Path],
+    *,
+    text: str = "",
+    timeout_s: float,
+    scratch: str | None = None,
+) -> Finished | None:
     """Run a command in its own session with `text` on stdin; None if it did not end in time.
 
-    Messages are in English whatever the user's locale is, because they are
-    parsed and stored. Raises OSError if the command cannot be started.
+    `scratch` is where it puts temporary files. Messages are in English whatever the
+    user's locale is, because they are parsed and stored. Raises OSError if the command
+    cannot be started.
     """
+    place = {"TMPDIR": scratch} if scratch else {}
     child = subprocess.Popen(
         argv,
         stdin=subprocess.PIPE,
@@ -33,7 +42,7 @@ def run_group(argv: Sequence[str | Path], *, text: str = "", timeout_s: float) -
         encoding="utf-8",
         errors="replace",
         start_new_session=True,
-        env={**os.environ, "LC_ALL": "C"},
+        env={**os.environ, "LC_ALL": "C", **place},
     )
     try:
         stdout, stderr = child.communicate(text, timeout=timeout_s)
@@ -42,6 +51,23 @@ def run_group(argv: Sequence[str | Path], *, text: str = "", timeout_s: float) -
     finally:
         kill_group(child)
     return Finished(child.returncode, stdout, stderr)
+
+
+def limited(argv: Sequence[str | Path], memory: int, file: int) -> list[str | Path]:
+    """The command with limits in bytes on each process: address space, and largest file.
+
+    By a shell, since code between fork and exec is unsafe in a process with threads, and
+    a limit set from outside comes too late for one compiler in thirty.
+    """
+    kinds = ((resource.RLIMIT_AS, memory, 1024), (resource.RLIMIT_FSIZE, file, 512))
+    amounts = [str(_allowed(kind, most) // unit) for kind, most, unit in kinds]
+    return ["/bin/sh", "-c", 'ulimit -v "$0"; ulimit -f "$1"; shift; exec "$@"', *amounts, *argv]
+
+
+def _allowed(kind: int, most: int) -> int:
+    """Limits can only be lowered."""
+    _, hard = resource.getrlimit(kind)
+    return most if hard == resource.RLIM_INFINITY else min(most, hard)
 
 
 def kill_group(child: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:

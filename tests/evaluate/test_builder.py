@@ -13,6 +13,7 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
+from schedsearch.evaluate import builder as builder_module
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import other_compilers
 from schedsearch.evaluate.elf import code_identity
@@ -146,7 +147,12 @@ def test_link_error_is_a_compile_error(fresh: Builder) -> None:
     assert "undefined reference" in failure.message
 
 
-def test_endless_compilation_is_cut_off(fresh: Builder) -> None:
+def test_endless_compilation_is_cut_off(
+    fresh: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And leaves no temporary files."""
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setenv("TMPDIR", str(tmp_path / "temporary"))
     source = "#define A(x) x x x x x x x x\n#define B(x) A(A(A(A(x))))\n"
     code = c(f"{source}void f(void *ctxt, float *x) {{ B(B(B(x[0] += 1;))) }}")
     start = time.monotonic()
@@ -154,6 +160,32 @@ def test_endless_compilation_is_cut_off(fresh: Builder) -> None:
     assert isinstance(failure, Failure)
     assert failure.outcome is Outcome.TIMEOUT
     assert time.monotonic() - start < 20
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+def test_an_enormous_object_file(fresh: Builder) -> None:
+    """It is not written to the disk: gcc's assembler and clang's both end."""
+    failure = fresh.build(c(f'__asm__(".data\\n.fill 0x200000000, 1, 1");\n{PLAIN}'), 5)
+    assert isinstance(failure, Failure)
+    assert failure.outcome in (Outcome.COMPILE_ERROR, Outcome.TIMEOUT)
+
+
+def test_a_compiler_has_no_more_memory_than_it_may(
+    fresh: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(builder_module, "_COMPILER_BYTES", 1 << 25)
+    failure = fresh.build(c(PLAIN), 60)
+    assert isinstance(failure, Failure)
+    assert failure.outcome is Outcome.COMPILE_ERROR
+    assert failure.message
+
+
+def test_a_flood_of_errors_ends_soon(fresh: Builder) -> None:
+    flood = "\n".join(f"int v{n} = undefined{n};" for n in range(10000))
+    failure = fresh.build(c(flood), 60)
+    assert isinstance(failure, Failure)
+    assert "undefined0" in failure.message
+    assert failure.message.count("\n") < 10
 
 
 def test_exo_helpers_are_inlined(fresh: Builder) -> None:
