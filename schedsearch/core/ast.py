@@ -465,13 +465,7 @@ def walk_expr(expr: Expr | Interval | Atom) -> Iterator[Expr | Interval | Atom]:
 
 def used_vars(body: tuple[Stmt, ...]) -> frozenset[Var]:
     """Variables read or written anywhere in `body` (not those merely bound)."""
-    found: set[Var] = set()
-    for stmt in walk(body):
-        if isinstance(stmt, Assign | Reduce):
-            found.add(stmt.buf)
-        for expr in stmt_exprs(stmt):
-            found |= expr_vars(expr)
-    return frozenset(found)
+    return frozenset().union(*map(_used_in, body))
 
 
 def expr_vars(expr: Expr | Interval | Atom) -> frozenset[Var]:
@@ -519,16 +513,27 @@ def mentions_atom(atom: Atom, var: Var) -> bool:
 
 
 @per_node
-def free_vars(stmt: Stmt) -> frozenset[Var]:
-    """Variables used in a statement and what is nested in it, and bound outside."""
+def _own_vars(stmt: Stmt) -> frozenset[Var]:
+    """Variables used in a statement, not those of nested statements."""
     found: set[Var] = set()
     if isinstance(stmt, Assign | Reduce):
         found.add(stmt.buf)
     for expr in stmt_exprs(stmt):
         _add_vars(expr, found)
+    return frozenset(found)
+
+
+@per_node
+def _used_in(stmt: Stmt) -> frozenset[Var]:
+    return _own_vars(stmt).union(*(_used_in(inner) for b in blocks(stmt) for inner in b))
+
+
+@per_node
+def free_vars(stmt: Stmt) -> frozenset[Var]:
+    """Variables used in a statement and what is nested in it, and bound outside."""
+    found = set(_own_vars(stmt))
     for block in blocks(stmt):
-        for inner in block:
-            found |= free_vars(inner)
+        found.update(*map(free_vars, block))
         found -= {var for inner in block if (var := binds(inner))}
     if isinstance(stmt, For):
         found.discard(stmt.iter)

@@ -87,6 +87,10 @@ class Rewrite:
         return f"{self.transform}({args}) at {format_path(self.path)} `{self.label}`"
 
 
+def _json(data: Any) -> str:
+    return json.dumps(data, sort_keys=True, separators=(",", ":"))
+
+
 def _typed(value: Any, kind: type) -> Any:
     if not isinstance(value, kind) or isinstance(value, bool):
         raise TypeError(f"expected {kind.__name__}, got {value!r}")
@@ -103,7 +107,11 @@ class Trace:
         return len(self.steps)
 
     def then(self, rewrite: Rewrite) -> Trace:
-        return Trace((*self.steps, rewrite))
+        longer = Trace((*self.steps, rewrite))
+        # Children are many and their traces long: what they begin with is written once.
+        head = self._text[:-1] + "," if self.steps else "["
+        longer.__dict__["_text"] = f"{head}{_json(rewrite.to_json())}]"
+        return longer
 
     @property
     def parent(self) -> Trace | None:
@@ -126,9 +134,11 @@ class Trace:
         return digest(self.dumps())
 
     def dumps(self) -> str:
-        return json.dumps(
-            [step.to_json() for step in self.steps], sort_keys=True, separators=(",", ":")
-        )
+        return self._text
+
+    @cached_property
+    def _text(self) -> str:
+        return _json([step.to_json() for step in self.steps])
 
     @staticmethod
     def loads(text: str) -> Trace:

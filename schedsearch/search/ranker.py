@@ -87,6 +87,7 @@ class Ranker:
         self._own: list[str] = []
         self._model: CostModel | None = None
         self._verdicts: deque[_Verdict] = deque(maxlen=JUDGED)
+        self._correlated: tuple[float | None, float | None] | None = None
         self._used = False
         self._train_s = 0.0
         self._due = FIRST_WITH_OTHERS if self._others else FIRST
@@ -128,6 +129,7 @@ class Ranker:
         before, after = log_costs([above, node.vector])
         base = self._values[known]
         self._verdicts.append(_Verdict(learned - base, float(before - after), value - base))
+        self._correlated = None
 
     # -- what it says -------------------------------------------------------------
 
@@ -191,6 +193,12 @@ class Ranker:
         return learned > 0.0 and learned - (analytic or 0.0) >= margin
 
     def _correlations(self) -> tuple[float | None, float | None]:
+        """Of the learned values and of the estimate's, asked for several times a second."""
+        if self._correlated is None:
+            self._correlated = self._correlate()
+        return self._correlated
+
+    def _correlate(self) -> tuple[float | None, float | None]:
         if len(self._verdicts) < MIN_JUDGED:
             return None, None
         true = [verdict.true for verdict in self._verdicts]

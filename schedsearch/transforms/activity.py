@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
+from operator import add
+from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
@@ -53,91 +55,100 @@ class Innermost:
 NONE = Innermost()
 
 
-@dataclass
+@dataclass(frozen=True)
 class Activity:
-    """Sums over one execution of a procedure, a loop or a block, but for the counts of the
-    text from `statements` on.
+    """Sums over one call, but for the counts of the text from `statements` on.
 
     `loads` and `stores` are of scalar statements, by `INVARIANT`, `UNIT`, ...; `buffers`
     holds memory and bytes of every allocated array.
     """
 
-    arithmetic: float = 0.0
-    compiler_vectorised: float = 0.0
-    instruction_lanes: float = 0.0
-    externs: float = 0.0
-    instructions: float = 0.0
-    vector_loads: float = 0.0
-    vector_stores: float = 0.0
-    scalar_operands: float = 0.0
-    prefetches: float = 0.0
-    loads: list[float] = field(default_factory=lambda: [0.0] * 4)
-    stores: list[float] = field(default_factory=lambda: [0.0] * 4)
-    copies: float = 0.0
-    iterations: float = 0.0
-    inner_loops: float = 0.0
-    branches: float = 0.0
-    forks: float = 0.0
-    heap_allocations: float = 0.0
-    statements: int = 0
-    calls: int = 0
-    loops: int = 0
-    depth: int = 0
-    conditions: int = 0
-    divisions: int = 0
-    scalars: int = 0
-    buffers: list[tuple[str, int]] = field(default_factory=list)
-    busiest: Innermost = NONE
+    arithmetic: float
+    compiler_vectorised: float
+    instruction_lanes: float
+    externs: float
+    instructions: float
+    vector_loads: float
+    vector_stores: float
+    scalar_operands: float
+    prefetches: float
+    copies: float
+    iterations: float
+    inner_loops: float
+    branches: float
+    forks: float
+    heap_allocations: float
+    loads: tuple[float, ...]
+    stores: tuple[float, ...]
+    statements: int
+    calls: int
+    loops: int
+    conditions: int
+    divisions: int
+    scalars: int
+    depth: int
+    buffers: tuple[tuple[str, int], ...]
+    busiest: Innermost
 
     @property
     def operations(self) -> float:
         """All arithmetic, by element."""
         return self.arithmetic + self.instruction_lanes
 
-    def add(self, part: Activity, times: int = 1) -> None:
+
+_ARITHMETIC, _VECTORISED, _LANES, _EXTERNS, _INSTRUCTIONS, _VECTOR_LOADS, _VECTOR_STORES = range(7)
+_OPERANDS, _PREFETCHES, _COPIES, _ITERATIONS, _INNER_LOOPS, _BRANCHES, _FORKS, _HEAP = range(7, 15)
+_LOADS, _STORES, _SUMS = 15, 19, 23
+"""Positions among the sums of `_Part`, in the order of `Activity`."""
+(_STATEMENTS, _CALLS, _LOOPS, _CONDITIONS, _DIVISIONS, _SCALARS, _COUNTS) = range(7)
+
+
+class _Part:
+    """What one execution of a block or loop does: `sums`, and `counts` of its text."""
+
+    def __init__(self) -> None:
+        self.sums = [0.0] * _SUMS
+        self.counts = [0] * _COUNTS
+        self.depth = 0
+        self.buffers: tuple[tuple[str, int], ...] = ()
+        self.busiest = NONE
+
+    def add(self, part: _Part, times: int = 1) -> None:
         """Take in a part that is executed so many times."""
-        mine, other = self.__dict__, part.__dict__
-        for name in _SUMS:
-            if other[name]:
-                mine[name] += times * other[name]
-        for name in _COUNTS:
-            mine[name] += other[name]
+        self.sums = [a + times * b for a, b in zip(self.sums, part.sums, strict=True)]
+        self.counts = list(map(add, self.counts, part.counts))
         self.depth = max(self.depth, part.depth)
-        for total, more in ((self.loads, part.loads), (self.stores, part.stores)):
-            for movement, count in enumerate(more):
-                total[movement] += times * count
         self.buffers += part.buffers
         if times * part.busiest.weight > self.busiest.weight:
             self.busiest = replace(part.busiest, times=times * part.busiest.times)
 
-
-_SUMS = (
-    *("arithmetic", "compiler_vectorised", "instruction_lanes", "externs", "instructions"),
-    *("vector_loads", "vector_stores", "scalar_operands", "prefetches", "copies"),
-    *("iterations", "inner_loops", "branches", "forks", "heap_allocations"),
-)
-_COUNTS = ("statements", "calls", "loops", "conditions", "divisions", "scalars")
+    def activity(self) -> Activity:
+        sums = self.sums
+        fields: list[Any] = [*sums[:_LOADS], tuple(sums[_LOADS:_STORES]), tuple(sums[_STORES:])]
+        fields += [*self.counts, self.depth, self.buffers, self.busiest]
+        return Activity(*fields)
 
 
 def activity(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Activity:
     """What one call executes; `sizes` binds arguments by name."""
-    return _Walk(Scene(proc, target, sizes)).block(proc.body, None)
+    return _Walk(Scene(proc, target, sizes)).block(proc.body, None).activity()
 
 
 class _Walk:
     def __init__(self, scene: Scene) -> None:
         self.scene = scene
 
-    def block(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> Activity:
+    def block(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> _Part:
         """Of one execution of a block, whose innermost surrounding loop is `loop`."""
-        done = Activity(statements=len(body))
+        done = _Part()
+        done.counts[_STATEMENTS] = len(body)
         for stmt in body:
             match stmt:
                 case q.For():
                     done.add(self.scene.kept(self.loop, stmt))
                 case q.If():
-                    done.branches += 1
-                    done.conditions += 1
+                    done.sums[_BRANCHES] += 1
+                    done.counts[_CONDITIONS] += 1
                     for branch in self.scene.possible(stmt):
                         done.add(self.block(branch, loop))
                 case q.Alloc():
@@ -151,17 +162,19 @@ class _Walk:
                     done.add(called.block(stmt.proc.body, None))
         return done
 
-    def loop(self, loop: q.For) -> Activity:
+    def loop(self, loop: q.For) -> _Part:
         """Of one execution of a loop."""
         low, high = self.scene.enter(loop)
         trips = max(high - low, 0)
-        body = self.block(loop.body, loop)
-        done = Activity(loops=1, iterations=trips, forks=loop.parallel)
+        body, done = self.block(loop.body, loop), _Part()
+        done.counts[_LOOPS] = 1
+        done.sums[_ITERATIONS] = trips
+        done.sums[_FORKS] = loop.parallel
         if not has_loops(loop):
-            done.inner_loops = 1
+            done.sums[_INNER_LOOPS] = 1
             body.busiest = self.innermost(loop)
             if body.busiest.by_compiler:
-                body.compiler_vectorised += body.busiest.operations
+                body.sums[_VECTORISED] += body.busiest.operations
         done.add(body, trips)
         done.depth += 1
         if done.busiest is not NONE:
@@ -196,39 +209,39 @@ class _Walk:
             max([*bits, *(fact.bits for fact in facts)], default=32),
         )
 
-    def simple(self, stmt: q.Assign | q.Reduce, loop: q.For | None, done: Activity) -> None:
-        done.arithmetic += operations(stmt)
-        done.copies += isinstance(stmt, q.Assign) and isinstance(stmt.rhs, q.Read)
-        done.externs += costly_externs(stmt)
-        scalars = self.scene.scalars
+    def simple(self, stmt: q.Assign | q.Reduce, loop: q.For | None, done: _Part) -> None:
+        sums, scalars = done.sums, self.scene.scalars
+        sums[_ARITHMETIC] += operations(stmt)
+        sums[_COPIES] += isinstance(stmt, q.Assign) and isinstance(stmt.rhs, q.Read)
+        sums[_EXTERNS] += costly_externs(stmt)
         for access in loads(stmt):
             if access[0] not in scalars:
-                done.loads[_movement(access, loop)] += 1
-                done.divisions += _divisions(access[1])
+                sums[_LOADS + _movement(access, loop)] += 1
+                done.counts[_DIVISIONS] += _divisions(access[1])
         if stmt.buf not in scalars:
-            done.stores[_movement((stmt.buf, stmt.idx), loop)] += 1
+            sums[_STORES + _movement((stmt.buf, stmt.idx), loop)] += 1
 
-    def allocation(self, stmt: q.Alloc, done: Activity) -> None:
+    def allocation(self, stmt: q.Alloc, done: _Part) -> None:
         self.scene.declare(stmt)
         if not stmt.shape:
-            done.scalars += 1
+            done.counts[_SCALARS] += 1
             return
         size = ELEMENT_BITS[stmt.type] // 8
         for extent in stmt.shape:
             size *= max(self.scene.value(extent), 1)
-        done.buffers.append((stmt.mem, size))
-        done.heap_allocations += stmt.mem in ("DRAM", "DRAM_ALIGNED")
+        done.buffers += ((stmt.mem, size),)
+        done.sums[_HEAP] += stmt.mem in ("DRAM", "DRAM_ALIGNED")
 
 
-def _call(call: q.Call, done: Activity) -> None:
-    fact = instruction(call.proc)
-    done.calls += 1
-    done.prefetches += fact.prefetch
-    done.instructions += 1
-    done.instruction_lanes += fact.lanes
-    done.vector_loads += fact.loads
-    done.vector_stores += fact.stores
-    done.scalar_operands += fact.scalars
+def _call(call: q.Call, done: _Part) -> None:
+    fact, sums = instruction(call.proc), done.sums
+    done.counts[_CALLS] += 1
+    sums[_PREFETCHES] += fact.prefetch
+    sums[_INSTRUCTIONS] += 1
+    sums[_LANES] += fact.lanes
+    sums[_VECTOR_LOADS] += fact.loads
+    sums[_VECTOR_STORES] += fact.stores
+    sums[_OPERANDS] += fact.scalars
 
 
 def _movement(access: Access, loop: q.For | None) -> int:

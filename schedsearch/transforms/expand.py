@@ -96,8 +96,7 @@ class Expander:
         clock = _Stages()
         state = self.replayer.state(trace)
         clock.lap("replay")
-        target = replace(self.target, build=state.build)
-        rewrites = list(propose(state.ast, target, self.transforms))[part::parts]
+        rewrites = list(propose(state.ast, self._target(state), self.transforms))[part::parts]
         clock.lap("propose")
         before, _ = self._features(state)
         clock.lap("predict")
@@ -160,8 +159,7 @@ class Expander:
         if exact:
             yield wanted
         alphabet = [each for each in self.transforms if each.name == wanted.transform]
-        target = replace(self.target, build=state.build)
-        proposals = list(propose(state.ast, target, alphabet))
+        proposals = list(propose(state.ast, self._target(state), alphabet))
         clock.lap("propose")
         yield from (other for other in similar(wanted, proposals) if not exact or other != wanted)
 
@@ -190,7 +188,12 @@ class Expander:
         return Child(rewrite, Keys(ast=key), predicted=predicted, features=vector)
 
     def _features(self, state: State) -> tuple[Estimate, bytes]:
-        return features(state.ast, replace(self.target, build=state.build), self.sizes)
+        return features(state.ast, self._target(state), self.sizes)
+
+    def _target(self, state: State) -> Target:
+        """The target with the build options of a state: most have the default ones."""
+        same = state.build == self.target.build
+        return self.target if same else replace(self.target, build=state.build)
 
 
 class _Stages:

@@ -18,6 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
+from typing import NamedTuple
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
@@ -52,8 +53,7 @@ class _Cache:
     cost: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Region:
+class _Region(NamedTuple):
     """A box of an array (inclusive bounds per dimension), its lines and its misses so far, by
     cache."""
 
@@ -234,6 +234,8 @@ def _lines_in(shape: tuple[int, ...], size: int, box: Box, cache: _Cache) -> Lin
 
 def _once(region: _Region, fits: list[bool]) -> _Region:
     """A region that is missed once in the caches where it stays."""
+    if not any(fits):
+        return region
     misses = tuple(
         [
             min(missed, lines[0]) if fit else missed
@@ -245,6 +247,8 @@ def _once(region: _Region, fits: list[bool]) -> _Region:
 
 def _sweep(key: Key, box: Box, var: q.Var, values: Interval) -> tuple[Key, Box]:
     """Key and box of a region while `var` runs through `values` (inclusive)."""
+    if not any(q.mentions_atom(atom, var) for index in key[1] for atom, _ in index):
+        return key, box
     terms, swept = [], []
     for index, (low, high) in zip(key[1], box, strict=True):
         rest = []

@@ -58,6 +58,18 @@ def kinds_of(nest: q.For, context: Context) -> frozenset[tuple[str, str]]:
     return frozenset((a.type, "DRAM" if a.mem.startswith("DRAM") else a.mem) for a in arrays if a)
 
 
+@q.per_node
+def _skeleton(stmt: q.Stmt) -> tuple[object, ...]:
+    inside = [_skeleton(inner) for block in q.blocks(stmt) for inner in block]
+    return (type(stmt), *inside)
+
+
+def alike(instruction: q.Proc, nest: q.For) -> bool:
+    """Whether a nest has the instruction's statements, whatever they say: if not, they do not
+    match, which is seldom worth a closer look."""
+    return len(instruction.body) == 1 and _skeleton(instruction.body[0]) == _skeleton(nest)
+
+
 def match(instruction: q.Proc, nest: q.For, context: Context) -> tuple[q.Expr, ...] | None:
     """Arguments with which the instruction does what `nest` does; None if it cannot."""
     if len(instruction.body) != 1 or not isinstance(instruction.body[0], q.For):

@@ -46,11 +46,16 @@ def races(proc: q.Proc) -> Iterator[str]:
 
 def has_parallel_loops(proc: q.Proc) -> bool:
     """Whether `proc` or a procedure it calls has parallel loops."""
-    return any(
-        (isinstance(stmt, q.For) and stmt.parallel)
-        or (isinstance(stmt, q.Call) and has_parallel_loops(stmt.proc))
-        for stmt in q.walk(proc.body)
-    )
+    return any(map(_is_parallel, proc.body))
+
+
+@q.per_node
+def _is_parallel(stmt: q.Stmt) -> bool:
+    if isinstance(stmt, q.Call):
+        return has_parallel_loops(stmt.proc)
+    if isinstance(stmt, q.For) and stmt.parallel:
+        return True
+    return any(_is_parallel(inner) for block in q.blocks(stmt) for inner in block)
 
 
 def conflict(proc: q.Proc, loop: q.For) -> str | None:

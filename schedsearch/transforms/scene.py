@@ -101,13 +101,13 @@ class Scene:
     def kept(self, question: Callable[[q.For], Answer], loop: q.For) -> Answer:
         """The answer to a question (a method) about a loop, which depends on nothing else than
         the loop and what it sees of this scene."""
-        seen = self._seen
+        values, seen = self.values, self._seen
         context = (
             question.__module__,
             question.__qualname__,
             self._machine,
-            tuple([self.values.get(var.uid) for var in _decisive(loop)]),
-            tuple([seen.get(var.uid) for var in _free(loop)]),
+            tuple([values.get(uid) for uid in _decisive(loop)]),
+            tuple([seen.get(uid) for uid in _free(loop)]),
         )
         answers: dict[Hashable, Answer] = loop.__dict__.setdefault("_answers_in_scenes", {})
         if context not in answers:
@@ -125,15 +125,14 @@ def _machine(*_facts: Hashable) -> object:
 
 
 @q.per_node
-def _free(loop: q.For) -> tuple[q.Var, ...]:
-    return tuple(sorted(q.free_vars(loop), key=lambda var: var.uid))
+def _free(loop: q.For) -> tuple[int, ...]:
+    return tuple(sorted([var.uid for var in q.free_vars(loop)]))
 
 
 @q.per_node
-def _decisive(loop: q.For) -> tuple[q.Var, ...]:
+def _decisive(loop: q.For) -> tuple[int, ...]:
     """Variables from outside that bounds, conditions, shapes or calls in a loop depend on."""
-    found = _deciding(loop) & q.free_vars(loop)
-    return tuple(sorted(found, key=lambda var: var.uid))
+    return tuple(sorted([var.uid for var in _deciding(loop) & q.free_vars(loop)]))
 
 
 @q.per_node

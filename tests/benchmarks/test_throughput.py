@@ -45,7 +45,8 @@ def test_an_exploration_counts_each_schedule_once_and_repeats() -> None:
 
 
 def test_time_of_a_run_is_divided_without_rest() -> None:
-    """Two workers over 10 s: 8 s with a job; CPU of processes that came meanwhile counts."""
+    """Two workers over 10 s: 8 s with a job; CPU of processes that came meanwhile counts, what
+    the looks took does not."""
     me = os.getpid()
     before = {me: Usage("schedsearch", 5.0, 0.0), 2: Usage("ray::_ExpandActor", 1.0, 0.0)}
     after = {
@@ -56,17 +57,17 @@ def test_time_of_a_run_is_divided_without_rest() -> None:
         5: Usage("/x/raylet", 0.5, 100.0),
     }
     looks = [
-        Look(100.0, {"rewrite": 2.0, "build": 1.0}, before),
-        Look(110.0, {"rewrite": 6.0, "replay": 2.0, "ast_key": 2.0, "build": 9.0}, after),
+        Look(100.0, {"rewrite": 2.0, "build": 1.0}, before, 0.25),
+        Look(110.0, {"rewrite": 6.0, "replay": 2.0, "ast_key": 2.0, "build": 9.0}, after, 0.75),
     ]
     found = account("mm", 2, looks)
     assert found.slot_s["between"] == pytest.approx(12.0)
     assert found.between == pytest.approx(0.6)
     assert found.cpu_s == pytest.approx(
-        {"Exo": 6.5, "analysis": 2.0, "compiler": 6.0, "benchmark": 4.0, "engine": 1.5}
+        {"Exo": 6.5, "analysis": 2.0, "compiler": 6.0, "benchmark": 4.0, "engine": 1.0}
     )
     assert [goal.met for goal in of_overhead(found)] == [False, False]
-    assert found.engine == pytest.approx(0.175)
+    assert found.engine == pytest.approx(3.0 / 19.5)
 
 
 def test_usage_sees_this_process_and_what_it_started() -> None:

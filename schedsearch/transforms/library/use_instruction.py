@@ -22,7 +22,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.instruction_sets import find
-from schedsearch.transforms.matching import Context, context_of, kinds_of, match
+from schedsearch.transforms.matching import Context, alike, context_of, kinds_of, match
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Instruction, Op, Proposal, Steps
 from schedsearch.transforms.ranges import bounds
@@ -44,7 +44,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         fitting = [
             (record, name, tail)
             for record, name, instruction in known
-            if (tail := _tail(instruction, loop, context))
+            if alike(instruction, loop) and (tail := _tail(instruction, loop, context))
         ]
         constant = {name for _, name, _ in fitting} - {
             name for _, name, instruction in known if _has_length(instruction)
