@@ -15,12 +15,11 @@ from benchmarks.efficiency.curve import watch
 from benchmarks.suite.case import PYTHON_PEERS, Case
 from benchmarks.suite.catalogue import CASES
 from benchmarks.suite.child import compare_in_child
-from benchmarks.suite.data import make_arrays
 from benchmarks.suite.folders import folder, write_json
-from benchmarks.suite.roofline import highest, least_seconds, measure_roof
 from benchmarks.suite.rounds import Plan
 from schedsearch.cli.parse import parse_seconds, parse_sizes
 from schedsearch.core.errors import UserError
+from schedsearch.evaluate.roofline import measure_roof
 from schedsearch.transforms.loader import load_source, pick
 
 PEER = "numpy"
@@ -63,15 +62,14 @@ def run(
     console = Console(highlight=False)
     case = find_case(kernel, proc, parse_sizes(size or []))
     subject = case.load()
-    footprint = make_arrays(case, subject).bytes
     with tempfile.TemporaryDirectory() as base:
-        roofs = [measure_roof(subject, footprint)]
+        roof = measure_roof(subject.builder, subject.target, subject.work)
         course = watch(case, folder(Path(base), case), parse_seconds(budget), option or ())
-        roofs.append(measure_roof(subject, footprint))
+        roof = roof.highest(measure_roof(subject.builder, subject.target, subject.work))
         peers: dict[str, Any] = {}
         if case in CASES:
             peers = compare_in_child(case, Path(base), PLAN, threads=1).get("seconds", {})
-    roof_s, limit = least_seconds(highest(roofs), subject.work)
+    roof_s, limit = roof.least_s, roof.limit
     flops = subject.work.flops
     thresholds = {
         f"{ratio:.0%} of roof ({limit})": roof_s / ratio for ratio in of_roof or (0.4, 0.8)

@@ -12,13 +12,12 @@ from benchmarks.suite.case import Case
 from benchmarks.suite.contenders import BASELINE, OURS, SINGLE, Absent, Contender, contenders
 from benchmarks.suite.data import Array, Arrays, make_arrays
 from benchmarks.suite.folders import folder
-from benchmarks.suite.roofline import highest, least_seconds, measure_roof
 from benchmarks.suite.rounds import Plan, Samples, ratio, seconds, time_interleaved
 from benchmarks.suite.stores import best_tuned, searched
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.peak import Peaks
-from schedsearch.evaluate.work import Work
+from schedsearch.evaluate.roofline import Roof, measure_roof
+from schedsearch.search.subject import Subject
 
 AGAIN = "schedsearch again"
 """Our schedule as its own peer: how far from 1 its ratio is, is this machine's noise."""
@@ -41,7 +40,7 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
     tuned = {OURS: best_tuned(store, subject.workload, threads)}
     if threads > 1:
         tuned[SINGLE] = best_tuned(folder(base, case).store, subject.workload, 1)
-    roofs = [measure_roof(subject, arrays.bytes)]
+    roof = _roof(subject)
     absent: dict[str, str] = {}
     entered: list[Contender] = []
     for contender in contenders(case, subject, arrays, tuned):
@@ -56,7 +55,7 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
     if OURS in calls:
         calls[AGAIN] = calls[OURS]
     samples = time_interleaved(calls, arrays.restore, plan)
-    roofs.append(measure_roof(subject, arrays.bytes))
+    roof = roof.highest(_roof(subject))
     ours = tuned[OURS]
     best = ours.candidate if ours else None
     row: dict[str, Any] = {
@@ -73,17 +72,20 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
         "wrong": wrong,
         "seconds": {name: seconds(own) for name, own in samples.items()},
         "samples": samples,
-        "roofs": [asdict(roof) for roof in roofs],
+        "roof": roof.to_json(),
         "host": dict(host_state()),
     }
-    return row | _compared(samples, roofs, subject.work)
+    return row | _compared(samples, roof)
 
 
-def _compared(samples: dict[str, Samples], roofs: list[Peaks], work: Work) -> dict[str, Any]:
+def _roof(subject: Subject) -> Roof:
+    return measure_roof(subject.builder, subject.target, subject.work)
+
+
+def _compared(samples: dict[str, Samples], roof: Roof) -> dict[str, Any]:
     ours = samples.get(OURS)
     if ours is None:
         return {}
-    least, limit = least_seconds(highest(roofs), work)
     ratios = {
         name: asdict(ratio(own, ours))
         for name, own in samples.items()
@@ -95,8 +97,9 @@ def _compared(samples: dict[str, Samples], roofs: list[Peaks], work: Work) -> di
         "speedup": asdict(ratio(samples[BASELINE], ours)),
         "ratios": ratios,
         "best_peer": min(ratios, key=lambda name: ratios[name]["value"], default=None),
-        "roofline": least / seconds(ours),
-        "limit": limit,
+        "roofline": roof.share(seconds(ours)),
+        "limit": roof.limit,
+        "over_roof": roof.exceeded(seconds(ours)),
     }
 
 

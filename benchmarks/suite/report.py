@@ -57,7 +57,8 @@ def _cells(row: Row, peers: Sequence[str], intervals: bool) -> list[str]:
         else:
             cells.append("wrong" if peer in row["wrong"] else "-")
     cells += [_judged(ratios[best]), best] if best else ["-", ""]
-    cells.append(f"{row['roofline']:.0%} {row['limit']}")
+    doubt = " [red]too high[/]" if row.get("over_roof") else ""
+    cells.append(f"{row['roofline']:.0%} {row['limit']}{doubt}")
     return cells
 
 
@@ -90,7 +91,8 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
     console.print(table(rows, console.width))
     console.print(
         "\nRatios: time of the peer / ours, medians over interleaved rounds with 95 % intervals. "
-        "Roof: multiply-add peak or copy bandwidth, whichever binds.",
+        "Roof: multiply-add peak of the types, or bandwidth of just the kernel's loads and stores, "
+        "whichever binds; what is above it is measured or counted wrongly.",
         soft_wrap=True,
     )
     missing = {name: reason for row in rows for name, reason in row.get("absent", {}).items()}

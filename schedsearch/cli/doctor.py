@@ -15,13 +15,17 @@ from schedsearch.core.records import Failure, Measurement, Target
 from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.openmp import with_openmp
-from schedsearch.evaluate.peak import calibrate
+from schedsearch.evaluate.peak import measure_peaks
 from schedsearch.evaluate.sandbox import Sandbox
-from schedsearch.search.subject import cache_dir, load_subject
+from schedsearch.evaluate.traffic import Streams
+from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here
 from schedsearch.transforms.instruction_sets import find
 
 NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10)
+
+MEMORY_PER_CACHE = 4
+"""What is this many times larger than the largest cache is in memory."""
 
 NOISY = 0.05
 """An A/A interval wider than this makes small speed-ups doubtful."""
@@ -99,14 +103,30 @@ def _measure(
         subject = load_subject(
             file, None, {}, cc, target_request=target_request, instructions=instructions
         )
-        peaks = calibrate(subject.builder, subject.target)
-        _line(console, "peak", f"f32 {peaks.f32:.0f}, f64 {peaks.f64:.0f} GFLOP/s on one core")
-        _line(console, "copy", f"{peaks.bandwidth:.1f} GB/s")
+        _roofs(console, subject)
         bench = prepare(
             subject.ast, subject.code, subject.binding, subject.builder, Path(scratch, "bench")
         )
         _noise(console, bench.time_baseline(NOISE).result)
         _line(console, "sandbox", _guards(bench.sandbox))
+
+
+def _roofs(console: Console, subject: Subject) -> None:
+    """Multiply-add peaks, and the bandwidth of each level with half of it in use."""
+    caches = subject.target.cache_bytes
+    levels = [f"L{n}" for n in range(1, len(caches) + 1)] + ["memory"]
+    sizes = [size // 2 for size in caches] + [MEMORY_PER_CACHE * max(caches)]
+    mixes = [Streams(*kind) for size in sizes for kind in ((size, 0, 0), (0, size, 0))]
+    peaks, rates = measure_peaks(subject.builder, subject.target, mixes)
+    _line(
+        console,
+        "peak",
+        f"f16 {peaks.f16:.0f}, f32 {peaks.f32:.0f}, f64 {peaks.f64:.0f} GFLOP/s, "
+        f"i32 {peaks.i32:.0f}, i8 {peaks.i8:.0f} GOP/s on one core",
+    )
+    pairs = zip(levels, rates[::2], rates[1::2], strict=True)
+    moved = ", ".join(f"{level} {loads:.3g} and {stores:.3g}" for level, loads, stores in pairs)
+    _line(console, "bandwidth", f"loads and stores in GB/s: {moved}")
 
 
 def _noise(console: Console, result: Measurement | Failure) -> None:

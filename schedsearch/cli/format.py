@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
+from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord
 from schedsearch.core.stats import Estimate
+from schedsearch.evaluate.roofline import Roof
 from schedsearch.search.ranker import Standing
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -26,6 +28,27 @@ def speedup(estimate: Estimate) -> str:
     digits = 1 if estimate.value >= 10 else 2
     low, high = (f"{bound:.{digits}f}" for bound in (estimate.low, estimate.high))
     return f"{estimate.value:.{digits}f}x [{low}, {high}]"
+
+
+def of_roof(roof: Roof, seconds: float) -> str:
+    """`92 % of its roof (f32 multiply-add peak, 214 GFLOP/s)`"""
+    text = f"{100 * roof.share(seconds):.0f} % of its roof ({roof.name})"
+    return f"{text}; {OVER_ROOF}" if roof.exceeded(seconds) else text
+
+
+OVER_ROOF = "above what the machine can do: an error of measuring or counting"
+
+
+def decided(measurement: Measurement) -> str:
+    """What the rounds say: faster, slower, the same, or that they cannot say."""
+    rounds = count(len(measurement.rounds), "round")
+    match measurement.decision():
+        case Decision.INCONCLUSIVE:
+            return f"Inconclusive: {rounds} do not tell them apart on this machine now."
+        case Decision.SAME:
+            return f"The same: a difference of more than {TOLERANCE:.0%} is ruled out by {rounds}."
+        case decision:
+            return f"Clearly {decision}, by a signed-rank test of {rounds}."
 
 
 def claim(measurement: Measurement) -> str:

@@ -12,7 +12,8 @@ from rich.table import Table
 from schedsearch.cli import format as fmt
 from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Outcome
+from schedsearch.core.records import Measurement, Outcome
+from schedsearch.evaluate.roofline import Roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
@@ -62,14 +63,18 @@ def best(
     """Show the fastest verified schedules."""
     with Store.open(store, create=False) as opened:
         scopes = find_scopes(opened, proc)
-        found = [(opened.workload(scope).proc, opened.best(scope, limit)) for scope in scopes]
+        found = [
+            (opened.workload(scope).proc, stored_roof(opened, scope), opened.best(scope, limit))
+            for scope in scopes
+        ]
     if json_:
-        print(json.dumps([_json(c) | {"proc": name} for name, cs in found for c in cs], indent=2))
+        rows = [_json(c, roof) | {"proc": name} for name, roof, cs in found for c in cs]
+        print(json.dumps(rows, indent=2))
         return
     table = Table(box=None, header_style="bold")
-    for title in ("id", "procedure", "speed-up", "time", "measured", "rewrites"):
+    for title in ("id", "procedure", "speed-up", "time", "of roof", "measured", "rewrites"):
         table.add_column(title, overflow="fold")
-    for name, candidates in found:
+    for name, roof, candidates in found:
         for candidate in candidates:
             measurement = candidate.record.measurement
             assert measurement is not None, "best() returns measured candidates"
@@ -78,10 +83,19 @@ def best(
                 name,
                 fmt.speedup(measurement.speedup).replace("[", r"\["),
                 fmt.duration(measurement.candidate_ns * 1e-9),
+                _share(roof, measurement),
                 measurement.kind,
                 " ".join(step.transform for step in candidate.record.trace.steps) or "(as written)",
             )
     Console(highlight=False).print(table)
+
+
+def stored_roof(store: Store, scope: Scope) -> Roof | None:
+    """As the latest run measured it; None if all are of earlier versions."""
+    for run in reversed(store.runs(scope)):
+        if found := (run.summary or {}).get("roof") or run.environment.get("roof"):
+            return Roof.from_json(found)
+    return None
 
 
 def find_scopes(store: Store, proc: str | None) -> list[Scope]:
@@ -107,8 +121,10 @@ def show(
         children = opened.children(candidate_id)
         name = opened.workload(candidate.scope).proc
         code = opened.code(candidate.record.keys.code or "")
+        roof = stored_roof(opened, candidate.scope)
     if json_:
-        print(json.dumps(_json(candidate) | {"proc": name, "children": len(children)}, indent=2))
+        found = _json(candidate, roof) | {"proc": name, "children": len(children)}
+        print(json.dumps(found, indent=2))
         return
     console = Console(highlight=False)
     record = candidate.record
@@ -125,6 +141,9 @@ def show(
             f"{len(m.rounds)} rounds of {m.calls} calls",
             markup=False,
         )
+    if roof is not None and record.measurement is not None:
+        seconds = record.measurement.candidate_ns * 1e-9
+        console.print(fmt.of_roof(roof, seconds), markup=False, soft_wrap=True)
     for level in ("ast", "code", "binary"):
         console.print(f"{level}_key {getattr(record.keys, level) or '-'}")
     if record.stage_s:
@@ -141,9 +160,28 @@ def show(
         console.print(text, markup=False, soft_wrap=True)
 
 
-def _json(candidate: StoredCandidate) -> dict[str, Any]:
+def _share(roof: Roof | None, measurement: Measurement) -> str:
+    """`92 % compute`; marked where it cannot be true."""
+    seconds = measurement.candidate_ns * 1e-9
+    if roof is None or not roof.least_s:
+        return "-"
+    doubt = " (!)" if roof.exceeded(seconds) else ""
+    return f"{100 * roof.share(seconds):.0f} % {roof.limit}{doubt}"
+
+
+def _json(candidate: StoredCandidate, roof: Roof | None) -> dict[str, Any]:
     record = candidate.record
+    seconds = record.measurement.candidate_ns * 1e-9 if record.measurement else None
+    reached = None
+    if roof is not None and seconds is not None:
+        reached = {
+            "share": roof.share(seconds),
+            "limit": roof.limit,
+            "name": roof.name,
+            "exceeded": roof.exceeded(seconds),
+        }
     return {
+        "of_roof": reached,
         "id": candidate.id,
         "trace_key": candidate.trace_key,
         "parent": candidate.parent_id,

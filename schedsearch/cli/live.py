@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from schedsearch.cli import format as fmt
+from schedsearch.evaluate.roofline import Roof
 from schedsearch.search.progress import Progress
 from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject
@@ -47,7 +48,7 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
     lines = [
         f"[bold]{subject.name}[/]{f' ({bound})' if bound else ''} from {subject.source.path}",
         f"on {fmt.target(subject.target)}",
-        f"baseline: {rate(subject, baseline, baseline.measurement.candidate_ns)}",
+        f"baseline: {rate(subject, baseline.roof, baseline.measurement.candidate_ns)}",
     ]
     if baseline.sandbox.warning:
         lines.append(f"[yellow]warning:[/] {baseline.sandbox.warning}")
@@ -65,31 +66,16 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
     return lines
 
 
-def rate(subject: Subject, baseline: Baseline, ns: float) -> str:
-    """`8.2 ms, 32.6 GFLOP/s, 22 % of peak (146)`"""
+def rate(subject: Subject, roof: Roof, ns: float) -> str:
+    """`1.36 ms, 198 GFLOP/s, 92 % of its roof (f32 multiply-add peak, 214 GFLOP/s)`"""
     parts = [fmt.duration(ns * 1e-9)]
-    flops, peak = subject.work.flops, _peak(subject, baseline)
-    if flops:
-        gflops = flops / ns
-        unit = "GFLOP/s" if _floating(subject) else "GOP/s"
-        parts.append(f"{gflops:.3g} {unit}")
-        if _floating(subject):
-            parts.append(f"{gflops / peak:.0%} of the {peak:.0f} GFLOP/s peak")
+    if roof.limit == "memory" and subject.work.bytes:
+        parts.append(f"{subject.work.bytes / ns:.3g} GB/s")
+    elif subject.work.flops:
+        parts.append(f"{subject.work.flops / ns:.3g} {roof.unit}")
+    if roof.least_s:
+        parts.append(fmt.of_roof(roof, ns * 1e-9))
     return ", ".join(parts)
-
-
-def _main_type(subject: Subject) -> str:
-    """The element type with the most operations."""
-    ops = dict(subject.work.ops)
-    return max(ops, key=lambda kind: ops[kind]) if ops else "f32"
-
-
-def _floating(subject: Subject) -> bool:
-    return _main_type(subject) in ("f16", "f32", "f64", "R")
-
-
-def _peak(subject: Subject, baseline: Baseline) -> float:
-    return baseline.peaks.gflops(_main_type(subject))
 
 
 class PlainView:
@@ -180,7 +166,7 @@ class LiveView:
         else:
             measurement = progress.best.measurement
             table.add_row("best", Text(fmt.speedup(measurement.speedup), style="bold green"))
-            table.add_row("", rate(subject, baseline, measurement.candidate_ns))
+            table.add_row("", rate(subject, baseline.roof, measurement.candidate_ns))
             table.add_row("", fmt.sparkline([value for _, value in progress.curve]))
             table.add_row("schedule", fmt.count(len(progress.best.trace), "rewrite"))
         if progress.ranker is not None:

@@ -13,6 +13,7 @@ from rich.console import Console
 from schedsearch.cli import format as fmt
 from schedsearch.cli.live import rate
 from schedsearch.core.build import DEFAULT_BUILD
+from schedsearch.core.decision import Decision
 from schedsearch.search.budget import Stop
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.progress import Best
@@ -40,27 +41,29 @@ def report(
     console: Console, result: Result, paths: list[Path], target_speedup: float | None = None
 ) -> None:
     """Say what was found, how sure that is, where it was written, and how to go on."""
-    subject, baseline = result.setting.subject, result.setting.baseline
+    subject = result.setting.subject
     progress = result.progress
     console.print()
     if result.best is None:
         console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
     else:
         measurement = result.best.measurement
-        clearly = measurement.speedup.low > 1.0
+        clearly = measurement.decision() is Decision.FASTER
         console.print(
             f"[bold {'green' if clearly else 'yellow'}]{_times(result.best)}[/] the speed of "
-            f"{subject.name} as written: {rate(subject, baseline, measurement.candidate_ns)}",
+            f"{subject.name} as written: {rate(subject, result.roof, measurement.candidate_ns)}",
             soft_wrap=True,
         )
-        if not clearly:
-            console.print("The interval includes 1: not clearly faster.")
+        console.print(fmt.decided(measurement))
         rounds = f"{len(measurement.rounds)} interleaved rounds"
         if result.best.confirmed:
             console.print(f"Verified on data, confirmed on {rounds} after the search.")
         else:
             console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
-        console.print(f"{subject.name} as written, compiled, {baseline.agreement}.", soft_wrap=True)
+        console.print(
+            f"{subject.name} as written, compiled, {result.setting.baseline.agreement}.",
+            soft_wrap=True,
+        )
         lines = specialize_lines(subject.name, subject.workload.fixed)
         lines += schedule_lines(subject.procedure, result.best.trace)
         rewrites = fmt.count(len(result.best.trace), "rewrite")
@@ -107,6 +110,9 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
             "trace_key": best.key,
             "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
             "confirmed": best.confirmed,
+            "decision": best.measurement.decision(),
+            "of_roof": result.roof.share(best.measurement.candidate_ns * 1e-9),
+            "over_roof": result.roof.exceeded(best.measurement.candidate_ns * 1e-9),
             "candidate_ns": best.measurement.candidate_ns,
             "trace": [step.to_json() for step in best.trace.steps],
             "build": best.trace.build.to_json(),
@@ -122,6 +128,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "run": result.run_id,
         "stop": str(result.stop),
         "reference": asdict(result.setting.baseline.agreement),
+        "roof": result.roof.to_json() | {"limit": result.roof.limit},
         "baseline_ns": result.setting.baseline.measurement.candidate_ns,
         "known": {
             "candidates": result.setting.known.candidates,

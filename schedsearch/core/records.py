@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
+from schedsearch.core.decision import MARGIN, Decision, decide
 from schedsearch.core.isa import best_isa
 from schedsearch.core.keys import digest_of
 from schedsearch.core.stats import Estimate, median_with_interval
@@ -221,6 +222,10 @@ class Measurement:
     def middle(self) -> float:
         """`speedup.value` alone: a resumed search asks for thousands, and intervals take long."""
         return median([r.speedup for r in self.rounds]) * self.reference_speedup
+
+    def decision(self, margin: float = MARGIN) -> Decision:
+        """Whether it is faster than its reference, by more than `margin` (relative)."""
+        return decide([each.speedup for each in self.rounds], margin)
 
     def pooled(self, later: Measurement) -> Measurement:
         """Both as one; the later one if they were not against the same reference."""

@@ -43,6 +43,8 @@ _VERIFY_S = 3.0
 # While screening: what takes this many times longer than the fastest is not worth it.
 _HOPELESS = 5.0
 _SCREEN_S = 1.0
+# A round takes 60 ms, or two calls; on a machine that is used otherwise, many times that.
+_ROUND_S = 10.0
 # Address space beyond the arrays: libraries, stacks, the kernel's own buffers.
 _SPARE_BYTES = 2 << 30
 _SPARE_FILE_BYTES = 1 << 20
@@ -124,8 +126,9 @@ class Bench:
             limits = self._limits_text(bounds, verify_s)
             seed = int(nonce[:8], 16)  # of the order of samples: another one each time
             cold = int(self.cache is Cache.COLD)
-            numbers = f"{limits} {plan.sample_ns!r} {seed} {cold} {len(self.cases)}"
-            return "\n".join([*head, numbers, *(case.job(self.fields) for case in self.cases)])
+            numbers = f"{limits} {plan.sample_ns!r} {seed} {cold} {plan.most_rounds}"
+            cases = [case.job(self.fields) for case in self.cases]
+            return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
         start = time.perf_counter()
         failure = run_harness(self.executable, job, bounds, verdict.handle)
@@ -160,7 +163,7 @@ class Bench:
 
         def job(nonce: str) -> str:
             head = [nonce, "record", self.baseline.path, self.baseline.path]
-            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 {len(cases)}"
+            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:

@@ -23,9 +23,9 @@ from schedsearch.evaluate.oracle import Fill, Mode, Oracle
 
 _RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
 _FILES = (
-    *("harness.c", "channel.c", "case.c", "verify.c", "timing.c"),
+    *("harness.c", "channel.c", "case.c", "verify.c", "timing.c", "copies.c"),
     *("libraries.c", "sandbox.c", "syscalls.c", "state.c"),
-    *("harness.h", "channel.h", "case.h", "stages.h", "elements.h"),
+    *("harness.h", "channel.h", "case.h", "stages.h", "copies.h", "elements.h"),
     *("libraries.h", "sandbox.h", "syscalls.h", "state.h"),
 )
 

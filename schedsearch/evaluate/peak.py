@@ -1,51 +1,52 @@
-"""Measured limits of the cores that kernels run on: the roofs of the roofline (Williams et al.,
-CACM 2009)."""
+"""Measured limits of the cores that kernels run on: multiply-add peaks, and the bandwidth of
+moving given amounts of memory."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Target
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import runtime_source
 from schedsearch.evaluate.process import run_group
+from schedsearch.evaluate.traffic import Streams
 
 _COMPILE_S = 60.0
 _RUN_S = 60.0
-_COPY_BYTES = 32 << 20
 _SCALAR_BYTES = 8  # one register without vectors: an f64, two f32
+# Memory beyond the caches is as fast at any size; this many times the largest of them.
+_BEYOND = 4
+_LEAST_BEYOND = 64 << 20
 
 
 @dataclass(frozen=True)
 class Peaks:
-    """Of the target's threads together: multiply-add peak in GFLOP/s by type, copy
-    bandwidth in GB/s.
+    """Multiply-add peaks of the target's threads together, in GOP/s, by element type; `i8`
+    is of products of bytes summed in 32 bits."""
 
-    Bandwidth counts bytes read plus bytes written, as STREAM does.
-    """
-
+    f16: float
     f32: float
     f64: float
-    bandwidth: float
+    i32: float
+    i8: float
 
-    def gflops(self, kind: str) -> float:
-        """Peak for operations of an element type; that of f32 for types without their own."""
-        return self.f64 if kind == "f64" else self.f32
-
-
-@cache
-def calibrate(builder: Builder, target: Target) -> Peaks:
-    """Measure the peaks (about 0.3 s, once per session); arrays exceed every cache.
-
-    Raises UserError if the calibration cannot be built or run here.
-    """
-    return measure_peaks(builder, target, max(2 * max(target.cache_bytes), _COPY_BYTES))
+    def rate(self, kind: str) -> float:
+        """For operations of an element type; 16-bit integers are held against bytes."""
+        by_type = {"f16": self.f16, "f64": self.f64, "i32": self.i32}
+        narrow = {"i8": self.i8, "ui8": self.i8, "ui16": self.i8}
+        return (by_type | narrow).get(kind, self.f32)
 
 
-def measure_peaks(builder: Builder, target: Target, copied: int) -> Peaks:
-    """Measure the peaks now, bandwidth with a copy of `copied` bytes.
+def measure_peaks(
+    builder: Builder, target: Target, mixes: Sequence[Streams]
+) -> tuple[Peaks, tuple[float, ...]]:
+    """Peaks, and the bandwidth in GB/s (loaded plus stored) for each of `mixes`; about half a
+    second, the best of several attempts.
+
+    A mix is moved again and again, so that what fits a cache is measured there. What is
+    only written is stored with and without loading its lines first, whichever is faster.
 
     Raises UserError if the calibration cannot be built or run here.
     """
@@ -54,17 +55,24 @@ def measure_peaks(builder: Builder, target: Target, copied: int) -> Peaks:
         [
             f"#define THREADS {target.threads}",
             f"#define LANE_BYTES {lane_bytes}",
-            f"#define COPY_BYTES ((size_t){copied})",
             runtime_source("peak.c"),
         ]
     )
     program = builder.executable({"peak.c": source}, _COMPILE_S)
-    finished = run_group([program], timeout_s=_RUN_S)
+    most = max(_BEYOND * max(target.cache_bytes), _LEAST_BEYOND)
+    sizes = [f"{size:.0f}" for mix in mixes for size in _scaled(mix, most)]
+    finished = run_group([program, *sizes], timeout_s=_RUN_S)
     numbers = finished.stdout.split() if finished and finished.code == 0 else []
-    if len(numbers) != 3:
+    if len(numbers) != 5 + len(mixes):
         cause = f"it ended with {finished.code}" if finished else f"no end after {_RUN_S:g} s"
         raise UserError(
             f"the calibration of this machine's peaks failed: {cause}. "
             "Is memory short, or the machine very busy? Free it and run again."
         )
-    return Peaks(*map(float, numbers))
+    rates = tuple(map(float, numbers))
+    return Peaks(*rates[:5]), rates[5:]
+
+
+def _scaled(mix: Streams, most: int) -> tuple[float, float, float]:
+    factor = min(1.0, most / mix.footprint)
+    return mix.read * factor, mix.written * factor, mix.updated * factor

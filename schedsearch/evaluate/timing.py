@@ -40,7 +40,7 @@ class TimingPlan:
     kind: str
     min_rounds: int
     max_rounds: int
-    sample_ns: float = 10e6
+    sample_ns: float = 2e6
     give_up_below: float | None = None
     decide: bool = False
 

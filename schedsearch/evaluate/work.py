@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import control_values, read_buffers, written_buffers
-from schedsearch.evaluate.harness import Buffer, element_bytes, layout
+from schedsearch.evaluate.effects import control_values
 from schedsearch.evaluate.inline import inline_calls
+from schedsearch.evaluate.traffic import Streams, count_streams
 
 # Loop iterations looked at one by one in nests whose bounds depend on outer
 # loops; beyond, evenly spaced iterations stand for their neighbours.
@@ -19,40 +19,41 @@ _BUDGET = 1 << 16
 
 @dataclass(frozen=True)
 class Work:
-    """`ops`: arithmetic operations per call by element type; `bytes`: compulsory traffic.
+    """`ops`: arithmetic operations per call by element type; `streams`: compulsory traffic.
 
-    Every `+ - * /`, `+=` and extern call is one operation, so a multiply-add is
-    two. Every argument array counts once, twice if it is both read and written.
+    Every `+ - * /`, `+=` and extern call is one operation, so a multiply-add is two.
+    Operations on integers are `i8` if some buffer is of bytes: instructions that multiply
+    bytes and add up in 32 bits may do them.
     """
 
     ops: tuple[tuple[str, float], ...]
-    bytes: int
+    streams: Streams
 
     @property
     def flops(self) -> float:
         """Operations of all types together."""
         return sum(count for _, count in self.ops)
 
+    @property
+    def bytes(self) -> int:
+        """Loaded and stored."""
+        return self.streams.bytes
+
 
 def count_work(proc: q.Proc, binding: Binding) -> Work:
     """Work of one call. Never slow: see `_BUDGET` for when counts are approximate."""
     inlined = inline_calls(proc)
-    ops = _count(inlined.body, dict(control_values(inlined, binding)), _BUDGET)
-    return Work(tuple(sorted(ops.items())), _traffic(inlined, binding))
+    counted = _count(inlined.body, dict(control_values(inlined, binding)), _BUDGET)
+    ops: Counter[str] = Counter()
+    bytewise = any(arg.type in _BYTES for arg in proc.args)
+    for kind, count in counted.items():
+        narrow = bytewise and kind in _INTEGERS
+        ops["i8" if narrow else "f32" if kind == "R" else kind] += count
+    return Work(tuple(sorted(ops.items())), count_streams(inlined, binding))
 
 
-def _traffic(proc: q.Proc, binding: Binding) -> int:
-    reads, written = read_buffers(proc), written_buffers(proc)
-    total = 0
-    for arg, item in zip(proc.args, layout(proc, binding), strict=True):
-        if isinstance(item, Buffer):
-            passes = (arg.var in reads) + (arg.var in written)
-            logical = 1
-            for extent in item.shape:
-                logical *= extent
-            total += passes * logical * element_bytes(item.type)
-    return total
-
+_BYTES = ("i8", "ui8")
+_INTEGERS = ("i8", "ui8", "ui16", "i32")
 
 Values = dict[q.Atom, int]
 

@@ -20,7 +20,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.peak import Peaks, calibrate
+from schedsearch.evaluate.roofline import Roof, measure_roof, roof_of
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.counterpart import Counterpart, find_counterpart
@@ -73,7 +73,7 @@ class Baseline:
     what the procedure's outputs were compared with."""
 
     measurement: Measurement
-    peaks: Peaks
+    roof: Roof
     sandbox: Sandbox
     agreement: Agreement = NOT_COMPARED
 
@@ -107,6 +107,7 @@ class Result:
     stop: Stop
     progress: Progress
     best: Best | None
+    roof: Roof
     counterpart: Counterpart | None = None
 
 
@@ -137,7 +138,7 @@ def tune(options: Options, listener: Listener) -> Result:
     )
     if options.threads > 1:
         with measuring_slot():
-            calibrate(subject.builder, subject.target)  # before workers start on those cores
+            _roof(subject)  # before workers start on those cores
     with Store.open(options.store) as store:
         scope = store.register(subject.workload, subject.target, subject.source.text)
         _check_earlier_runs(store, scope, transforms, options.cache)
@@ -161,7 +162,11 @@ def tune(options: Options, listener: Listener) -> Result:
                 seed=options.seed,
                 strategy=options.strategy,
                 settings=_settings(options, transforms),
-                environment={"schedsearch": __version__, **dict(host_state())},
+                environment={
+                    "schedsearch": __version__,
+                    "roof": baseline.roof.to_json(),
+                    **dict(host_state()),
+                },
             )
             store.add_code([subject.code])
             store.add_root(scope, run_id, _root_record(subject, bench, baseline))
@@ -213,9 +218,14 @@ def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
             "reference": asdict(setting.baseline.agreement),
             "ranker": asdict(progress.ranker) if progress.ranker else None,
         }
+        roof = _last_roof(setting, best)
+        summary["roof"] = roof.to_json()
+        summary["over_roof"] = best is not None and roof.exceeded(
+            best.measurement.candidate_ns * 1e-9
+        )
     finally:
         store.finish_run(run_id, status, summary)
-    return Result(setting, run_id, stop, progress, best)
+    return Result(setting, run_id, stop, progress, best, roof)
 
 
 def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:
@@ -280,12 +290,26 @@ def _check_earlier_runs(
 def _baseline(bench: Bench, subject: Subject) -> Baseline:
     with measuring_slot():
         evaluation = bench.time_baseline(BASELINE)
-        peaks = calibrate(subject.builder, subject.target)
+        roof = _roof(subject)
     if isinstance(evaluation.result, Failure):
         raise UserError(
             f"{subject.name}, unscheduled, cannot be measured: {evaluation.result.message}"
         )
-    return Baseline(evaluation.result, peaks, bench.sandbox, bench.agreement)
+    return Baseline(evaluation.result, roof, bench.sandbox, bench.agreement)
+
+
+def _roof(subject: Subject) -> Roof:
+    return roof_of(subject.builder, subject.target, subject.work)
+
+
+def _last_roof(setting: Setting, best: Best | None) -> Roof:
+    """Measured again if the best is above it: before that counts as an error, the roof may
+    have been disturbed."""
+    subject, roof = setting.subject, setting.baseline.roof
+    if best is None or not roof.exceeded(best.measurement.candidate_ns * 1e-9):
+        return roof
+    with measuring_slot():
+        return roof.highest(measure_roof(subject.builder, subject.target, subject.work))
 
 
 def _root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRecord:

@@ -23,13 +23,10 @@ from benchmarks.suite.data import make_arrays
 from benchmarks.suite.folders import folder, read_rows
 from benchmarks.suite.measure import difference
 from benchmarks.suite.report import geometric_mean
-from benchmarks.suite.roofline import highest, least_seconds
 from benchmarks.suite.rounds import Plan, ratio, seconds, time_interleaved
 from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.peak import Peaks
-from schedsearch.evaluate.work import Work
 
 (TRSM,) = (case for case in CASES if case.name == "trsm")
 INLINE = "--executor inline --transforms reorder,split"
@@ -99,15 +96,6 @@ def test_restrict_is_on_every_pointer_but_the_context() -> None:
     text = with_restrict(code).source
     assert "( void *ctxt, float *__restrict__ B, const float *__restrict__ L ) {" in text
     assert with_restrict(code).key != code.key
-
-
-def test_the_roof_is_the_slower_of_compute_and_memory() -> None:
-    roof = highest([Peaks(100.0, 40.0, 10.0), Peaks(90.0, 50.0, 9.0)])
-    assert roof == Peaks(100.0, 50.0, 10.0)
-    product = Work((("f32", 2e9), ("i32", 1e12)), 10**6)
-    assert least_seconds(roof, product) == (pytest.approx(0.02), "compute")
-    copy = Work((("f64", 10.0),), 10**9)
-    assert least_seconds(roof, copy) == (pytest.approx(0.1), "memory")
 
 
 def test_the_mean_is_over_the_best_peer_of_each_kernel() -> None:

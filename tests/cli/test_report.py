@@ -12,7 +12,7 @@ from rich.console import Console
 from schedsearch.cli.report import report
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.peak import Peaks
+from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.search.budget import Stop
 from schedsearch.search.progress import Best, Progress
@@ -23,6 +23,9 @@ from schedsearch.store.views import Scope
 from .invoke import MATMUL
 
 TRACE = Trace((Rewrite("reorder", 1, (0,), "for i in seq(0, 32)"),))
+
+
+ROOF = Roof(2.0**16 / 140e9, 1e-7, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +41,9 @@ def said(subject: Subject, stop: Stop, found: Measurement | None, **options: Any
     """The report of a run that ended by `stop` and with a best measured as `found`."""
     best = Best(TRACE.key, TRACE, found) if found else None
     progress = Progress("confirming", 9.6, 10.0, {Outcome.CORRECT: 4}, 3, 2, best, ())
-    baseline = Baseline(timed("baseline", 1.0), Peaks(140.0, 70.0, 20.0), Sandbox(True, 7, True))
+    baseline = Baseline(timed("baseline", 1.0), ROOF, Sandbox(True, 7, True))
     setting = Setting(subject, baseline, Scope(1, 1), Known(0, 0))
-    result = Result(setting, 1, stop, progress, best)
+    result = Result(setting, 1, stop, progress, best, ROOF)
     console = Console(file=io.StringIO(), width=80, highlight=False)
     report(console, result, [Path("matmul32.c")] if best else [], **options)
     assert isinstance(console.file, io.StringIO)
@@ -56,9 +59,26 @@ def test_confirmed_and_clearly_faster(subject: Subject) -> None:
     assert "time budget used up: 3 measured, 2 expanded in 10 s" in text
 
 
-def test_an_interval_that_includes_one_is_said_to(subject: Subject) -> None:
+def test_what_rounds_do_not_tell_apart_is_inconclusive(subject: Subject) -> None:
     text = said(subject, Stop.TIME, timed("confirm", 0.95, 1.05, 1.1))
-    assert "The interval includes 1: not clearly faster." in text
+    assert "Inconclusive: 3 rounds do not tell them apart" in text
+    assert "Clearly" not in text
+
+
+def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
+    slightly = timed("confirm", *[1.03, 1.04] * 5)
+    assert "Clearly faster, by a signed-rank test of 10 rounds." in said(
+        subject, Stop.TIME, slightly
+    )
+    equal = timed("confirm", *[1.001, 1.004] * 5)
+    assert "a difference of more than 2% is ruled out" in said(subject, Stop.TIME, equal)
+
+
+def test_a_result_above_its_roof_is_an_error_of_measuring(subject: Subject) -> None:
+    text = said(subject, Stop.TIME, timed("confirm", 20.0, 20.0, 20.0))
+    assert "117 % of its roof" in text
+    assert "an error of measuring or counting" in text
+    assert "an error of measuring" not in said(subject, Stop.TIME, timed("confirm", 16.0))
 
 
 def test_interrupted_before_confirmation(subject: Subject) -> None:

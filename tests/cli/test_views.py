@@ -13,7 +13,7 @@ from rich.console import Console
 from schedsearch.cli.live import LiveView, PlainView, View, make_view
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.peak import Peaks
+from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.search.progress import Best, Progress
 from schedsearch.search.session import Baseline, Known
@@ -29,7 +29,8 @@ def timed(speedup: float) -> Measurement:
     return Measurement("screen", (Round((8e3 / speedup,), (8e3,)),) * 3, calls=100)
 
 
-BASELINE = Baseline(timed(1.0), Peaks(f32=140.0, f64=70.0, bandwidth=20.0), Sandbox(True, 7, True))
+ROOF = Roof(2.0**16 / 140e9, 1e-7, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
+BASELINE = Baseline(timed(1.0), ROOF, Sandbox(True, 7, True))
 REWRITE = Rewrite("reorder", 1, (0,), "for i in seq(0, 32)")
 
 

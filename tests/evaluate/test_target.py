@@ -12,7 +12,6 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Compiler, Target
 from schedsearch.evaluate import host
-from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import (
     default_flags,
     find_compiler,
@@ -20,7 +19,6 @@ from schedsearch.evaluate.compiler import (
     other_compilers,
 )
 from schedsearch.evaluate.host import host_state, probe_target
-from schedsearch.evaluate.peak import calibrate
 
 
 def script(tmp_path: Path, name: str, text: str) -> str:
@@ -116,13 +114,3 @@ def test_machines_that_do_not_tell_get_fallbacks(
     assert target.line_bytes == 64
     assert len(target.cache_bytes) == 3
     assert [name for name, _ in host_state()] == ["load"]
-
-
-def test_peaks_are_measured_once_and_plausible(builder: Builder) -> None:
-    target = probe_target(builder.compiler, builder.flags)
-    peaks = calibrate(builder, target)
-    assert calibrate(builder, target) is peaks
-    assert peaks.f32 > peaks.f64 > 1
-    assert peaks.bandwidth > 0.1
-    assert peaks.gflops("f64") == peaks.f64
-    assert peaks.gflops("i8") == peaks.f32

@@ -20,6 +20,7 @@
 #endif
 
 #include "channel.h"
+#include "copies.h"
 #include "libraries.h"
 #include "sandbox.h"
 #include "stages.h"
@@ -43,7 +44,7 @@ static struct kernel open_kernel(const char *path)
     return (struct kernel){function, set_threads};
 }
 
-enum { RACE_CHECKS = 5 };
+enum { RACE_CHECKS = 5, ROUND_S = 10 };
 
 /* A race shows rarely: a kernel with threads runs several times, every other time with
  * more threads than cores, so that they are interrupted anywhere. */
@@ -87,7 +88,7 @@ int main(int argc, char **argv)
     char action[16], kernel[4096], anchor[4096];
     int channel = argc > 1 ? atoi(argv[1]) : STDOUT_FILENO;
     int output = argc > 2 ? atoi(argv[2]) : STDOUT_FILENO;
-    int kept[] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, channel, output};
+    int kept[5 + 2 * MOST_COPIES] = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, channel, output};
     open_channel(channel);
     job_line(action, sizeof action);
     job_line(kernel, sizeof kernel);
@@ -95,17 +96,20 @@ int main(int argc, char **argv)
     int cores = set_up_process();
     double verify_limit = job_number(), target_ns = job_number();
     struct protocol how = {.target_ns = target_ns, .cores = cores};
-    how.round_s = (unsigned)(verify_limit + 12e-9 * target_ns);
+    /* A round is some 30 samples; others may be using the core as well. */
+    how.round_s = (unsigned)(verify_limit + ROUND_S + 30e-9 * target_ns);
     how.seed = (uint64_t)job_number();
     how.cold = job_number() != 0;
+    int rounds = (int)job_number();
     size_t cases = (size_t)job_number();
     bool record = strcmp(action, "record") == 0;
 
     alarm((unsigned)verify_limit);
     load_libraries(kernel, cores);
     load_libraries(anchor, cores);
+    make_copies((const char *[2]){kernel, anchor}, rounds);
     catch_faults();
-    enter_sandbox(kept, sizeof kept / sizeof *kept);
+    enter_sandbox(kept, 5 + copy_descriptors(kept + 5));
     struct kernel candidate = open_kernel(kernel);
     for (size_t number = 0; number < cases; number++) {
         struct test_case test = read_case();
@@ -117,8 +121,7 @@ int main(int argc, char **argv)
             verify_races(&test, candidate, number, cores);
         if (!record && number + 1 == cases) {
             report("verified");
-            void *functions[2] = {candidate.function, open_kernel(anchor).function};
-            time_rounds(&test, functions, &how);
+            time_rounds(&test, &how);
         }
         discard(&test);
     }

@@ -1,19 +1,27 @@
-/* Register-only multiply-add peak and copy bandwidth of THREADS cores together, printed
- * as "f32 GFLOP/s", "f64 GFLOP/s" and "copy GB/s" (bytes read plus bytes written).
- * LANE_BYTES is the vector width; COPY_BYTES the size of the array that is copied. */
+/* The roofs of THREADS cores together. Prints the register-only multiply-add peaks in GOP/s
+ * for f16, f32, f64, i32 and i8 (summed in i32), one operation being a multiplication or an
+ * addition; then, for every three arguments "bytes read, written, updated", the bandwidth
+ * in GB/s, bytes loaded plus bytes stored, of moving that. LANE_BYTES is the vector width. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#if defined(__SSE2__)
+#include <immintrin.h>
+#elif defined(__ARM_FEATURE_DOTPROD)
+#include <arm_neon.h>
+#endif
 
+/* As kernels are timed: one thread by the processor's clock. */
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(THREADS == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
@@ -29,89 +37,247 @@ static void meet(int *meetings)
 }
 
 /* Two multiply-add units of latency 4 to 5 need 8 to 10 independent chains. */
-enum { CHAINS = 12, STEPS = 1 << 18, REPEATS = 12 };
+enum { CHAINS = 12, STEPS = 1 << 16 };
 
-#define DEFINE_PEAK(name, type)                                                  \
-    typedef type name##_vector __attribute__((vector_size(LANE_BYTES)));         \
-    static double name##_peak(int *meetings)                                     \
-    {                                                                            \
-        volatile type seed = (type)0.5;                                          \
-        name##_vector chains[CHAINS], factor = {0}, term = {0};                  \
-        factor += seed;                                                          \
-        term += seed;                                                            \
-        double best = 0;                                                         \
-        for (int c = 0; c < CHAINS; c++)                                         \
-            chains[c] = term * (type)c;                                          \
-        for (int r = 0; r < REPEATS; r++) {                                      \
-            meet(meetings);                                                      \
-            double start = now();                                                \
-            for (int s = 0; s < STEPS; s++)                                      \
-                _Pragma("GCC unroll 12") for (int c = 0; c < CHAINS; c++)        \
-                    chains[c] = chains[c] * factor + term;                       \
-            for (int c = 0; c < CHAINS; c++)                                     \
-                __asm__ volatile("" : "+m"(chains[c]));                          \
-            meet(meetings);                                                      \
-            double elapsed = now() - start;                                      \
-            double lanes = LANE_BYTES / sizeof(type);                            \
-            double rate = 2.0 * THREADS * lanes * CHAINS * STEPS / elapsed * 1e-9; \
-            best = rate > best ? rate : best;                                    \
-        }                                                                        \
-        return best;                                                             \
+/* GOP/s of `operations` per step and chain; `step` changes `chain`, a register of `vector`. */
+#define DEFINE_PEAK(name, vector, operations, step)                                       \
+    static double name##_peak(int *meetings)                                              \
+    {                                                                                     \
+        static const unsigned char one = 1;                                               \
+        vector chains[CHAINS], factor, term;                                              \
+        memset(&factor, *(volatile const unsigned char *)&one, sizeof factor);            \
+        memset(&term, *(volatile const unsigned char *)&one, sizeof term);                \
+        memset(chains, 0, sizeof chains);                                                 \
+        meet(meetings);                                                                   \
+        double start = now();                                                             \
+        for (int s = 0; s < STEPS; s++)                                                   \
+            _Pragma("GCC unroll 12") for (int c = 0; c < CHAINS; c++)                     \
+            {                                                                             \
+                vector chain = chains[c];                                                 \
+                step;                                                                     \
+                chains[c] = chain;                                                        \
+            }                                                                             \
+        for (int c = 0; c < CHAINS; c++)                                                  \
+            __asm__ volatile("" : "+m"(chains[c]));                                       \
+        meet(meetings);                                                                   \
+        return 1e-9 * THREADS * CHAINS * (double)STEPS * (operations) / (now() - start);  \
     }
 
-DEFINE_PEAK(f32, float)
-DEFINE_PEAK(f64, double)
+#define DEFINE_ELEMENT_PEAK(name, type)                                    \
+    typedef type name##_vector __attribute__((vector_size(LANE_BYTES)));   \
+    DEFINE_PEAK(name, name##_vector, 2.0 * LANE_BYTES / sizeof(type), chain = chain * factor + term)
 
-static char *copied;
+DEFINE_ELEMENT_PEAK(f32, float)
+DEFINE_ELEMENT_PEAK(f64, double)
+DEFINE_ELEMENT_PEAK(i32, int32_t)
 
-static double copy_bandwidth(int *meetings, int rank)
+#if defined(__AVX512FP16__) || defined(__ARM_FEATURE_FP16_VECTOR_ARITHMETIC)
+DEFINE_ELEMENT_PEAK(f16, _Float16)
+#else
+#define f16_peak f32_peak /* converted to f32 */
+#endif
+
+/* The multiply-add of most bytes: four products a lane, else two of 16 bits. */
+#if defined(__AVX512VNNI__) && LANE_BYTES == 64
+DEFINE_PEAK(i8, __m512i, 2.0 * 64, chain = _mm512_dpbusd_epi32(chain, factor, term))
+#elif defined(__AVX512VNNI__) && defined(__AVX512VL__) && LANE_BYTES == 32
+DEFINE_PEAK(i8, __m256i, 2.0 * 32, chain = _mm256_dpbusd_epi32(chain, factor, term))
+#elif defined(__AVXVNNI__) && LANE_BYTES == 32
+DEFINE_PEAK(i8, __m256i, 2.0 * 32, chain = _mm256_dpbusd_avx_epi32(chain, factor, term))
+#elif defined(__ARM_FEATURE_DOTPROD)
+DEFINE_PEAK(i8, int32x4_t, 2.0 * 16,
+            chain = vdotq_s32(chain, vreinterpretq_s8_s32(factor), vreinterpretq_s8_s32(term)))
+#elif defined(__AVX512BW__) && LANE_BYTES == 64
+DEFINE_PEAK(i8, __m512i, 64.0,
+            chain = _mm512_add_epi32(chain, _mm512_madd_epi16(_mm512_xor_si512(chain, factor), term)))
+#elif defined(__AVX2__) && LANE_BYTES == 32
+DEFINE_PEAK(i8, __m256i, 32.0,
+            chain = _mm256_add_epi32(chain, _mm256_madd_epi16(_mm256_xor_si256(chain, factor), term)))
+#else
+#define i8_peak i32_peak
+#endif
+
+/* -- bandwidth ------------------------------------------------------------------------- */
+
+typedef int32_t line_part __attribute__((vector_size(LANE_BYTES)));
+
+enum { UNROLL = 8, ROUND_BYTES = UNROLL * LANE_BYTES };
+
+static void load(const char *from, size_t bytes)
 {
-    size_t bytes = COPY_BYTES / THREADS;
-    char *from = copied + rank * bytes;
-    double best = 0;
-    for (int r = 0; r < 5; r++) {
-        meet(meetings);
-        double start = now();
-        memcpy(from + COPY_BYTES, from, bytes);
-        __asm__ volatile("" : : "r"(from) : "memory");
-        meet(meetings);
-        double elapsed = now() - start;
-        double rate = 2.0 * THREADS * bytes / elapsed * 1e-9;
-        best = rate > best ? rate : best;
-    }
-    return best;
+    line_part sums[UNROLL];
+    memset(sums, 0, sizeof sums);
+    for (size_t at = 0; at < bytes; at += ROUND_BYTES)
+        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
+            sums[u] |= *(const line_part *)(from + at + u * LANE_BYTES);
+    for (int u = 0; u < UNROLL; u++)
+        __asm__ volatile("" : : "m"(sums[u]));
 }
 
-struct result {
-    double f32, f64, copy;
+static void store(char *to, size_t bytes, line_part value)
+{
+    for (size_t at = 0; at < bytes; at += ROUND_BYTES)
+        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
+            *(volatile line_part *)(to + at + u * LANE_BYTES) = value;
+}
+
+static void update(char *at, size_t bytes, line_part value)
+{
+    for (char *end = at + bytes; at < end; at += ROUND_BYTES)
+        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
+            *(line_part *)(at + u * LANE_BYTES) += value;
+    __asm__ volatile("" : : : "memory");
+}
+
+/* Stores that do not load the line first: what is written only is moved once, not twice. */
+static void store_past_caches(char *to, size_t bytes, line_part value)
+{
+#if defined(__SSE2__)
+    __m128i part;
+    memcpy(&part, &value, LANE_BYTES < 16 ? LANE_BYTES : 16);
+    for (size_t at = 0; at < bytes; at += 16)
+        _mm_stream_si128((__m128i *)(to + at), part);
+    _mm_sfence();
+#else
+    store(to, bytes, value);
+#endif
+}
+
+/* Read, written, updated: bytes of this thread, and where they are. */
+struct mix {
+    size_t bytes[3];
+    char *at[3];
 };
 
-static void *measure(void *rank)
+typedef void store_function(char *, size_t, line_part);
+
+/* All three kinds by turns, `pieces` of each. */
+static void move(const struct mix *mix, size_t pieces, store_function *store_some, line_part value)
 {
-    static struct result results[THREADS];
-    int meetings = 0, own = (int)(size_t)rank;
-    struct result *mine = &results[own];
-    mine->f32 = f32_peak(&meetings);
-    mine->f64 = f64_peak(&meetings);
-    mine->copy = copy_bandwidth(&meetings, own);
-    return mine;
+    size_t done[3] = {0};
+    for (size_t piece = 1; piece <= pieces; piece++) {
+        size_t upto[3];
+        for (int kind = 0; kind < 3; kind++)
+            upto[kind] = mix->bytes[kind] / ROUND_BYTES * piece / pieces * ROUND_BYTES;
+        load(mix->at[0] + done[0], upto[0] - done[0]);
+        store_some(mix->at[1] + done[1], upto[1] - done[1], value);
+        update(mix->at[2] + done[2], upto[2] - done[2], value);
+        memcpy(done, upto, sizeof done);
+    }
 }
 
-int main(void)
+enum { PIECE = 16 << 10, WORTH_TIMING = 8 << 20, WAYS = 4 };
+
+/* The best of several ways: all of a kind after the other or in pieces of 16 KiB by turns,
+ * with ordinary stores or past the caches. */
+static double bandwidth(const struct mix *mix, int way, int *meetings)
 {
-    size_t bytes = 2 * COPY_BYTES;
-    copied = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (copied == MAP_FAILED)
+    static const int32_t zero = 0;
+    line_part value = {0};
+    value += *(volatile const int32_t *)&zero;
+    size_t footprint = mix->bytes[0] + mix->bytes[1] + mix->bytes[2];
+    size_t pieces = way & 1 ? footprint / PIECE + 1 : 1;
+    store_function *store_some = way & 2 ? store_past_caches : store;
+    size_t passes = WORTH_TIMING / footprint + 1;
+    move(mix, pieces, store_some, value);
+    meet(meetings);
+    double start = now();
+    for (size_t pass = 0; pass < passes; pass++)
+        move(mix, pieces, store_some, value);
+    meet(meetings);
+    return 1e-9 * THREADS * passes * (footprint + mix->bytes[2]) / (now() - start);
+}
+
+/* -- everything ------------------------------------------------------------------------ */
+
+enum { PEAKS = 5, MOST_MIXES = 16, REPEATS = 8 };
+static const double LASTING_S = 0.3;
+
+static int mixes;
+static struct mix all_mixes[THREADS][MOST_MIXES];
+static double best[PEAKS + MOST_MIXES];
+
+static void keep(int rank, int result, double rate)
+{
+    if (rank == 0 && rate > best[result])
+        best[result] = rate;
+}
+
+/* By turns and again, for a third of a second at least, so that a disturbance does not meet all attempts at one figure. */
+static void *measure(void *argument)
+{
+    static double (*const peaks[PEAKS])(int *) = {f16_peak, f32_peak, f64_peak, i32_peak, i8_peak};
+    int meetings = 0, rank = (int)(intptr_t)argument;
+    static int enough; /* written by the first thread before a meeting, read after it */
+    struct timespec begin, end;
+    clock_gettime(CLOCK_MONOTONIC, &begin);
+    for (int repeat = 0; !enough; repeat++) {
+        for (int peak = 0; peak < PEAKS; peak++)
+            keep(rank, peak, peaks[peak](&meetings));
+        for (int m = 0; m < mixes; m++)
+            keep(rank, PEAKS + m, bandwidth(&all_mixes[rank][m], repeat % WAYS, &meetings));
+        clock_gettime(CLOCK_MONOTONIC, &end);
+        double elapsed = end.tv_sec - begin.tv_sec + 1e-9 * (end.tv_nsec - begin.tv_nsec);
+        meet(&meetings);
+        if (rank == 0)
+            enough = repeat + 1 >= REPEATS && elapsed > LASTING_S;
+        meet(&meetings);
+    }
+    return NULL;
+}
+
+/* A thread's share of `bytes`, in whole rounds, at least one if there are any. */
+static size_t share(double bytes)
+{
+    size_t rounds = (size_t)(bytes / THREADS / ROUND_BYTES + 0.5);
+    return (rounds > 0 || bytes == 0 ? rounds : 1) * ROUND_BYTES;
+}
+
+/* Lines apart modulo 4 KiB: streams at equal offsets would wait for each other's stores. */
+enum { HUGE_PAGE = 2 << 20, STAGGER = 17 * 64 };
+
+/* All mixes in the same memory, touched here; false if it is short. */
+static int place_mixes(char **arguments)
+{
+    size_t room[3] = {0}, before[3], of_thread = 0;
+    for (int m = 0; m < mixes; m++)
+        for (int kind = 0; kind < 3; kind++) {
+            size_t bytes = share(atof(arguments[3 * m + kind]));
+            for (int rank = 0; rank < THREADS; rank++)
+                all_mixes[rank][m].bytes[kind] = bytes;
+            room[kind] = bytes > room[kind] ? bytes : room[kind];
+        }
+    for (int kind = 0; kind < 3; kind++) {
+        before[kind] = of_thread + STAGGER * kind;
+        of_thread += (room[kind] + STAGGER * 3 + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    }
+    size_t total = of_thread * THREADS + HUGE_PAGE;
+    char *memory = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED)
+        return 0;
+    memory = (char *)(((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+    madvise(memory, total - HUGE_PAGE, MADV_HUGEPAGE);
+    memset(memory, 1, total - HUGE_PAGE);
+    for (int rank = 0; rank < THREADS; rank++)
+        for (int m = 0; m < mixes; m++)
+            for (int kind = 0; kind < 3; kind++)
+                all_mixes[rank][m].at[kind] = memory + rank * of_thread + before[kind];
+    return 1;
+}
+
+int main(int count, char **arguments)
+{
+    mixes = (count - 1) / 3;
+    if (mixes > MOST_MIXES || !place_mixes(arguments + 1))
         return 1;
-    madvise(copied, bytes, MADV_HUGEPAGE);
-    memset(copied, 1, bytes);
     pthread_t others[THREADS];
-    for (size_t rank = 1; rank < THREADS; rank++)
+    for (intptr_t rank = 1; rank < THREADS; rank++)
         if (pthread_create(&others[rank], NULL, measure, (void *)rank) != 0)
             return 1;
-    struct result *all = measure(NULL);
+    measure(NULL);
     for (int rank = 1; rank < THREADS; rank++)
         pthread_join(others[rank], NULL);
-    printf("%.3f %.3f %.3f\n", all->f32, all->f64, all->copy);
+    for (int result = 0; result < PEAKS + mixes; result++)
+        printf("%.6g ", best[result]);
     return 0;
 }

@@ -9,6 +9,7 @@
 #endif
 
 #include "channel.h"
+#include "copies.h"
 #include "elements.h"
 #include "state.h"
 
@@ -109,12 +110,18 @@ static double sample_ns(const struct test_case *test, void *function, long calls
     return elapsed / calls;
 }
 
-/* Time of one call, from a sample of at least `target_ns`. */
+enum { TRIES = 3, SLOWEST_NS = 300000000 };
+
+/* Time of one call, from samples of at least `target_ns`. The least of several: a single one
+ * that is disturbed would decide how often the kernel is called. */
 static double calibrate(const struct test_case *test, void *function, double target_ns)
 {
-    long calls = 1;
-    for (;;) {
+    for (long calls = 1;;) {
         double per_call = sample_ns(test, function, calls);
+        for (int i = 1; i < TRIES && per_call * calls < SLOWEST_NS; i++) {
+            double again = sample_ns(test, function, calls);
+            per_call = again < per_call ? again : per_call;
+        }
         if (per_call * calls >= target_ns)
             return per_call;
         /* Grow at most tenfold: the first calls are cold and overestimate. */
@@ -123,27 +130,47 @@ static double calibrate(const struct test_case *test, void *function, double tar
     }
 }
 
-enum { SAMPLES = 3, SLOW_NS = 50000000, SLOWEST_NS = 300000000 };
+enum { MOST_SAMPLES = 15 };
 
 /* Samples of both last about as long, however slow one of them is: a disturbance that
  * comes and goes then takes the same share of both, where a long sample would contain it
- * and a short one slip through between. Kernels about as fast are called as often. */
+ * and a short one slip through between. Kernels about as fast are called as often,
+ * so that equal ones are treated alike. */
 static void calls_per_sample(const double call_ns[2], double target_ns, long calls[2])
 {
     double slower = call_ns[0] > call_ns[1] ? call_ns[0] : call_ns[1];
     double lasting = slower < SLOWEST_NS ? slower : SLOWEST_NS;
     lasting = lasting > target_ns ? lasting : target_ns;
     for (int side = 0; side < 2; side++)
-        calls[side] = 1 + (long)(lasting / (call_ns[side] > 0.1 ? call_ns[side] : 0.1));
+        calls[side] = call_ns[side] < lasting ? (long)(lasting / (call_ns[side] + 0.1) + 0.5) : 1;
     for (int side = 0; side < 2; side++)
-        if (calls[side] < calls[1 - side] && call_ns[side] < 1.25 * call_ns[1 - side])
+        if (calls[side] < calls[1 - side] && call_ns[side] < 2 * call_ns[1 - side])
             calls[side] = calls[1 - side];
-    for (int side = 0; side < 2; side++)
-        if (call_ns[side] >= lasting)
-            calls[side] = 1;
 }
 
-void time_rounds(const struct test_case *test, void *functions[2], const struct protocol *how)
+/* Many short samples a round rather than few long ones: a round is as long as before, and
+ * its minima are of the machine's fast state more often. Fewer of what takes long. */
+static int samples_per_round(const double call_ns[2], double target_ns, const long calls[2])
+{
+    double first = calls[0] * call_ns[0], second = calls[1] * call_ns[1];
+    double fitting = MOST_SAMPLES * target_ns / (first > second ? first : second);
+    return fitting < 1 ? 1 : fitting < MOST_SAMPLES ? (int)fitting : MOST_SAMPLES;
+}
+
+typedef double sample_pair[MOST_SAMPLES][2];
+
+/* In each pair of samples, whose turn it is first is random. */
+static void interleave(const struct test_case *test, void *functions[2], const long calls[2],
+                       int samples, uint64_t *seed, sample_pair ns)
+{
+    for (int i = 0; i < samples; i++) {
+        int first = next_random(seed) & 1;
+        ns[i][first] = sample_ns(test, functions[first], calls[first]);
+        ns[i][!first] = sample_ns(test, functions[!first], calls[!first]);
+    }
+}
+
+void time_rounds(const struct test_case *test, const struct protocol *how)
 {
     alarm(how->round_s);
     const char *clock = choose_clock(how->cores);
@@ -151,30 +178,44 @@ void time_rounds(const struct test_case *test, void *functions[2], const struct 
     uint64_t seed = how->seed;
     long calls[2];
     double call_ns[2];
+    sample_pair ns;
+    void *functions[2] = {function_of_copy(0, 0), function_of_copy(1, 0)};
     for (int side = 0; side < 2; side++)
         call_ns[side] = calibrate(test, functions[side], how->target_ns);
     calls_per_sample(call_ns, how->target_ns, calls);
-    int samples = call_ns[0] > SLOW_NS || call_ns[1] > SLOW_NS ? 1 : SAMPLES;
+    int samples = samples_per_round(call_ns, how->target_ns, calls);
+    if (samples > 1) {
+        /* A round only to calibrate again, both in the same minute: calibrated one after the
+         * other on a busy machine, equal kernels were called unequally often, and their
+         * minima differed by 10 %. */
+        interleave(test, functions, calls, samples, &seed, ns);
+        for (int side = 0; side < 2; side++)
+            for (int i = 0; i < samples; i++)
+                call_ns[side] = ns[i][side] < call_ns[side] ? ns[i][side] : call_ns[side];
+        calls_per_sample(call_ns, how->target_ns, calls);
+        samples = samples_per_round(call_ns, how->target_ns, calls);
+    }
     report("calls %ld %ld %d %s %s", calls[0], calls[1], samples, page_policy, clock);
-    bool first_round = true;
-    do {
+    for (int round = 0;; round++) {
         alarm(how->round_s);
-        double ns[2][SAMPLES];
-        for (int i = 0; i < samples; i++) {
-            int first = next_random(&seed) & 1;
-            for (int turn = 0; turn < 2; turn++) {
-                int side = first ^ turn;
-                /* A very slow call has been timed for calibration, long enough to count. */
-                bool timed = first_round && call_ns[side] > SLOWEST_NS;
-                ns[side][i] = timed ? call_ns[side] : sample_ns(test, functions[side], calls[side]);
-            }
+        if (round > 0)
+            for (int side = 0; side < 2; side++)
+                functions[side] = function_of_copy(side, round);
+        /* A very slow call has been timed for calibration, long enough to count. */
+        int slow = call_ns[0] > call_ns[1] ? 0 : 1;
+        if (round == 0 && call_ns[slow] > SLOWEST_NS) {
+            ns[0][slow] = call_ns[slow];
+            ns[0][!slow] = sample_ns(test, functions[!slow], calls[!slow]);
+        } else {
+            interleave(test, functions, calls, samples, &seed, ns);
         }
-        char line[512];
+        char line[1024];
         int used = 0;
         for (int side = 0; side < 2; side++)
             for (int i = 0; i < samples; i++)
-                used += snprintf(line + used, sizeof line - used, " %.17g", ns[side][i]);
+                used += snprintf(line + used, sizeof line - used, " %.6g", ns[i][side]);
         report("round%s", line);
-        first_round = false;
-    } while (another_round());
+        if (!another_round())
+            return;
+    }
 }

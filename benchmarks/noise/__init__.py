@@ -1,0 +1,1 @@
+"""How far the measuring protocol can be trusted on this machine."""

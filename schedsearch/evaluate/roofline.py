@@ -1,0 +1,121 @@
+"""How fast a procedure could be on this machine: its roof (Williams et al., CACM 2009).
+
+Two limits, each measured: the multiply-add peak of the operations' types, and the
+bandwidth of moving just what a call has to load, store and update, in arrays as large as
+the procedure's own. Neither knows anything of schedules, so that no schedule is faster,
+unless something is measured or counted wrongly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from schedsearch.core.records import Target
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.peak import measure_peaks
+from schedsearch.evaluate.work import Work
+
+DOUBTFUL = 1.05
+"""Times the roof: what is above it by more than the roof's own error."""
+
+_GIGA = 1e9
+
+
+@dataclass(frozen=True)
+class Roof:
+    """Least seconds of one call: `compute_s` by its `operations`, `memory_s` by its traffic.
+
+    `bandwidth` is of the procedure's own mix of loads and stores, in GB/s, `level` where
+    its arrays fit (`L1`, ..., `memory`); `peak` of its operations, in GOP/s, `kind` the
+    type most of them have (empty if there are none).
+    """
+
+    compute_s: float
+    memory_s: float
+    peak: float
+    kind: str
+    bandwidth: float
+    level: str
+
+    @property
+    def least_s(self) -> float:
+        return max(self.compute_s, self.memory_s)
+
+    @property
+    def limit(self) -> str:
+        """`compute` or `memory`: which of the two is the roof."""
+        return "compute" if self.compute_s > self.memory_s else "memory"
+
+    @property
+    def name(self) -> str:
+        """`f32 multiply-add peak, 214 GFLOP/s`"""
+        if self.limit == "compute":
+            return f"{self.kind} multiply-add peak, {self.peak:.0f} {self.unit}"
+        return f"{self.level} bandwidth of its loads and stores, {self.bandwidth:.3g} GB/s"
+
+    @property
+    def unit(self) -> str:
+        """Of `peak`."""
+        return "GFLOP/s" if self.kind.startswith("f") else "GOP/s"
+
+    def share(self, seconds: float) -> float:
+        """How much of the roof a call that takes `seconds` reaches; 1 is all of it."""
+        return self.least_s / seconds
+
+    def exceeded(self, seconds: float) -> bool:
+        """Whether that is more than there is: an error of measuring or counting."""
+        return self.share(seconds) > DOUBTFUL
+
+    def highest(self, other: Roof) -> Roof:
+        """The better of two measurements for the same work: a disturbance only lowers them."""
+        memory = self if self.memory_s <= other.memory_s else other
+        compute = self if self.compute_s <= other.compute_s else other
+        return Roof(
+            compute.compute_s,
+            memory.memory_s,
+            compute.peak,
+            self.kind,
+            memory.bandwidth,
+            self.level,
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Roof:
+        return Roof(**data)
+
+
+@cache
+def roof_of(builder: Builder, target: Target, work: Work) -> Roof:
+    """The roof, measured once in this process."""
+    return measure_roof(builder, target, work)
+
+
+def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
+    """The roof now (about half a second). Raises UserError if it cannot be measured here."""
+    moves = work.streams.footprint > 0
+    peaks, bandwidths = measure_peaks(builder, target, [work.streams] if moves else [])
+    bandwidth = bandwidths[0] if moves else 0.0
+    compute_s = sum(count / peaks.rate(kind) for kind, count in work.ops) / _GIGA
+    return Roof(
+        compute_s,
+        work.bytes / bandwidth / _GIGA if moves else 0.0,
+        work.flops / compute_s / _GIGA if compute_s else 0.0,
+        max(work.ops, key=lambda item: item[1])[0] if work.ops else "",
+        bandwidth,
+        level(work.streams.footprint, target),
+    )
+
+
+def level(footprint: int, target: Target) -> str:
+    """Where `footprint` bytes fit: `L1`, `L2`, ... or `memory`; threads have L1 and L2 each."""
+    for number, size in enumerate(target.cache_bytes, 1):
+        own = target.threads if number < len(target.cache_bytes) else 1
+        if footprint <= size * own:
+            return f"L{number}"
+    return "memory"

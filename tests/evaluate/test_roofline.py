@@ -1,0 +1,73 @@
+"""Roofs: what is measured once here, and what follows from it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.host import probe_target
+from schedsearch.evaluate.peak import measure_peaks
+from schedsearch.evaluate.roofline import Roof, level, roof_of
+from schedsearch.evaluate.traffic import Streams
+from schedsearch.evaluate.work import Work
+
+ROOF = Roof(2e-3, 1e-3, peak=100.0, kind="f32", bandwidth=20.0, level="L2")
+
+
+def test_the_slower_of_both_limits_is_the_roof() -> None:
+    assert (ROOF.least_s, ROOF.limit) == (2e-3, "compute")
+    assert ROOF.name == "f32 multiply-add peak, 100 GFLOP/s"
+    memory = replace(ROOF, memory_s=3e-3)
+    assert (memory.least_s, memory.limit) == (3e-3, "memory")
+    assert memory.name == "L2 bandwidth of its loads and stores, 20 GB/s"
+
+
+def test_what_is_above_its_roof_is_told() -> None:
+    assert ROOF.share(4e-3) == pytest.approx(0.5)
+    assert not ROOF.exceeded(1.95e-3)
+    assert ROOF.exceeded(1.8e-3)
+
+
+def test_of_two_measurements_each_limit_is_the_better_one() -> None:
+    other = replace(ROOF, compute_s=1.5e-3, peak=133.0, memory_s=2e-3, bandwidth=10.0)
+    assert ROOF.highest(other) == replace(ROOF, compute_s=1.5e-3, peak=133.0)
+    assert ROOF.highest(other) == other.highest(ROOF)
+
+
+def test_a_roof_survives_the_store() -> None:
+    assert Roof.from_json(ROOF.to_json()) == ROOF
+
+
+def test_a_roof_is_of_the_work_and_measured_once(builder: Builder) -> None:
+    target = probe_target(builder.compiler, builder.flags)
+    work = Work((("f32", 1e6), ("f64", 1e3)), Streams(read=8000, written=4000, updated=100))
+    roof = roof_of(builder, target, work)
+    assert roof is roof_of(builder, target, work)
+    assert (roof.kind, roof.level) == ("f32", "L1")
+    assert roof.compute_s == pytest.approx(1.001e-3 / roof.peak)
+    assert roof.memory_s == pytest.approx(12200e-9 / roof.bandwidth)
+
+
+def test_work_that_does_or_moves_nothing_has_no_limit_of_that_kind(builder: Builder) -> None:
+    target = probe_target(builder.compiler, builder.flags)
+    idle = roof_of(builder, target, Work((), Streams(0, 0, 0)))
+    assert idle.least_s == 0
+    copying = roof_of(builder, target, Work((), Streams(4096, 4096, 0)))
+    assert (copying.limit, copying.compute_s) == ("memory", 0)
+
+
+def test_peaks_of_threads_and_without_vectors(builder: Builder) -> None:
+    target = replace(probe_target(builder.compiler, builder.flags), threads=2, vector_bits=0)
+    peaks, (bandwidth,) = measure_peaks(builder, target, [Streams(1 << 16, 0, 1 << 16)])
+    assert min(peaks.f16, peaks.f32, peaks.f64, peaks.i32, peaks.i8, bandwidth) > 0
+    assert peaks.rate("ui16") == peaks.i8
+    assert peaks.rate("f64") == peaks.f64
+
+
+def test_levels_are_of_all_threads_but_for_the_last_cache(builder: Builder) -> None:
+    target = replace(
+        probe_target(builder.compiler, builder.flags), cache_bytes=(100, 1000, 10000), threads=2
+    )
+    assert [level(n, target) for n in (200, 201, 2001, 10001)] == ["L1", "L2", "L3", "memory"]
