@@ -39,8 +39,8 @@ def run(
 
     [bold]bytes[/]: per candidate, of the driver's process beyond what it had at the start, of a
     process that resumes (in the end, and at its peak), and of the store's file.
-    [bold]us[/]: microseconds per call over the second half of a run (an expansion has 60
-    children), and of the driver itself per candidate.
+    [bold]us[/]: microseconds of CPU time per call over the second half of a run (an expansion
+    has 60 children), and of the driver itself per candidate.
     """
     make_strategy(strategy, "", 0)
     console = Console(highlight=False)
@@ -50,7 +50,9 @@ def run(
         for size in sizes:
             rows.append(grow(size, strategy, Path(folder, f"{size}.sqlite")))
             row = rows[-1]
-            console.print(f"{row.candidates} candidates in {row.run_s:.1f} s", markup=False)
+            console.print(
+                f"{row.candidates} candidates in {row.run_s:.1f} s of CPU time", markup=False
+            )
     console.print(table(strategy, rows))
     if json_:
         data = {"strategy": strategy, "runs": [asdict(row) for row in rows]}
@@ -75,8 +77,8 @@ def table(strategy: str, rows: list[Grown]) -> Table:
     for name in sorted(rows[-1].each_us):
         line(f"{name}, us", [row.each_us.get(name, 0.0) for row in rows], 1)
     line("driver itself, us per candidate", [row.driver_us for row in rows], 1)
-    line("whole run, s", [row.run_s for row in rows], 1)
-    line("resume, s", [row.resume_s for row in rows], 1)
+    line("whole run, CPU s", [row.run_s for row in rows], 1)
+    line("resume, CPU s", [row.resume_s for row in rows], 1)
     return shown
 
 

@@ -58,10 +58,10 @@ class Grown:
     """A run of `candidates`, of which `measured` were.
 
     Bytes are per candidate: of the process beyond what it had at the start, of the store's
-    file, and of a process that resumes, in the end and at its peak. `each_us` is microseconds
-    per call by name, and `driver_us` what the driver itself takes per candidate, strategy and
-    store not counted; both over the second half of the run. `run_s` and `resume_s` are seconds
-    of the whole.
+    file, and of a process that resumes, in the end and at its peak. Times are CPU time, so
+    that others' load does not count: `each_us` per call by name, and `driver_us` what the
+    driver itself takes per candidate, strategy and store not counted, both in microseconds
+    over the second half of the run; `run_s` and `resume_s` of the whole.
     """
 
     candidates: int
@@ -77,11 +77,11 @@ class Grown:
 
 
 class Meter:
-    """Seconds and calls by name."""
+    """Seconds of this process's CPU time, and calls, by name."""
 
     def __init__(self) -> None:
         self.spent: dict[str, tuple[float, int]] = {}
-        self.since = time.perf_counter()
+        self.since = time.process_time()
 
     def add(self, name: str, seconds: float) -> None:
         total, calls = self.spent.get(name, (0.0, 0))
@@ -89,12 +89,12 @@ class Meter:
 
     def restart(self) -> None:
         self.spent.clear()
-        self.since = time.perf_counter()
+        self.since = time.process_time()
 
     @property
     def rest_s(self) -> float:
         """Seconds since the start that no call took."""
-        return time.perf_counter() - self.since - sum(seconds for seconds, _ in self.spent.values())
+        return time.process_time() - self.since - sum(seconds for seconds, _ in self.spent.values())
 
     def each_us(self) -> dict[str, float]:
         return {name: 1e6 * seconds / calls for name, (seconds, calls) in self.spent.items()}
@@ -112,12 +112,12 @@ class Metered:
             return found
 
         def call(*args: Any, **named: Any) -> Any:
-            start = time.perf_counter()
+            start = time.process_time()
             try:
                 return found(*args, **named)
             finally:
                 kind = f" {type(args[0]).__name__}" if name == "tell" else ""
-                self._meter.add(name + kind, time.perf_counter() - start)
+                self._meter.add(name + kind, time.process_time() - start)
 
         return call
 
@@ -145,10 +145,10 @@ def _run(candidates: int, strategy: str, path: Path) -> Grown:
 
     with Store.open(path) as store:
         search = _search(store, executor, strategy, meter, observer)
-        before, start_s = _resident(), time.perf_counter()
+        before, start_s = _resident(), time.process_time()
         search.run()
         each_us, rest_s = meter.each_us(), meter.rest_s
-        run_s, grown = time.perf_counter() - start_s, _resident() - before
+        run_s, grown = time.process_time() - start_s, _resident() - before
     made = executor.made
     return Grown(
         made,
@@ -165,12 +165,12 @@ def _run(candidates: int, strategy: str, path: Path) -> Grown:
 
 
 def _resume(strategy: str, path: Path) -> tuple[float, float, float]:
-    """Seconds to take everything in that a store knows, and bytes the process then has more,
+    """CPU seconds to take everything in that a store knows, and bytes the process then has more,
     and had at most."""
     with Store.open(path) as store:
-        before, start = _resident(), time.perf_counter()
+        before, start = _resident(), time.process_time()
         search = _search(store, SyntheticExecutor(0), strategy, Meter(), lambda _: None)
-        resume_s = time.perf_counter() - start
+        resume_s = time.process_time() - start
         grown, peak = _resident() - before, _peak() - before
         search.executor.close()
     return resume_s, grown, peak

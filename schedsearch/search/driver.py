@@ -28,7 +28,7 @@ from schedsearch.search.jobs import (
 from schedsearch.search.ledger import Ledger
 from schedsearch.search.plans import ANCHOR, SCREEN, SLOW_S, confirm, screen
 from schedsearch.search.progress import Observer, Progress
-from schedsearch.search.race import CONTENDERS, HEATS, field, survivors
+from schedsearch.search.race import CONTENDERS, HEAT, HEATS, field, survivors
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategy import Strategy
 from schedsearch.store.database import Store
@@ -286,13 +286,13 @@ class Search:
         tree = self.ledger.tree
         racing = field([(key, node.measurement) for key, node in tree.faster()])
         order = list(racing)
-        for heat in HEATS:
+        for left in HEATS:
             if len(racing) < 2:
                 break
             for key in racing:
-                self._time(key, heat.plan, self.anchor)
+                self._time(key, HEAT, self.anchor)
             raced = {key: m for key in racing if (m := tree.nodes[key].measurement)}
-            racing = survivors(raced, heat.left)
+            racing = survivors(raced, left)
             order = [*racing, *(key for key in order if key not in racing)]
         return [key for key in order if (tree.nodes[key].speedup or 0.0) > 1.0]
 

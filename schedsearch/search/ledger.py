@@ -196,14 +196,15 @@ class Ledger:
         return False
 
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
-        """A race replaces the screening, a confirmation both; heats of a race add up."""
+        """A race replaces the screening, a confirmation both. Heats of a race add up: each
+        stored one has the rounds of those before."""
         node = self.tree.nodes[key]
         first = node.speedup is None
         ranking = measurement
         if measurement.kind == RACE and node.measurement is not None:
             ranking = node.measurement.pooled(measurement)
         found = TuningRecord(
-            node.trace, Outcome.CORRECT, node.keys, measurement=measurement, stage_s=stages
+            node.trace, Outcome.CORRECT, node.keys, measurement=ranking, stage_s=stages
         )
         self._record(key, found, ranking)
         if first:

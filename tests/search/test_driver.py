@@ -16,7 +16,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
 from schedsearch.search.plans import ANCHOR, confirm
-from schedsearch.search.race import CONTENDERS, FIELD, HEATS
+from schedsearch.search.race import CONTENDERS, FIELD, HEAT, HEATS
 from schedsearch.search.strategies import STRATEGIES
 from schedsearch.search.strategy import Expanded, Replayed
 from schedsearch.store.database import Store
@@ -366,11 +366,11 @@ def test_a_confirmed_number_replaces_the_screened_one(store: Store) -> None:
 
 def test_the_fastest_race_if_they_are_close(store: Store) -> None:
     """Equally fast while screened: who is fastest against the same anchor is confirmed."""
-    speeds = {f"n{n}": Kernel(4.0, race=3.0 + 0.1 * n) for n in range(9)}
-    measured = run(store, World(tree(1, 9), speeds)).executor.measured()
+    speeds = {f"n{n:x}": Kernel(4.0, race=3.0 + 0.1 * n) for n in range(FIELD + 2)}
+    world = World({ROOT: list(speeds)}, speeds)
+    measured = run(store, world).executor.measured()
     raced = [(name, plan, anchor) for name, plan, anchor in measured if plan.kind == "race"]
-    first, second, _ = HEATS
-    assert [plan for _, plan, _ in raced] == [first.plan] * FIELD + [second.plan] * first.left
+    assert [plan for _, plan, _ in raced] == [HEAT] * (FIELD + sum(HEATS[:-1]))
     assert len({anchor for _, _, anchor in raced}) == 1
     confirmed = [name for name, plan, _ in measured if plan.kind == "confirm"]
     assert confirmed == [max(name for name, _, _ in raced)]
@@ -381,11 +381,13 @@ def test_heats_are_pooled_and_the_winner_is_confirmed(store: Store) -> None:
     speeds = {f"n{n}": Kernel(4.0, race=3.0) for n in range(5)}
     ended = run(store, World(tree(1, 5), speeds | {"n0": Kernel(4.0, race=2.0)}))
     names = ended.names_measured("race")
-    assert (len(names), names.count("n0")) == (5 + HEATS[0].left + HEATS[1].left, 1)
+    heats = [min(5, left) for left in (5, *HEATS[:-1])]
+    assert (len(names), names.count("n0")) == (sum(heats), sum(left == 5 for left in heats))
     (winner,) = ended.names_measured("confirm")
     assert ended.best == winner != "n0"
-    kinds = [m.kind for m in ended.candidates[winner].measurements]
-    assert kinds == ["screen", "screen", *["race"] * 3, "confirm"][-len(kinds) :]
+    raced = [m for m in ended.candidates[winner].measurements if m.kind == "race"]
+    rounds = len(raced[0].rounds)
+    assert [len(m.rounds) for m in raced] == [rounds * (n + 1) for n in range(len(HEATS))]
 
 
 def test_a_winner_that_fails_gives_way_to_the_next(store: Store) -> None:
