@@ -27,6 +27,9 @@ that fails once Exo no longer needs it:
    they can be shown to hold (`asserts.py`).
 14. `fission` moves `s = 0` away from `s += x`           -> its check is replaced
    (`exo_fission.py`).
+15. Shapes of arrays keep index variables that a rewrite
+   has replaced since                                   -> `mirror.shape_of` drops those that
+   cancel; others are refused by `registry.carry_out`.
 """
 
 from __future__ import annotations
@@ -52,7 +55,7 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.transforms import exo_fission, exo_speed
 from schedsearch.transforms.asserts import broken_assert
 from schedsearch.transforms.generated import with_build
-from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, to_affine
+from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, shape_of, to_affine
 from schedsearch.transforms.races import conflict
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
@@ -221,7 +224,7 @@ class _Canonicaliser:
 
     def type(self, typ: Any) -> Any:
         if isinstance(typ, LoopIR.Tensor):
-            return typ.update(hi=[self.expr(extent) for extent in typ.hi])
+            return typ.update(hi=[self.index(extent) for extent in shape_of(typ, self.env)])
         return typ
 
     def declare(self, old: Any, typ: Any) -> Any:

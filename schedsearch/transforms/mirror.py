@@ -17,6 +17,7 @@ from typing import Any
 from exo.core.LoopIR import LoopIR, T
 
 from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.identical import Same
 
 Env = dict[Any, q.Var]
@@ -84,6 +85,27 @@ def to_affine(expr: Any, env: Env) -> q.Affine:
             return q.as_affine(q.ConfigField(expr.config.name(), expr.field))
         case _:
             raise NotImplementedError(f"control expression {type(expr).__name__}")
+
+
+def shape_of(typ: Any, env: Env) -> tuple[q.Affine, ...]:
+    """Lengths of a tensor. Exo leaves loop variables that a rewrite has replaced in types (see
+    `exo_compat`); in `8 * i + 8 - 8 * i` that does not matter.
+
+    Raises RewriteError if a length depends on a variable that is gone.
+    """
+    known = _Gone(env)
+    shape = tuple(to_affine(extent, known) for extent in typ.shape())
+    for var in (var for extent in shape for var in q.expr_vars(extent)):
+        if var.uid < 0:
+            raise RewriteError(f"Exo leaves the length of an array dependent on {var.name}")
+    return shape
+
+
+class _Gone(dict[Any, q.Var]):
+    """Variables of symbols; those nobody binds have negative uids."""
+
+    def __missing__(self, sym: Any) -> q.Var:
+        return q.Var(sym.name(), -1 - int(sym._id))
 
 
 def _binop_affine(expr: Any, lhs: q.Affine, rhs: q.Affine) -> q.Affine:
@@ -193,7 +215,7 @@ class _Mirror:
     def arg(self, arg: Any) -> q.Arg:
         shape = None
         if arg.type.is_tensor_or_window():
-            shape = tuple(to_affine(extent, self.env) for extent in arg.type.shape())
+            shape = shape_of(arg.type, self.env)
         mem = arg.mem.name() if arg.mem and arg.type.is_numeric() else None
         return q.Arg(self.bind(arg.name), type_name(arg.type), shape, arg.type.is_win(), mem)
 
@@ -258,7 +280,7 @@ class _Mirror:
                 )
                 return q.For(path, var, lo, hi, body, parallel)
             case LoopIR.Alloc():
-                shape = tuple(to_affine(extent, self.env) for extent in s.type.shape())
+                shape = shape_of(s.type, self.env)
                 kind_name, mem = type_name(s.type), s.mem.name()
                 return q.Alloc(path, self.bind(s.name), kind_name, shape, mem)
             case LoopIR.Call():

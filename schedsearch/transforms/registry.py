@@ -106,7 +106,8 @@ def carry_out(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Iterator[tuple[O
     """The Exo operators of a rewrite, each with the procedure after it.
 
     Raises RewriteError as `apply` does, at the end if the result has a parallel loop
-    that may race: Exo's operators treat parallel loops as sequential ones.
+    that may race (Exo's operators treat parallel loops as sequential ones), or an array
+    whose length depends on a variable that is gone.
     """
     steps = _transform_of(rewrite, ast).steps(ast, rewrite.path, dict(rewrite.args))
     parallel = has_parallel_loops(ast)
@@ -117,7 +118,8 @@ def carry_out(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Iterator[tuple[O
             yield op, procedure
             op = steps.send(procedure)
     except StopIteration:
-        reason = next(races(mirror(procedure)), None) if parallel else None
+        result = mirror(procedure)
+        reason = next(races(result), None) if parallel else None
         if reason:
             raise RewriteError(reason) from None
     except KeyError as error:

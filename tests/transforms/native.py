@@ -15,12 +15,34 @@ from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 
 PRELUDE = """
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-static void *dirty_malloc(size_t n) { return memset(malloc(n), 0xff, n); }
-#define malloc dirty_malloc
+enum { BEFORE = 128, BEHIND = 64, MARK = 0x5a };
+int heap_damaged;
+static char *guarded(size_t n, size_t off_line) {
+  char *base = aligned_alloc(64, (n + BEFORE + BEHIND + 127) / 64 * 64);
+  char *memory = base + BEFORE + off_line;
+  memset(base, MARK, BEFORE + off_line);
+  memcpy(base, &n, sizeof n);
+  memset(memory + n, MARK, BEHIND);
+  return memset(memory, 0xff, n);
+}
+static void checked_free(char *memory) {
+  if (!memory) return;
+  char *base = memory - BEFORE - (uintptr_t)memory % 64;
+  size_t n;
+  memcpy(&n, base, sizeof n);
+  for (char *c = base + sizeof n; c < memory; c++) heap_damaged |= *c != MARK;
+  for (char *c = memory + n; c < memory + n + BEHIND; c++) heap_damaged |= *c != MARK;
+  free(base);
+}
+#define malloc(n) ((void *)guarded(n, 16))
+#define aligned_alloc(unit, n) ((void *)guarded(n, 0))
+#define free(memory) checked_free((char *)(memory))
 """
-"""Fresh memory is all ones: NaN as a float, -1 as an integer."""
+"""Fresh memory is all ones: NaN as a float, -1 as an integer. What is around it must not
+change; plain memory is aligned to no more than 16 bytes."""
 
 PADDING = 61
 """Elements before and after every array; they must not change. Odd, so that no array is
@@ -59,8 +81,9 @@ class Library:
         # Linked without `flags`: -ffast-math there would turn denormals off in this process.
         link = [compiler, "-shared", *threads, "-o", library, compiled, "-lm"]
         for command in (compile_, link):
-            subprocess.run(command, check=True)
+            subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
         handle = ctypes.CDLL(str(library))
+        self.heap_damaged = ctypes.c_int.in_dll(handle, "heap_damaged")
         self.functions = [handle[f"k{number}_{code.proc}"] for number, code in enumerate(codes)]
 
     def call(self, number: int, proc: q.Proc, args: Sequence[Any]) -> None:
@@ -85,6 +108,7 @@ class Library:
             value[...] = held[PADDING:-PADDING].reshape(value.shape)
             edges = np.concatenate([held[:PADDING], held[-PADDING:]])
             assert (edges == 77).all(), "written outside an array"
+        assert not self.heap_damaged, "written outside a temporary"
 
 
 Call = tuple[int, Sequence[Any]]

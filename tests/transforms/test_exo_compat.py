@@ -33,7 +33,8 @@ from schedsearch.transforms.exo_compat import (
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, Vector, cursor_at, run_op
-from transforms.helpers import PROCS, arguments
+from schedsearch.transforms.registry import apply, select
+from transforms.helpers import PROCS, TARGET, arguments
 from transforms.interpret import interpret
 from transforms.native import Library
 from transforms.procs.compat import copy_up_to_8
@@ -244,3 +245,18 @@ def test_14_fission_leaves_initialisations_with_their_sums(monkeypatch: pytest.M
     copied = PROCEDURES["copied"]
     apart = scheduling.fission(copied, copied.body()[1].body()[0].after())
     assert len(apart.body()) == 3  # what is only read may be computed again
+
+
+def test_15_shapes_keep_variables_that_are_gone(tmp_path: Path) -> None:
+    growing, same = PROCEDURES["rows_of_growing_length"], PROCEDURES["rows_of_one_length"]
+    by_four = scheduling.divide_loop(same, "i", 4, ["io", "ii"], perfect=True)
+    assert "t: f32[i + 4 - i]" in str(by_four), "there is no loop i any more"
+    assert right(generate_c(by_four), same, tmp_path)
+    ast = mirror(growing)
+    (split,) = (
+        rewrite
+        for rewrite in select(["split"])[0].rewrites(ast, TARGET)
+        if (rewrite.path, rewrite.arg("factor"), rewrite.arg("tail")) == ((0,), 4, "cut")
+    )
+    with pytest.raises(RewriteError, match="length of an array dependent on i"):
+        apply(growing, ast, split)

@@ -228,3 +228,22 @@ def column_sums(s: f32[4], A: f32[4, 4]):
         s[j] = 0.0
         for k in seq(0, 4):
             s[j] += A[k, j]
+
+
+@proc
+def rows_of_growing_length(n: size, x: f32[n]):
+    for i in seq(0, n):
+        t: f32[i + 1]
+        for j in seq(0, i + 1):
+            t[j] = x[j]
+        x[i] = t[i]
+
+
+@proc
+def rows_of_one_length(x: f32[16, 4]):
+    for i in seq(0, 16):
+        t: f32[i + 4 - i]
+        for j in seq(0, 4):
+            t[j] = x[i, j]
+        for j in seq(0, 4):
+            x[i, j] += t[3 - j]

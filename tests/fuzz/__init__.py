@@ -1,0 +1,1 @@
+"""Random procedures, random legal schedules of them, and what both compute."""

@@ -1,0 +1,143 @@
+"""What generated C computes, in a child process, against what the procedure means."""
+
+from __future__ import annotations
+
+import multiprocessing
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from transforms.helpers import arguments
+from transforms.interpret import interpret
+from transforms.native import Library
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import GeneratedC
+
+TIMEOUT_S = 120.0
+"""For compiling and running all of a procedure's schedules."""
+
+EXACT = 2**20
+"""Larger results may have been rounded on the way."""
+
+Case = tuple[Mapping[str, int], list[Any], list[Any]]
+"""Sizes, arguments, and what they are afterwards."""
+
+
+def cases(meaning: q.Proc, sizes: Sequence[Mapping[str, int]]) -> list[Case]:
+    """Arguments with what the procedure makes of them, where that is exact and defined."""
+    found = []
+    for controls in sizes:
+        for most in (3, 1):
+            given, wanted = (_arguments(meaning, controls, most) for _ in range(2))
+            try:
+                with np.errstate(all="ignore"):
+                    interpret(meaning, wanted)
+            except (OverflowError, ValueError):  # infinite or undefined, as an integer
+                continue
+            if all(_exact(value) for value in wanted if isinstance(value, np.ndarray)):
+                found.append((controls, given, wanted))
+                break
+    return found
+
+
+def _arguments(meaning: q.Proc, controls: Mapping[str, int], most: int) -> list[Any]:
+    """Whole numbers from `-most` to `most`."""
+    drawn = arguments(meaning, controls, 3)
+    return [np.asarray(v.clip(-most, most)) if isinstance(v, np.ndarray) else v for v in drawn]
+
+
+def _exact(values: Any) -> bool:
+    return bool(np.all(np.abs(values.astype(np.float64)) <= EXACT))
+
+
+def differences(
+    meaning: q.Proc,
+    codes: Sequence[GeneratedC],
+    data: Sequence[Case],
+    folder: Path,
+    flags: Sequence[str],
+) -> dict[int, str]:
+    """What is wrong with which of `codes`."""
+    found = _in_child(meaning, codes, data, folder, flags)
+    if isinstance(found, dict):
+        return found
+    if len(codes) == 1:
+        return {0: found}
+    alone = (_in_child(meaning, [code], data, folder, flags) for code in codes)
+    return {
+        number: result if isinstance(result, str) else result[0]
+        for number, result in enumerate(alone)
+        if result
+    }
+
+
+def _in_child(*work: Any) -> dict[int, str] | str:
+    """What is wrong with which function; or what became of the process."""
+    context = multiprocessing.get_context("fork")
+    receiver, sender = context.Pipe(duplex=False)
+    child = context.Process(target=_compare, args=(sender, *work))
+    child.start()
+    sender.close()
+    try:
+        if not receiver.poll(TIMEOUT_S):
+            child.kill()
+            return f"no answer after {TIMEOUT_S:g} s"
+        found: dict[int, str] | str = receiver.recv()
+        return found
+    except EOFError:
+        child.join()
+        return f"the process ended with {child.exitcode}"
+    finally:
+        child.join()
+        child.close()
+        receiver.close()
+
+
+def _compare(
+    sender: Connection,
+    meaning: q.Proc,
+    codes: Sequence[GeneratedC],
+    data: Sequence[Case],
+    folder: Path,
+    flags: Sequence[str],
+) -> None:
+    try:
+        library = Library([_writable(code) for code in codes], folder, flags)
+    except subprocess.CalledProcessError as error:
+        sender.send(f"it does not compile: {error.stderr}")
+        return
+    found: dict[int, str] = {}
+    for number in range(len(codes)):
+        for controls, given, wanted in data:
+            wrong = _difference(library, number, meaning, given, wanted)
+            if wrong:
+                found[number] = f"{dict(controls)}: {wrong}"
+                break
+    sender.send(found)
+
+
+def _writable(code: GeneratedC) -> GeneratedC:
+    """The code without `const`: Exo also puts it on windows that are written through, which
+    C compilers refuse; what such code would compute is of interest all the same."""
+    return replace(
+        code, header=code.header.replace("const ", ""), source=code.source.replace("const ", "")
+    )
+
+
+def _difference(
+    library: Library, number: int, meaning: q.Proc, given: list[Any], wanted: list[Any]
+) -> str:
+    args = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
+    try:
+        library.call(number, meaning, args)
+    except AssertionError as error:
+        return str(error)
+    for arg, value, right in zip(meaning.args, args, wanted, strict=True):
+        if not np.array_equal(value, right):
+            return f"{arg.var.name} is\n{value}\nand should be\n{right}"
+    return ""

@@ -1,0 +1,66 @@
+"""A slice of the campaign (`python -m fuzz` runs more), and that it would find something."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from transforms.helpers import TARGET
+
+from fuzz.campaign import run
+from fuzz.running import cases, differences
+from schedsearch.core.records import GeneratedC
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+
+
+def test_random_schedules_compute_what_the_procedure_means() -> None:
+    report = run(2, (TARGET, replace(TARGET, threads=2)))
+    assert not report.findings, str(report.findings[0])
+    assert report.procedures >= 10, "too few of what is drawn gets through Exo's front end"
+    assert len(report.pairs) >= 40
+    assert len(report.transforms) >= 10
+
+
+SHIFT = """
+from __future__ import annotations
+from exo import proc
+@proc
+def fuzzed(n: size, x: f32[n, 4], y: f32[n, 4]):
+    t: f32[n]
+    for i in seq(0, n):
+        t[i] = x[i, 1]
+    for i in seq(0, n):
+        y[i, 2] += t[i]
+"""
+
+
+def problems(folder: Path, old: str, new: str) -> dict[int, str]:
+    """What is found wrong with the C of a procedure and with a changed copy of it."""
+    (folder / "shift.py").write_text(SHIFT)
+    procedure = load_source(folder / "shift.py").procs["fuzzed"]
+    code = generate_c(procedure)
+    assert old in code.source
+    wrong = GeneratedC(code.proc, code.header, code.source.replace(old, new), "wrong")
+    meaning = mirror(procedure)
+    data = cases(meaning, [{"n": 1}, {"n": 5}])
+    return differences(meaning, [code, wrong], data, folder, ("-O1",))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "problem"),
+    [
+        ("+= t3", "= t3", "should be"),
+        ("i5 < n", "i5 < n - 1", "should be"),
+        ("y[i5 * 4 + 2]", "y[i5 * 4 + 6]", "{'n': 1}: written outside an array"),
+        ("t3[i4]", "t3[i4 + 1]", "written outside a temporary"),
+        ("free(", "abort(); free(", "the process ended with -6"),
+        ("free(", "free(undeclared", "does not compile"),
+    ],
+)
+def test_what_is_wrong_is_found(tmp_path: Path, old: str, new: str, problem: str) -> None:
+    found = problems(tmp_path, old, new)
+    assert list(found) == [1]
+    assert problem in found[1]
