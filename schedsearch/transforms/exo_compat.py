@@ -30,6 +30,11 @@ that fails once Exo no longer needs it:
 15. Shapes of arrays keep index variables that a rewrite
    has replaced since                                   -> `mirror.shape_of` drops those that
    cancel; others are refused by `registry.carry_out`.
+16. Checks take a named window (`w = x[2:6]`) for other
+   memory than `x`                                      -> while both are used and written,
+   `unsound` refuses all operators but those of `ORDER_KEPT`; `inline_window` is one.
+17. `inline_assign` replaces what is called the same     -> refused by `unsound` where another
+   element is.
 """
 
 from __future__ import annotations
@@ -53,11 +58,14 @@ from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms import exo_fission, exo_speed
+from schedsearch.transforms.aliases import aliased
 from schedsearch.transforms.asserts import broken_assert
+from schedsearch.transforms.exo_speed.facts import blocks
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.mirror import Env, call_args, is_control, mirror, shape_of, to_affine
 from schedsearch.transforms.races import conflict
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
+from schedsearch.transforms.walkers import next_path
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
@@ -89,6 +97,10 @@ exo_fission.install()  # before it is made faster
 exo_speed.install()
 exo_speed.collect_rarely()
 
+ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
+ORDER_KEPT |= {"cut_loop", "divide_loop", "shift_loop", "unroll_loop"}
+"""Operators after which every element is accessed in the order it was before."""
+
 LIBRARY = "kernel"
 """Exo's library name: the context struct is `kernel_Context` in every kernel."""
 
@@ -114,12 +126,18 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
 def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
     """Why the result of an operator at a statement would be wrong although Exo accepts it;
     None if Exo's own check can be trusted."""
+    if operator not in ORDER_KEPT and _has_windows(procedure._loopir_proc.body):
+        names = aliased(mirror(procedure))
+        if names:
+            return f"Exo does not see that {names} share elements"
     if operator == "simplify" and _simplify_drops_modulo(procedure):
         return "Exo would drop the `%` of a negative value"
     if operator == "remove_loop":
         loop = mirror(procedure).by_path[path]
         if isinstance(loop, q.For) and loop.lo != q.Affine(0):
             return "Exo tells whether a loop runs at all only if it starts at 0"
+    if operator == "inline_assign" and _called_alike(mirror(procedure), path):
+        return "Exo finds what to replace by its name, and another element is called so too"
     if operator == "parallelize_loop":
         ast = mirror(procedure)
         loop = ast.by_path[path]
@@ -130,6 +148,38 @@ def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
 def unsound_result(procedure: Any, operator: str, path: q.Path) -> str | None:
     """The same for what only the result shows; `path` is where the operator was applied."""
     return broken_assert(mirror(procedure), path) if operator == "replace" else None
+
+
+def _called_alike(proc: q.Proc, path: q.Path) -> bool:
+    """Whether the name of what the statement at `path` assigns is, further on in its block,
+    also that of another element: of another buffer, or with other variables of those names."""
+    stmt = proc.by_path[path]
+    if not isinstance(stmt, q.Assign):
+        return False
+    after = []
+    while (path := next_path(path)) in proc.by_path:
+        after.append(proc.by_path[path])
+    return any(
+        (read.buf, read.idx) != (stmt.buf, stmt.idx)
+        and read.buf.name == stmt.buf.name
+        and list(map(_names, read.idx)) == list(map(_names, stmt.idx))
+        for later in q.walk(tuple(after))
+        for expr in q.stmt_exprs(later)
+        for read in q.walk_expr(expr)
+        if isinstance(read, q.Read)
+    )
+
+
+def _names(index: q.Affine) -> list[str]:
+    return sorted(var.name for var in q.expr_vars(index))
+
+
+def _has_windows(stmts: Any) -> bool:
+    """Whether there is a named window: cheaper than a query AST that has none."""
+    return any(
+        isinstance(stmt, LoopIR.WindowStmt) or any(map(_has_windows, blocks(stmt)))
+        for stmt in stmts
+    )
 
 
 def _simplify_drops_modulo(procedure: Any) -> bool:

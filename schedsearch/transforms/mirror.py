@@ -30,7 +30,11 @@ def mirror(procedure: Any) -> q.Proc:
 
 
 def mirror_loopir(proc: Any) -> q.Proc:
-    """Query AST of a LoopIR procedure; raises NotImplementedError on unknown nodes."""
+    """Query AST of a LoopIR procedure.
+
+    Raises NotImplementedError on unknown nodes, RewriteError if something is used that
+    nothing binds.
+    """
     return _mirrored(Same(proc))
 
 
@@ -97,8 +101,15 @@ def shape_of(typ: Any, env: Env) -> tuple[q.Affine, ...]:
     shape = tuple(to_affine(extent, known) for extent in typ.shape())
     for var in (var for extent in shape for var in q.expr_vars(extent)):
         if var.uid < 0:
-            raise RewriteError(f"Exo leaves the length of an array dependent on {var.name}")
+            raise RewriteError(f"Exo leaves a use of {var.name}, which is gone")
     return shape
+
+
+class _Bound(dict[Any, q.Var]):
+    """Variables of symbols; raises RewriteError for those nobody binds."""
+
+    def __missing__(self, sym: Any) -> q.Var:
+        raise RewriteError(f"Exo leaves a use of {sym.name()}, which is gone")
 
 
 class _Gone(dict[Any, q.Var]):
@@ -193,7 +204,7 @@ class _Mirror:
     """One pass over one procedure; `env` and `symbols` grow in binding order."""
 
     def __init__(self) -> None:
-        self.env: Env = {}
+        self.env: Env = _Bound()
         self.symbols: list[Any] = []
 
     def bind(self, sym: Any) -> q.Var:
@@ -224,7 +235,7 @@ class _Mirror:
 
     def scope(self, stmts: Any, path: q.Path, *bound: Any) -> tuple[q.Stmt, ...]:
         """A block whose variables, and `bound`, end with it."""
-        around = self.env.copy()
+        around = _Bound(self.env)
         for sym in bound:
             self.bind(sym)
         body = self.block(stmts, path)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from pathlib import Path
 
 from fuzz.procedures import Generated
-from fuzz.running import cases, differences
+from fuzz.running import Disagreement, cases, differences
 from fuzz.schedules import Step, walk
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.keys import digest
@@ -75,7 +75,12 @@ def examine(
         return report
     original = source.procs["fuzzed"]
     meaning = mirror(original)
-    data = cases(meaning, generated.sizes)
+    where = f"for {target.isa}, {target.threads} threads, {' '.join(flags)}"
+    try:
+        data = cases(meaning, generated.sizes)
+    except Disagreement as error:
+        report.findings.append(Finding(generated.text, Trace(), str(error), where))
+        return report
     if not data:
         report.left_out["results are not exact"] += 1
         return report
@@ -88,7 +93,6 @@ def examine(
         return report
     report.procedures = 1
     root = digest(generated.text)
-    where = f"for {target.isa}, {target.threads} threads, {' '.join(flags)}"
     for choices in walks:
         steps: list[Step] = []
         try:

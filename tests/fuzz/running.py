@@ -1,4 +1,5 @@
-"""What generated C computes, in a child process, against what the procedure means."""
+"""What generated C computes, in a child process, against what the procedure means: by the
+product's NumPy reference, which has to agree with the tests' plain interpreter."""
 
 from __future__ import annotations
 
@@ -17,6 +18,7 @@ from transforms.native import Library
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
+from schedsearch.evaluate import reference
 
 TIMEOUT_S = 120.0
 """For compiling and running all of a procedure's schedules."""
@@ -28,20 +30,33 @@ Case = tuple[Mapping[str, int], list[Any], list[Any]]
 """Sizes, arguments, and what they are afterwards."""
 
 
+class Disagreement(Exception):
+    """The two references differ, or an access of the procedure is out of bounds."""
+
+
 def cases(meaning: q.Proc, sizes: Sequence[Mapping[str, int]]) -> list[Case]:
-    """Arguments with what the procedure makes of them, where that is exact and defined."""
+    """Arguments with what the procedure makes of them, where that is exact and defined.
+
+    Raises Disagreement if the product's reference and the plain interpreter differ.
+    """
     found = []
     for controls in sizes:
         for most in (3, 1):
-            given, wanted = (_arguments(meaning, controls, most) for _ in range(2))
+            given, wanted, plain = (_arguments(meaning, controls, most) for _ in range(3))
             try:
+                reference.run(meaning, wanted)
                 with np.errstate(all="ignore"):
-                    interpret(meaning, wanted)
+                    interpret(meaning, plain)
             except (OverflowError, ValueError):  # infinite or undefined, as an integer
                 continue
-            if all(_exact(value) for value in wanted if isinstance(value, np.ndarray)):
-                found.append((controls, given, wanted))
-                break
+            except (reference.OutOfBounds, AssertionError) as error:
+                raise Disagreement(f"{type(error).__name__}: {error}") from error
+            if not all(_exact(value) for value in wanted if isinstance(value, np.ndarray)):
+                continue
+            if not all(map(np.array_equal, wanted, plain)):
+                raise Disagreement(f"reference: {wanted}, interpreter: {plain}")
+            found.append((controls, given, wanted))
+            break
     return found
 
 

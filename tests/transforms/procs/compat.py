@@ -247,3 +247,36 @@ def rows_of_one_length(x: f32[16, 4]):
             t[j] = x[i, j]
         for j in seq(0, 4):
             x[i, j] += t[3 - j]
+
+
+@proc
+def two_names(x: f32[8], y: f32[4]):
+    w = x[2:6]
+    for i in seq(0, 4):
+        w[i] = 1.0
+    for i in seq(0, 4):
+        y[i] = x[i]
+    for i in seq(0, 4):
+        y[i] = x[i]
+        w[i] = 2.0
+
+
+@proc
+def one_name_twice(x: f32[4], y: f32[4]):
+    t: f32
+    t = x[0]
+    y[0] = t
+    t: f32
+    t = x[1]
+    y[1] = t
+
+
+@proc
+def one_index_twice(x: f32[4], y: f32[4]):
+    t: f32[4]
+    for i in seq(0, 4):
+        t[i] = 1.0
+    for i in seq(0, 4):
+        t[i] = x[i]
+        for i in seq(0, 4):
+            y[i] += t[i]
