@@ -3,6 +3,7 @@ product's NumPy reference, which has to agree with the tests' plain interpreter.
 
 from __future__ import annotations
 
+import faulthandler
 import multiprocessing
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -121,6 +122,7 @@ def _compare(
     folder: Path,
     flags: Sequence[str],
 ) -> None:
+    faulthandler.disable()  # pytest's: crashes are expected here
     try:
         library = Library([_writable(code) for code in codes], folder, flags)
     except subprocess.CalledProcessError as error:
