@@ -60,6 +60,8 @@ def report(
             console.print(f"Verified on data, confirmed on {rounds} after the search.")
         else:
             console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
+        for check in progress.inspection.checks if progress.inspection else ():
+            console.print(f"Sanitizers, {check}.", markup=False, soft_wrap=True)
         console.print(
             f"{subject.name} as written, compiled, {result.setting.baseline.agreement}.",
             soft_wrap=True,
@@ -103,6 +105,7 @@ def _command() -> str:
 def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
     """The same for programs; `schema` is raised when a field changes its meaning."""
     subject, best = result.setting.subject, result.best
+    inspection = result.progress.inspection
     found: dict[str, Any] | None = None
     if best is not None:
         speedup = best.measurement.speedup
@@ -127,6 +130,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "target_key": subject.target.key,
         "run": result.run_id,
         "stop": str(result.stop),
+        "inspection": inspection.to_json() if inspection else None,
         "reference": asdict(result.setting.baseline.agreement),
         "roof": result.roof.to_json() | {"limit": result.roof.limit},
         "baseline_ns": result.setting.baseline.measurement.candidate_ns,

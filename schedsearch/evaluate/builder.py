@@ -132,13 +132,39 @@ class Builder:
             _install(linked, library, binary_key)
         return binary_key
 
-    def executable(self, sources: Mapping[str, str], timeout_s: float) -> Path:
+    def instrumented(self, code: GeneratedC, sanitizers: str, timeout_s: float) -> Path | Failure:
+        """`code` for programs that have these sanitizers (`address,undefined`), of this
+        compiler; OpenMP is the program's."""
+        flags = (*self.flags, "-O1", "-g", "-fno-omit-frame-pointer")
+        flags = (*flags, f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all")
+        key = digest_of([self.key, flags, code.key, code.header, code.source])
+        library = self.cache_dir / key[:2] / f"{key}.so"
+        if _intact(library) is None:
+            library.parent.mkdir(parents=True, exist_ok=True)
+            with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
+                openmp = [_OPENMP] if "#pragma omp" in code.source else []
+                object_file, linked = f"{scratch}/kernel.o", f"{scratch}/kernel.so"
+                compiling = [*flags, *_SHARED_FLAGS, *openmp, "-c", "-x", "c", "-"]
+                linking = [f"-fsanitize={sanitizers}", "-shared", object_file, "-lm"]
+                compile_ = [*compiling, "-o", object_file], f"{code.header}\n{code.source}"
+                failure = _run(self.compiler, *compile_, scratch, timeout_s)
+                link = [*linking, "-o", linked], ""
+                failure = failure or _run(self.compiler, *link, scratch, timeout_s)
+                if failure is not None:
+                    return failure
+                _install(Path(linked), library, key)
+        return library
+
+    def executable(
+        self, sources: Mapping[str, str], timeout_s: float, flags: tuple[str, ...] = ()
+    ) -> Path:
         """A program of our own, from C files by name; cached like kernels.
 
         Compiled without the kernels' flags: the harness must see NaNs, which
         -ffast-math assumes away. Raises UserError if the compiler refuses it.
         """
-        key = digest_of([self.key, _PROGRAM_FLAGS, dict(sources)])
+        flags = (*_PROGRAM_FLAGS, *flags)
+        key = digest_of([self.key, flags, dict(sources)])
         program = self.cache_dir / key[:2] / key
         if _intact(program) is None:
             program.parent.mkdir(parents=True, exist_ok=True)
@@ -147,7 +173,7 @@ class Builder:
                     Path(scratch, name).write_text(text)
                 files = [Path(scratch, name) for name in sources if name.endswith(".c")]
                 linked = Path(scratch, "program")
-                args: list[str | Path] = [*_PROGRAM_FLAGS, *files, "-o", linked, "-lm", "-ldl"]
+                args: list[str | Path] = [*flags, *files, "-o", linked, "-lm", "-ldl"]
                 failure = _run(self.compiler, args, "", scratch, timeout_s)
                 if failure is not None:
                     raise UserError(

@@ -64,11 +64,13 @@ def run_harness(
     limits: Limits,
     handle: Handler,
     output: BinaryIO | None = None,
+    words: int = 500,
 ) -> Failure | None:
     """Run one job; None if the harness reported `end` and every report was well formed.
 
     `job` gets the nonce that every report must start with, and returns the text
-    for the harness's stdin. What a job records is appended to `output`. Failures are
+    for the harness's stdin. What a job records is appended to `output`. Messages have at most the
+    last `words` characters of the child's stderr. Failures are
     REFUSED (by the sandbox), CRASH (signals, early exits, garbage on the channel) and
     TIMEOUT. Whatever the child started is killed.
     """
@@ -107,7 +109,7 @@ def run_harness(
             )
         if channel.ended and child.returncode == 0:
             return None
-        return _death(child.returncode, _tail(errors))
+        return _death(child.returncode, _tail(errors, words))
 
 
 class _Channel:
@@ -198,7 +200,7 @@ def _death(code: int, stderr: str) -> Failure:
     return Failure(Outcome.CRASH, f"{name}{detail}")
 
 
-def _tail(file: BinaryIO, count: int = 500) -> str:
+def _tail(file: BinaryIO, count: int) -> str:
     """The end of what the child wrote to stderr (glibc's abort messages, mostly)."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - count, 0))

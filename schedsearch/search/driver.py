@@ -13,6 +13,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Evaluation, TimingPlan
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.executor import Executor
+from schedsearch.search.inspection import Inspect, Inspection, not_inspected
 from schedsearch.search.interrupts import noticed_interrupts
 from schedsearch.search.jobs import (
     BuildJob,
@@ -61,7 +62,8 @@ class Search:
     """One run, from what the store knew (`resumed`) until its budget is spent.
 
     `baseline` is the unscheduled procedure, of speed-up 1. `foreign` are schedules of
-    something else, which are fitted to this before anything is expanded.
+    something else, which are fitted to this before anything is expanded. `inspect` looks
+    for faults of the kernel that the run ends with.
     """
 
     def __init__(
@@ -77,6 +79,7 @@ class Search:
         observer: Observer,
         ranker: Ranker,
         foreign: Sequence[Trace] = (),
+        inspect: Inspect = not_inspected,
     ) -> None:
         self.executor, self.strategy, self.budget = executor, strategy, budget
         self.baseline = self.anchor = baseline
@@ -85,6 +88,8 @@ class Search:
         self.parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
         self.to_measure: deque[_Pending] = deque()
         self.foreign = deque(foreign)
+        self.inspect = inspect
+        self.inspection: Inspection | None = None  # of the best
         self.again: tuple[TimingPlan, Anchor] | None = None  # how to time after the search
         self.measured = self.expanded = 0
         self.phase = "searching"
@@ -122,6 +127,7 @@ class Search:
             ledger.best,
             tuple(ledger.curve),
             ledger.ranker.standing(),
+            self.inspection,
         )
 
     # -- the loop ---------------------------------------------------------------
@@ -274,6 +280,29 @@ class Search:
             if wanted == 0:
                 break
         self.ledger.settle()
+        self._inspect(plan)
+
+    def _inspect(self, plan: TimingPlan) -> None:
+        """Look for what data do not show. A winner in which something is found is retracted,
+        and the next one is confirmed and inspected."""
+        while True:
+            best = self.ledger.best
+            if best is None and not (fastest := self._fastest()):
+                return
+            if best is None:
+                self.phase = "confirming"
+                self._time(fastest[0], plan, self.baseline)
+                self.ledger.settle()
+                continue
+            self.phase = "inspecting"
+            self.observer(self.progress())
+            code = self._build_job(best.key).code
+            assert code is not None, "it was built"
+            self.inspection = self.inspect(code)
+            if (found := self.inspection.failure) is None:
+                return
+            self.ledger.failed(best.key, Failure(Outcome.INCORRECT, found))
+            self.ledger.settle()
 
     def _fastest(self) -> list[str]:
         """The fastest that look faster than the baseline."""

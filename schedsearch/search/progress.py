@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Trace
+from schedsearch.search.inspection import Inspection
 from schedsearch.search.ranker import Standing
 
 
@@ -31,7 +32,7 @@ class Progress:
     `outcomes` counts candidates of this run and of those it resumed from (None:
     legal, not measured); `measured` and `expanded` count this run only; `curve`
     holds `(seconds, best speed-up)` at every improvement; `ranker` is None before it is
-    trained.
+    trained, `inspection` before the end.
     """
 
     phase: str
@@ -43,6 +44,7 @@ class Progress:
     best: Best | None
     curve: tuple[tuple[float, float], ...]
     ranker: Standing | None = None
+    inspection: Inspection | None = None
 
 
 Observer = Callable[[Progress], None]

@@ -22,10 +22,12 @@ from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.roofline import Roof, measure_roof, roof_of
 from schedsearch.evaluate.sandbox import Sandbox
+from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.counterpart import Counterpart, find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
+from schedsearch.search.inspection import once
 from schedsearch.search.jobs import WorkSpec
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.ranker import Ranker
@@ -192,6 +194,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 listener.progress,
                 _ranker(store, scope, subject, options.seed),
                 [origin.trace for origin in known.origins],
+                once(Inspector(subject.ast, subject.code, bench, subject.builder), store, scope),
             )
             result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
             other = find_counterpart(store, subject, options.sizes)
@@ -216,6 +219,7 @@ def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
             "best": best.key if best else None,
             "curve": progress.curve,
             "reference": asdict(setting.baseline.agreement),
+            "inspection": progress.inspection.to_json() if progress.inspection else None,
             "ranker": asdict(progress.ranker) if progress.ranker else None,
         }
         roof = _last_roof(setting, best)

@@ -14,7 +14,9 @@ from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import Sandbox
+from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.search.budget import Stop
+from schedsearch.search.inspection import Inspection
 from schedsearch.search.progress import Best, Progress
 from schedsearch.search.session import Baseline, Known, Result, Setting
 from schedsearch.search.subject import Subject, load_subject
@@ -40,7 +42,18 @@ def timed(kind: str, *speedups: float) -> Measurement:
 def said(subject: Subject, stop: Stop, found: Measurement | None, **options: Any) -> str:
     """The report of a run that ended by `stop` and with a best measured as `found`."""
     best = Best(TRACE.key, TRACE, found) if found else None
-    progress = Progress("confirming", 9.6, 10.0, {Outcome.CORRECT: 4}, 3, 2, best, ())
+    passed = Check("data races", Finding.PASSED)
+    progress = Progress(
+        "inspecting",
+        9.6,
+        10.0,
+        {Outcome.CORRECT: 4},
+        3,
+        2,
+        best,
+        (),
+        inspection=Inspection("c", (passed,)),
+    )
     baseline = Baseline(timed("baseline", 1.0), ROOF, Sandbox(True, 7, True))
     setting = Setting(subject, baseline, Scope(1, 1), Known(0, 0))
     result = Result(setting, 1, stop, progress, best, ROOF)
@@ -54,6 +67,8 @@ def test_confirmed_and_clearly_faster(subject: Subject) -> None:
     text = said(subject, Stop.TIME, timed("confirm", 3.9, 4.0, 4.1))
     assert "4.00x [3.90, 4.10] the speed of matmul32 as written: 2 us" in text
     assert "Verified on data, confirmed on 3 interleaved rounds" in text
+    assert "Sanitizers, data races: passed." in text
+    assert "agrees with its evaluation by NumPy in 0 of 0 cases" in text
     assert "includes 1" not in text
     assert "schedule (1 rewrite, 1 Exo operator):" in text
     assert "time budget used up: 3 measured, 2 expanded in 10 s" in text

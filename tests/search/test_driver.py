@@ -11,9 +11,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from schedsearch.core.records import Failure, Keys, Outcome
+from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.inspection import Inspection
 from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
 from schedsearch.search.plans import ANCHOR, confirm
 from schedsearch.search.race import CONTENDERS, FIELD, HEAT, HEATS
@@ -396,6 +398,39 @@ def test_a_winner_that_fails_gives_way_to_the_next(store: Store) -> None:
     ended = run(store, World(tree(1, 4), speeds))
     assert ended.names_measured("confirm")[0] == "n3"
     assert ended.best == "n2"
+
+
+def test_a_winner_in_which_sanitizers_find_something_is_retracted(store: Store) -> None:
+    """The next one need not have been confirmed before."""
+    inspected: list[str] = []
+    race = Check("data races", Finding.FAILED, "line 7")
+
+    def inspect(code: GeneratedC) -> Inspection:
+        inspected.append(code.key)
+        return Inspection(code.key, (race,) if len(inspected) <= CONTENDERS else ())
+
+    speeds = {f"n{n}": Kernel(9.0 - 2 * n) for n in range(5)}
+    ended = run(store, World(tree(1, 5), speeds), inspect=inspect)
+    assert ended.names_measured("confirm") == ["n0", "n1", "n2", "n3"]
+    assert ended.best == "n3"
+    assert ended.observed[-1].phase == "inspecting"
+    for retracted in ("n0", "n1", "n2"):
+        record = ended.candidates[retracted].record
+        assert record.outcome is Outcome.INCORRECT
+        assert record.message == "data races: failed (line 7)"
+    progress = ended.search.progress()
+    assert progress.inspection == Inspection(inspected[-1])
+
+
+def test_nothing_is_best_if_sanitizers_find_something_everywhere(store: Store) -> None:
+    found = Check("data races", Finding.FAILED)
+    speeds = {f"n{n}": Kernel(3.0 + n) for n in range(5)}
+    ended = run(
+        store, World(tree(1, 5), speeds), inspect=lambda code: Inspection(code.key, (found,))
+    )
+    assert ended.best is None
+    outcomes = [ended.candidates[name].record.outcome for name in speeds]
+    assert outcomes == [Outcome.INCORRECT] * 5
 
 
 def test_who_fails_in_the_race_is_not_confirmed(store: Store) -> None:

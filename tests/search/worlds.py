@@ -24,6 +24,7 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import Search
+from schedsearch.search.inspection import Inspect, not_inspected
 from schedsearch.search.jobs import (
     BuildJob,
     Built,
@@ -269,6 +270,7 @@ def run(
     interrupt_at: int | None = None,
     baseline_s: float = 0.0,
     replays: Sequence[Trace] = (),
+    inspect: Inspect = not_inspected,
 ) -> Ended:
     """One run in `store`, as a session makes it; books and store are compared at the end."""
     workload = Workload("mm", "prockey", (), "mm.py", "5ha")
@@ -292,6 +294,7 @@ def run(
         store.walk(scope),
         observed.append,
         Ranker(0, bytes(4 * len(COLUMNS))),
+        inspect=inspect,
     )
     stop = search.run()
     candidates = {name_of(c.record.trace): c for c in store.load(scope)}

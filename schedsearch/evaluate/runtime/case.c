@@ -140,6 +140,40 @@ void restore(const struct test_case *test)
     }
 }
 
+#if defined(__has_feature) /* clang */
+#if __has_feature(address_sanitizer)
+#define __SANITIZE_ADDRESS__
+#endif
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#include <sanitizer/asan_interface.h>
+
+/* The canaries, and what is between the rows of windows. */
+void poison_surroundings(const struct test_case *test, bool poisoned)
+{
+    for (size_t i = 0; i < hs_arg_count; i++) {
+        const struct hs_arg *arg = &test->args[i];
+        if (!arg->is_buffer)
+            continue;
+        ASAN_UNPOISON_MEMORY_REGION(arg->working, arg->bytes);
+        if (!poisoned)
+            continue;
+        ASAN_POISON_MEMORY_REGION(arg->working, arg->bytes);
+        size_t width = size_of(arg->type), flat = 0;
+        int_fast32_t index[HS_MAX_DIMS] = {0};
+        do
+            ASAN_UNPOISON_MEMORY_REGION((char *)arg->data + flat * width, width);
+        while (next_index(arg, index, &flat));
+    }
+}
+#else
+void poison_surroundings(const struct test_case *test, bool poisoned)
+{
+    (void)test, (void)poisoned;
+}
+#endif
+
 static const struct test_case *watched;
 static size_t watched_number;
 

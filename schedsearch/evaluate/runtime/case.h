@@ -19,6 +19,7 @@ uint64_t next_random(uint64_t *state);
 struct test_case read_case(void);
 void restore(const struct test_case *test); /* everything the kernel may have written */
 void discard(struct test_case *test);
+void poison_surroundings(const struct test_case *test, bool poisoned); /* for AddressSanitizer */
 void catch_faults(void); /* accesses next to the arrays of a case that is watched are reported */
 void watch(const struct test_case *test, size_t number);
 double now_ns(void);

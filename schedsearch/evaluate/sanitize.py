@@ -1,0 +1,139 @@
+"""Sanitizer builds of the schedules that a run ends with: AddressSanitizer and
+UndefinedBehaviorSanitizer, and, of kernels with threads, ThreadSanitizer.
+
+They find what no output shows: accesses outside of temporaries, memory used after it was
+freed, undefined arithmetic, and races that did not happen this time. A kernel is compiled
+for them with little optimisation (every access of the C is still there) and called in
+every verification case by a harness that has the sanitizer's library; around the arrays
+memory is poisoned. Threads are our own (runtime/threads.c).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from pathlib import Path
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Failure, GeneratedC, Outcome
+from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.harness import Placement, harness_sources, runtime_source
+from schedsearch.evaluate.reports import Verdict
+from schedsearch.evaluate.runner import Limits, run_harness
+from schedsearch.evaluate.timing import TimingPlan
+
+_COMPILE_S = 120.0
+_RUN_S = 120.0
+# Sanitizers reserve terabytes of address space, and have threads of their own.
+_ADDRESS_BYTES = 1 << 62
+_THREADS = 64
+_FILE_BYTES = 1 << 20  # messages
+_MESSAGE = 1 << 16
+
+_FOUND = re.compile(r"(?:runtime error|SUMMARY: \w+Sanitizer): (.*)")
+# The library found its place in memory taken (by address space randomisation), or may not
+# look at its own process.
+_NOT_HERE = re.compile(r"\w+Sanitizer.*")
+
+
+class Finding(StrEnum):
+    PASSED = "passed"
+    FAILED = "failed"
+    NOT_CHECKED = "not checked"
+
+
+@dataclass(frozen=True)
+class Check:
+    """One sanitizer run: `detail` is what was found, or why it could not be run."""
+
+    what: str
+    verdict: Finding
+    detail: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.what}: {self.verdict}{f' ({self.detail})' if self.detail else ''}"
+
+
+_MEMORY = ("memory and undefined behaviour", "address,undefined")
+_RACES = ("data races", "thread")
+
+
+@dataclass(frozen=True)
+class Inspector:
+    """Checks kernels of one workload: its procedure, its own C, and how it is built."""
+
+    proc: q.Proc
+    unscheduled: GeneratedC
+    bench: Bench
+    builder: Builder
+
+    def inspect(self, code: GeneratedC) -> tuple[Check, ...]:
+        """What sanitizers say of a verified kernel; never raises for what it does."""
+        checks = [self._check(code, *_MEMORY)]
+        if "#pragma omp" in code.source:
+            checks.append(self._check(code, *_RACES))
+        return tuple(checks)
+
+    def _check(self, code: GeneratedC, what: str, sanitizers: str) -> Check:
+        compiler = self.builder.compiler
+        if sanitizers == "thread" and compiler.kind != "gcc":
+            return Check(what, Finding.NOT_CHECKED, f"needs gcc, the target has {compiler.kind}")
+        found = self._run(code, what, sanitizers)
+        if found.verdict is not Finding.FAILED:
+            return found
+        own = self._run(self.unscheduled, what, sanitizers)
+        if own.verdict is Finding.FAILED:
+            detail = f"{self.proc.name} as written fails it too: {own.detail}"
+            return Check(what, Finding.NOT_CHECKED, detail)
+        return found
+
+    def _run(self, code: GeneratedC, what: str, sanitizers: str) -> Check:
+        kernel = self.builder.instrumented(code, sanitizers, _COMPILE_S)
+        if isinstance(kernel, Failure):
+            return Check(what, Finding.NOT_CHECKED, _why_not_built(kernel.message))
+        sources = harness_sources(self.proc, self.unscheduled)
+        sources["threads.c"] = runtime_source("threads.c")
+        # Undefined behaviour is looked for in the kernel alone.
+        flags = (f"-fsanitize={sanitizers.split(',')[0]}", "-DSANITIZED", "-rdynamic", "-O1")
+        try:
+            program = self.builder.executable(sources, _COMPILE_S, flags)
+        except UserError as error:
+            return Check(what, Finding.NOT_CHECKED, _why_not_built(str(error)))
+        return self._judge(program, kernel, what)
+
+    def _judge(self, program: Path, kernel: Path, what: str) -> Check:
+        cases = [replace(case, placement=Placement.FOR_TIMING) for case in self.bench.cases[:-1]]
+        plan = TimingPlan("screen", 1, 1)
+        heard = Verdict(cases, self.bench.fields, plan, "", 1.0, self.bench.cache)
+        limits = Limits(_RUN_S, _RUN_S, _ADDRESS_BYTES, _FILE_BYTES, _THREADS)
+
+        def job(nonce: str) -> str:
+            cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
+            bounds = f"{_ADDRESS_BYTES} {_THREADS * _RUN_S:.0f} {_FILE_BYTES} {_RUN_S:.0f}"
+            head = [nonce, "evaluate", str(kernel), str(kernel)]
+            numbers = f"{cores} {bounds} 0 0 0 0 {len(cases)}"  # nothing is timed
+            return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])
+
+        failure = run_harness(program, job, limits, heard.handle, words=_MESSAGE)
+        if heard.difference:
+            return Check(what, Finding.FAILED, heard.difference)
+        if failure is None:
+            return Check(what, Finding.PASSED)
+        found = _FOUND.search(failure.message)
+        if found is not None:
+            detail = re.sub(r"\S*<stdin>:", "line ", found.group(1))
+            return Check(what, Finding.FAILED, f"{detail}, while {heard.stage}")
+        if failure.outcome is Outcome.TIMEOUT or heard.verifying < 0:
+            impossible = _NOT_HERE.search(failure.message)
+            reason = impossible.group() if impossible else heard.error or failure.message[:200]
+            return Check(what, Finding.NOT_CHECKED, reason)
+        return Check(what, Finding.FAILED, f"{failure.message[:200]}, while {heard.stage}")
+
+
+def _why_not_built(message: str) -> str:
+    if "cannot find" in message and "san" in message:
+        return "the compiler's sanitizer libraries are not installed (Debian: libgcc-12-dev)"
+    return message.splitlines()[0]

@@ -1,0 +1,51 @@
+"""Sanitizer checks of the schedule a run ends with, once per kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from schedsearch.core.records import GeneratedC
+from schedsearch.evaluate.sanitize import Check, Finding, Inspector
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope
+
+Inspect = Callable[[GeneratedC], "Inspection"]
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What was checked of the kernel with this `code_key`."""
+
+    code_key: str
+    checks: tuple[Check, ...] = ()
+
+    @property
+    def failure(self) -> str | None:
+        """What was found; None if nothing was."""
+        failed = [str(check) for check in self.checks if check.verdict is Finding.FAILED]
+        return "; ".join(failed) or None
+
+    def to_json(self) -> dict[str, Any]:
+        checks = [[check.what, check.verdict, check.detail] for check in self.checks]
+        return {"code_key": self.code_key, "checks": checks}
+
+
+def not_inspected(code: GeneratedC) -> Inspection:
+    """Where nothing is compiled."""
+    return Inspection(code.key)
+
+
+def once(inspector: Inspector, store: Store, scope: Scope) -> Inspect:
+    """Inspect what the store's runs of this scope did not."""
+    earlier: dict[str, Inspection] = {}
+    for run in store.runs(scope):
+        if data := (run.summary or {}).get("inspection"):
+            checks = (Check(what, Finding(found), detail) for what, found, detail in data["checks"])
+            earlier[data["code_key"]] = Inspection(data["code_key"], tuple(checks))
+
+    def inspect(code: GeneratedC) -> Inspection:
+        return earlier.get(code.key) or Inspection(code.key, inspector.inspect(code))
+
+    return inspect

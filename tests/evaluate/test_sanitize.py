@@ -1,0 +1,118 @@
+"""Sanitizers find what outputs do not show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedsearch.core.records import Compiler
+from schedsearch.evaluate.bench import prepare
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.sanitize import Check, Finding, Inspector
+from schedsearch.transforms.mirror import mirror
+
+from . import procs
+
+SIGNATURE = "#include <stdlib.h>\nvoid triple(void *ctxt, float *y, const float *x)"
+LOOP = "for (int i = 0; i < 64; i++)"
+PARALLEL = f"\n#pragma omp parallel for\n{LOOP}"
+
+
+@pytest.fixture(scope="module")
+def inspector(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Inspector:
+    return make(procs.triple, builder, tmp_path_factory.mktemp("work"))
+
+
+def make(procedure: Any, builder: Builder, work: Path) -> Inspector:
+    proc, code = mirror(procedure), procs.generate(procedure)
+    bench = prepare(proc, code, bind(proc, {}), builder, work)
+    return Inspector(proc, code, bench, builder)
+
+
+def checks(inspector: Inspector, body: str) -> list[Check]:
+    source = f"{SIGNATURE} {{ {body} }}\n"
+    return list(inspector.inspect(procs.handwritten(inspector.unscheduled, source)))
+
+
+RIGHT = f"{LOOP} y[i] = 3.0f * x[i];"
+MEMORY = {
+    "input read past its end": (f"{RIGHT} volatile float t = x[64]; (void)t;", "use-after-poison"),
+    "temporary read past its end": (
+        f"float *t = malloc(256); {LOOP} t[i] = 3.0f * x[i]; {LOOP} y[i] = t[i];"
+        "volatile float z = t[64]; (void)z; free(t);",
+        "insufficient space",
+    ),
+    "stack array written past its end": (
+        f"float t[64]; volatile int n = 65; for (int i = 0; i < n; i++) t[i] = i; {RIGHT}",
+        "out of bounds",
+    ),
+    "used after it was freed": (
+        f"float *t = malloc(256); {LOOP} t[i] = 3.0f * x[i]; free(t);"
+        f"{RIGHT} volatile float z = ((volatile float *)t)[0]; (void)z;",
+        "heap-use-after-free",
+    ),
+    "integer overflow": (f"volatile int n = 2147483647; n = n + 1; {RIGHT}", "integer overflow"),
+}
+
+
+@pytest.mark.parametrize(("body", "part"), MEMORY.values(), ids=MEMORY.keys())
+def test_memory_and_undefined_behaviour(inspector: Inspector, body: str, part: str) -> None:
+    (found,) = checks(inspector, body)
+    assert found.verdict is Finding.FAILED
+    assert part in found.detail
+    assert found.detail.endswith("while verifying with integers")
+
+
+@pytest.mark.parametrize(
+    ("body", "verdict"),
+    [
+        (f"{PARALLEL} y[i] = 3.0f * x[i];", Finding.PASSED),
+        (f"float t[1]; {PARALLEL} {{ t[0] = 3.0f * x[i]; y[i] = 3.0f * x[i]; }}", Finding.FAILED),
+    ],
+)
+def test_races(inspector: Inspector, body: str, verdict: Finding) -> None:
+    """The second is right whatever the threads do: no output shows its race."""
+    memory, races = checks(inspector, body)
+    assert memory.verdict is Finding.PASSED
+    assert races.verdict is verdict
+    assert ("data race" in races.detail) is (verdict is Finding.FAILED)
+
+
+def test_windows_of_any_strides_pass(builder: Builder, tmp_path: Path) -> None:
+    inspector = make(procs.windowed, builder, tmp_path)
+    (found,) = inspector.inspect(inspector.unscheduled)
+    assert found == Check("memory and undefined behaviour", Finding.PASSED)
+
+
+def test_what_the_procedure_does_itself_is_not_held_against_a_schedule(
+    inspector: Inspector,
+) -> None:
+    source = f"{SIGNATURE} {{ {MEMORY['integer overflow'][0]} }}\n"
+    own = replace(inspector, unscheduled=procs.handwritten(inspector.unscheduled, source))
+    (found,) = own.inspect(own.unscheduled)
+    assert found.verdict is Finding.NOT_CHECKED
+    assert "triple as written fails it too" in found.detail
+
+
+def test_what_is_missing_is_said(inspector: Inspector, tmp_path: Path) -> None:
+    """A compiler without sanitizers, and one whose OpenMP is not gcc's."""
+    wrapper = tmp_path / "gcc"
+    real = inspector.builder.compiler
+    wrapper.write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *-shared*-fsanitize*|*-fsanitize*-shared*) echo "cannot find -lasan" >&2; '
+        f'exit 1;; esac\nexec {real.path} "$@"\n'
+    )
+    wrapper.chmod(0o755)
+    poor = Compiler(real.kind, f"{real.version}-poor", str(wrapper))
+    builder = replace(inspector.builder, compiler=poor)
+    (memory,) = replace(inspector, builder=builder).inspect(inspector.unscheduled)
+    assert memory.verdict is Finding.NOT_CHECKED
+    assert "not installed" in memory.detail
+    other = replace(inspector.builder, compiler=replace(poor, kind="clang"))
+    _, races = checks(replace(inspector, builder=other), f"{PARALLEL} y[i] = 3.0f * x[i];")
+    assert str(races) == "data races: not checked (needs gcc, the target has clang)"
