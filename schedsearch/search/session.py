@@ -156,7 +156,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 threads=options.threads,
                 cache=options.cache,
             )
-            baseline = _baseline(bench, subject)
+            baseline = _baseline(bench, subject, listener.phase)
             listener.phase("starting workers")
             _attach(executor, bench)
             run_id = store.start_run(
@@ -291,8 +291,8 @@ def _check_earlier_runs(
             )
 
 
-def _baseline(bench: Bench, subject: Subject) -> Baseline:
-    with measuring_slot():
+def _baseline(bench: Bench, subject: Subject, phase: Callable[[str], None]) -> Baseline:
+    with measuring_slot(lambda holder: phase(f"waiting for {holder} to end its measurement")):
         evaluation = bench.time_baseline(BASELINE)
         roof = _roof(subject)
     if isinstance(evaluation.result, Failure):

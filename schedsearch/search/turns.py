@@ -3,23 +3,21 @@
 One process at a time measures. Others compute on the cores that kernels are not
 timed on; where no core is left, computing and measuring take turns.
 
-The locks are files in the temporary directory, because a home may be shared by
-machines. They end with the process that holds them, however it ends.
+The locks are files for all users of the machine (`lease.py`).
 """
 
 from __future__ import annotations
 
-import fcntl
 import os
-import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
 from schedsearch.core.records import Target
 from schedsearch.evaluate.host import measuring_cores, usable_cores
+from schedsearch.search.lease import lock_file, locked
 
 TURN_S = 1.0
 """Computing goes on at least so long once it may: a candidate is measured in about as
@@ -27,16 +25,20 @@ long, and children of one expansion are many and short."""
 
 
 def slot_file(what: str = "measuring") -> Path:
-    return Path(tempfile.gettempdir(), f"schedsearch-{what}-{os.getuid()}.lock")
+    return lock_file(what)
 
 
 @contextmanager
-def measuring_slot() -> Iterator[None]:
-    """Wait until nobody else of this user measures on this machine, and those who take
-    turns with measuring have stopped; keep others waiting."""
-    with slot_file().open("a") as slot, slot_file("computing").open("a") as computing:
-        fcntl.flock(slot, fcntl.LOCK_EX)
-        fcntl.flock(computing, fcntl.LOCK_EX)
+def measuring_slot(waiting: Callable[[str], None] = lambda holder: None) -> Iterator[None]:
+    """Wait until nobody else measures on this machine, and those who take turns with
+    measuring have stopped; keep others waiting. `waiting` is told who has to end first.
+
+    Who waits holds the place `next`, so that whoever has measured comes after it.
+    """
+    with ExitStack() as held:
+        with locked(slot_file("next")):
+            held.enter_context(locked(slot_file(), waiting=waiting))
+        held.enter_context(locked(slot_file("computing")))
         yield
 
 
@@ -75,10 +77,8 @@ class SharedTurn:
         self._since = 0.0
 
     def __enter__(self) -> object:
-        computing = self._held.enter_context(slot_file("computing").open("a"))
-        with slot_file().open("a") as slot:
-            fcntl.flock(slot, fcntl.LOCK_SH)
-            fcntl.flock(computing, fcntl.LOCK_SH)
+        with locked(slot_file(), shared=True):
+            self._held.enter_context(locked(slot_file("computing"), shared=True))
         self._since = time.monotonic()
         return self
 
@@ -94,7 +94,7 @@ class SharedTurn:
 
 def make_turn(target: Target) -> Turn:
     """When this machine's cores may be used for computing while `target` is tuned."""
-    return SharedTurn() if target.threads >= target.cores > 1 else AnyTime()
+    return SharedTurn() if target.threads >= target.cores else AnyTime()
 
 
 def leave_measuring_cores(target: Target) -> None:

@@ -57,7 +57,7 @@ def test_turns_are_taken_where_no_core_is_left(target: Target) -> None:
     four = replace(target, cores=4)
     assert isinstance(make_turn(replace(four, threads=4)), SharedTurn)
     assert isinstance(make_turn(replace(four, threads=3)), AnyTime)
-    assert isinstance(make_turn(replace(four, cores=1, threads=1)), AnyTime)
+    assert isinstance(make_turn(replace(four, cores=1, threads=1)), SharedTurn)
 
 
 def test_computing_waits_for_measuring_to_end(
@@ -122,6 +122,27 @@ def test_a_long_turn_is_offered_to_who_waits(monkeypatch: pytest.MonkeyPatch) ->
         turn.offer()
         assert begun.is_set()
     thread.join()
+
+
+def test_who_has_measured_comes_after_who_waits() -> None:
+    """Two that measure again and again, as runs do: neither gets ahead by more than one."""
+    order: list[int] = []
+    both = threading.Barrier(2)
+
+    def measure(number: int) -> None:
+        both.wait(10)
+        for _ in range(20):
+            with measuring_slot():
+                order.append(number)
+                time.sleep(0.005)
+
+    threads = [threading.Thread(target=measure, args=(number,)) for number in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    ahead = [order[: end + 1].count(0) - order[: end + 1].count(1) for end in range(len(order))]
+    assert max(map(abs, ahead)) <= 2
 
 
 def test_workers_leave_the_measuring_cores(target: Target) -> None:
