@@ -15,7 +15,7 @@ from schedsearch.search.subject import Subject
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer
 
-SAMPLE = 9
+SAMPLE = 7
 """Schedules that tell how what is measured now compares with what was recorded."""
 
 

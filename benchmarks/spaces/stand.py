@@ -23,7 +23,7 @@ TOP = 10
 """So many of the fastest are confirmed. A screening flatters: the highest of a thousand noisy
 values is too high, and strategies would be held against a best that does not exist."""
 
-PROCESSES = 5
+PROCESSES = 4
 """In which each of them is measured: where its arrays lie differs from one to the next (gemv:
 11.6x to 13.4x of one binary)."""
 
@@ -70,13 +70,15 @@ def stand(subject: Subject) -> Stand:
 
 
 def confirmed(speedups: Mapping[str, float], measure: Callable[[str], float]) -> dict[str, float]:
-    """`speedups` by key, those of the `TOP` fastest measured again, and whoever moves up."""
-    settled, done = dict(speedups), set[str]()
-    while rivals := [key for key in _fastest(settled) if key not in done]:
-        done.add(rivals[0])
-        settled[rivals[0]] = measure(rivals[0])
+    """`speedups` by key, the `TOP` fastest measured again, and others until the best is one
+    that was."""
+    settled = dict(speedups)
+    rivals = sorted(speedups, key=lambda key: -speedups[key])[:TOP]
+    done = set[str]()
+    while rivals:
+        for key in rivals:
+            settled[key] = measure(key)
+        done.update(rivals)
+        best = max(settled, key=settled.__getitem__)
+        rivals = [] if best in done else [best]
     return settled
-
-
-def _fastest(speedups: Mapping[str, float]) -> list[str]:
-    return sorted(speedups, key=lambda key: -speedups[key])[:TOP]

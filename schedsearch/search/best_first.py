@@ -3,10 +3,9 @@
 Two priority queues: nodes to expand, and *groups* of children to measure, a
 group being what one transform made of one node. Values are log speed-ups over
 the baseline. A group is worth what its node reached, plus `TRUST` times what the
-cost estimate promises for its next child, plus by how much the transform has
-done better than promised on average (shrunk towards a small optimistic prior, so
-that every transform gets its chance), minus a fee for every sibling already
-tried, so that no node is drained while others are as good.
+cost estimate promises for its next child, plus by how much that child's rewrite and
+transform have done better than promised elsewhere (`gains.py`), minus a fee for
+every sibling already tried, so that no node is drained while others are as good.
 
 Nodes are expanded as fast as the workers can, measured ones and unmeasured ones
 in turn, because some rewrites gain nothing and lead to what does (fission before
@@ -22,18 +21,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from schedsearch.core.trace import Trace
+from schedsearch.search.gains import TRUST, Gains
 from schedsearch.search.knowledge import Knowledge, News, Node
 from schedsearch.search.pool import Pool
 
 EXPLORE = 0.05
-TRUST = 0.7
-"""How much of a predicted log gain is believed."""
-OPTIMISM = 0.15
-"""Assumed surplus of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
-PRIOR_TRIALS = 3
 SIBLING_FEE = 0.04
-UNMEASURED_FEE = 0.1
-"""What an unmeasured node promises counts less by this."""
 DEPTH_FEE = 0.3
 """What looking ahead costs for every step from the root: noise must not lead it astray."""
 LOOK_FEE = 0.1
@@ -43,12 +36,14 @@ LOOK_FEE = 0.1
 @dataclass(slots=True, eq=False)
 class _Group:
     """Children of `node` made by `transform` that wait, the most promising last: to be
-    measured, or looked through."""
+    measured, or looked through. `worth` is what the last one promised when they were
+    ordered."""
 
     node: Node
     transform: str
     waiting: list[Node] = field(default_factory=list)
     taken: int = 0
+    worth: float = 0.0
 
 
 class BestFirst:
@@ -56,11 +51,10 @@ class BestFirst:
 
     def __init__(self, known: Knowledge, rng: random.Random) -> None:
         self._random = rng
-        self._total: defaultdict[str, float] = defaultdict(float)  # surplus of all trials
-        self._trials: Counter[str] = Counter()
+        self._gains = known.gains
         self._looked: Counter[str] = Counter()
-        self._groups = _Shelf(rng, self._surplus, fee=0.0)
-        self._ahead = _Shelf(rng, self._ahead_surplus, fee=DEPTH_FEE)
+        self._groups = _Shelf(rng, known.gains, known.gains.of_transform, fee=0.0)
+        self._ahead = _Shelf(rng, known.gains, self._ahead_surplus, fee=DEPTH_FEE)
         self._nodes: Pool[Node] = Pool()
         self._nodes.put(known.root, 0.0)
         self._look_ahead = True
@@ -107,10 +101,6 @@ class BestFirst:
     def _learn_value(self, node: Node) -> None:
         if node.value is None:
             return
-        if node.parent is not None:
-            promised = promise(node.parent) + TRUST * node.predicted
-            self._total[node.transform] += node.value - promised
-            self._trials[node.transform] += 1
         self._open(node)
         self._groups.revalue(node)
         self._ahead.revalue(node)
@@ -119,31 +109,19 @@ class BestFirst:
         if node.value is not None and node.opens():
             self._nodes.put(node, node.value)
 
-    def _surplus(self, transform: str) -> float:
-        """A transform's mean log gain beyond the prediction."""
-        total = OPTIMISM * PRIOR_TRIALS + self._total[transform]
-        return total / (PRIOR_TRIALS + self._trials[transform])
-
     def _ahead_surplus(self, transform: str) -> float:
         """Transforms in turn: which one opens the way does not show."""
-        return self._surplus(transform) - LOOK_FEE * self._looked[transform]
-
-
-def promise(node: Node) -> float:
-    """What a node reached; while it is not measured, what it promises less a fee."""
-    promised = 0.0
-    while node.value is None and node.parent is not None:
-        promised += TRUST * node.predicted - UNMEASURED_FEE
-        node = node.parent
-    return promised + (node.value or 0.0)
+        return self._gains.of_transform(transform) - LOOK_FEE * self._looked[transform]
 
 
 class _Shelf:
     """Groups, those of one transform together: what is learnt of a transform changes the
     value of all its groups alike. `fee`: what a group costs for every step from the root."""
 
-    def __init__(self, rng: random.Random, surplus: Callable[[str], float], fee: float) -> None:
-        self._random, self._surplus, self._fee = rng, surplus, fee
+    def __init__(
+        self, rng: random.Random, gains: Gains, surplus: Callable[[str], float], fee: float
+    ) -> None:
+        self._random, self._gains, self._surplus, self._fee = rng, gains, surplus, fee
         self._pools: defaultdict[str, Pool[_Group]] = defaultdict(Pool)
         self._groups: dict[tuple[Node, str], _Group] = {}
 
@@ -199,14 +177,26 @@ class _Shelf:
             weights = [len(pool) for pool in pools.values()]
             [pool] = self._random.choices(list(pools.values()), weights)
             return pool.pop_random(self._random)
-        best = max(pools, key=lambda name: pools[name].best() + self._surplus(name))
-        return pools[best].pop()
+        while True:
+            best = max(pools, key=lambda name: pools[name].best() + self._surplus(name))
+            group = pools[best].pop()
+            promised = group.worth
+            self._sort(group)
+            if group.worth >= promised:
+                pools[best].discard(group)
+                return group
+            # What it promised has been found to gain less, elsewhere.
 
     def _sort(self, group: _Group) -> None:
-        group.waiting.sort(key=lambda node: node.predicted)
+        group.waiting.sort(key=self._worth)
         self._put(group)
 
     def _put(self, group: _Group) -> None:
-        promised = promise(group.node) + TRUST * group.waiting[-1].predicted
+        group.worth = self._worth(group.waiting[-1])
         fees = SIBLING_FEE * group.taken + self._fee * group.node.depth
-        self._pools[group.transform].put(group, promised - fees)
+        self._pools[group.transform].put(group, group.node.promise() + group.worth - fees)
+
+    def _worth(self, node: Node) -> float:
+        """Of a child, over its node and beyond what its transform is worth."""
+        assert node.info is not None
+        return TRUST * node.predicted + self._gains.of_rewrite(node.info.rewrite)

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 
 from schedsearch.core.trace import Trace
 from schedsearch.search.arguments import behind, chain, distance, same_place
+from schedsearch.search.gains import TRUST
 from schedsearch.search.knowledge import Knowledge, News, Node
 from schedsearch.search.pool import Pool
 
-TRUST = 0.7
-"""How much of a predicted log gain is believed."""
 STEP_FEE = 0.05
 """What a neighbour counts less for each power of two that it is away."""
 

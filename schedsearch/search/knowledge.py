@@ -12,6 +12,7 @@ from itertools import chain
 from math import log
 
 from schedsearch.core.trace import Trace
+from schedsearch.search.gains import TRUST, Gains
 from schedsearch.search.strategy import (
     ChildInfo,
     Event,
@@ -23,6 +24,8 @@ from schedsearch.search.strategy import (
 
 VARIANT_GAIN = 0.1
 """Log gain from which a variant is expanded: noise must not multiply the space."""
+UNMEASURED_FEE = 0.1
+"""What an unmeasured node promises counts less by this."""
 
 
 @dataclass(slots=True, eq=False)
@@ -81,6 +84,14 @@ class Node:
             node = node.parent
         return 0.0
 
+    def promise(self) -> float:
+        """What the node reached; while it is not measured, what it promises less a fee."""
+        promised, node = 0.0, self
+        while node.value is None and node.parent is not None:
+            promised += TRUST * node.predicted - UNMEASURED_FEE
+            node = node.parent
+        return promised + (node.value or 0.0)
+
     def promising(self) -> bool:
         """Whether a measured node has children worth looking at. Those of a variant are
         its parent's, built otherwise: only if that gained something clearly."""
@@ -120,6 +131,7 @@ class Knowledge:
         self.root = Node(root, measure=False, value=0.0)
         self.best = 0.0
         """Highest value so far."""
+        self.gains = Gains()
         self._nodes = {root: self.root}
         self._replays: set[str] = set()
 
@@ -183,6 +195,9 @@ class Knowledge:
             # A duplicate is told as failed until the schedule that it equals is measured.
             node.failed, node.value = False, log(speedup)
             self.best = max(self.best, node.value)
+            if node.parent is not None and node.info is not None:
+                expected = node.parent.promise() + TRUST * node.predicted
+                self.gains.learn(node.info.rewrite, node.value - expected)
         return News(measured=node)
 
     def _predicted(self, event: Predicted) -> News:

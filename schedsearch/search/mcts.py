@@ -18,13 +18,12 @@ from collections.abc import Callable
 from math import ceil, inf, log, sqrt
 
 from schedsearch.core.trace import Trace
+from schedsearch.search.gains import TRUST
 from schedsearch.search.knowledge import Knowledge, News, Node
 
 EXPLORATION = 0.1
 WIDENING = 1.5
 """A node visited n times shows this times sqrt(n) of its children."""
-TRUST = 0.7
-"""How much of a predicted log gain is believed."""
 SCALE = 0.2
 """Shares are of this log speed-up at least: before anything is found, noise is no guide."""
 

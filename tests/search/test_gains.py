@@ -1,0 +1,70 @@
+"""What is learned of rewrites from the gains measured of them."""
+
+from __future__ import annotations
+
+from math import e
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedsearch.core.trace import Rewrite
+from schedsearch.search.best_first import BestFirst
+from schedsearch.search.gains import OPTIMISM, Gains
+from schedsearch.search.portfolio import Portfolio
+from schedsearch.search.strategy import ChildInfo, Expanded, Measured
+
+from .landscapes import ROOT, child
+
+
+def split(factor: int, place: int = 0) -> Rewrite:
+    return Rewrite("split", 1, (place,), "for i in seq(0, 64)", (("factor", factor),))
+
+
+def test_what_was_never_tried_is_worth_a_little() -> None:
+    gains = Gains()
+    assert gains.of_transform("split") == OPTIMISM
+    assert gains.of_rewrite(split(4)) == 0.0
+
+
+def test_a_rewrite_is_known_wherever_it_applies_and_by_its_arguments() -> None:
+    gains = Gains()
+    gains.learn(split(4, place=0), 1.0)
+    gains.learn(split(8, place=0), -1.0)
+    assert gains.of_rewrite(split(4, place=3)) > 0 > gains.of_rewrite(split(8, place=3))
+    assert gains.of_rewrite(split(16)) == 0.0
+
+
+@given(st.lists(st.floats(-5, 5), min_size=1, max_size=50))
+def test_estimates_stay_between_the_prior_and_what_was_seen(surpluses: list[float]) -> None:
+    gains = Gains()
+    for surplus in surpluses:
+        gains.learn(split(4), surplus)
+    low, high = min(OPTIMISM, *surpluses), max(OPTIMISM, *surpluses)
+    assert low - 1e-9 <= gains.of_transform("split") <= high + 1e-9
+    assert abs(gains.of_rewrite(split(4))) <= high - low + 1e-9
+
+
+@given(st.floats(-2, 2))
+def test_many_trials_outweigh_the_prior(surplus: float) -> None:
+    gains = Gains()
+    for _ in range(1000):
+        gains.learn(split(4), surplus)
+    total = gains.of_transform("split") + gains.of_rewrite(split(4))
+    assert total == pytest.approx(surplus, abs=0.05)
+
+
+def test_best_first_prefers_what_gained_elsewhere_and_defers_what_lost() -> None:
+    strategy = Portfolio(ROOT, 4, [BestFirst])
+    factors = (2, 4, 8, 16, 32)
+    strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("b", "reorder"))))
+    strategy.tell(Expanded("a", tuple(ChildInfo(f"a{n}", split(n)) for n in factors)))
+    strategy.tell(Expanded("b", tuple(ChildInfo(f"b{n}", split(n, place=1)) for n in factors)))
+    strategy.tell(Measured("a", e))
+    strategy.tell(Measured("b", e))
+    for factor in factors:
+        speedup = {8: e**2, 32: 1.0}.get(factor, e)
+        strategy.tell(Measured(f"a{factor}", speedup))
+    asked = strategy.ask_measure(5)
+    assert asked[0] == "b8"
+    assert asked[-1] == "b32"
