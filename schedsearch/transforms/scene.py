@@ -16,6 +16,9 @@ from schedsearch.transforms.walkers import ELEMENT_BITS
 
 Answer = TypeVar("Answer")
 
+Arrays = tuple[tuple[int, tuple[int, ...], int], ...]
+"""Uids of arrays, their shapes, and bytes of an element."""
+
 UNKNOWN_EXTENT = 256
 """What is taken for a size that is not given."""
 KEPT = 16
@@ -109,19 +112,33 @@ class Scene:
             tuple([values.get(uid) for uid in _decisive(loop)]),
             tuple([seen.get(uid) for uid in _free(loop)]),
         )
-        answers: dict[Hashable, Answer] = loop.__dict__.setdefault("_answers_in_scenes", {})
+        answers: dict[Hashable, tuple[Answer, Arrays]] = loop.__dict__.setdefault(
+            "_answers_in_scenes", {}
+        )
         if context not in answers:
             answer = question(loop)
             if len(answers) >= KEPT:
                 answers.clear()
-            answers[context] = answer
-        return answers[context]
+            arrays = tuple(
+                [(u, self.shapes[u], self.bytes[u]) for u in _allocated(loop) if u in self.shapes]
+            )
+            answers[context] = answer, arrays
+        else:
+            answer, arrays = answers[context]
+            for uid, shape, size in arrays:  # what is around compares accesses to them
+                self.shapes[uid], self.bytes[uid] = shape, size
+        return answer
 
 
 @lru_cache(maxsize=64)
 def _machine(*_facts: Hashable) -> object:
     """Stands for what estimates depend on of a target: compared by identity, which is fast."""
     return object()
+
+
+@q.per_node
+def _allocated(loop: q.For) -> tuple[int, ...]:
+    return tuple(stmt.buf.uid for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc))
 
 
 @q.per_node

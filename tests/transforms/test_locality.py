@@ -60,3 +60,13 @@ def test_a_packed_panel_pays_where_rows_collide(n: int, better: bool) -> None:
         if (rewrite.arg("tile_rows"), rewrite.arg("tile_vectors")) == (4, 4)
     }
     assert (blocks[True] < 0.5 * blocks[False]) == better
+
+
+def test_what_loops_that_are_kept_allocate_is_known_outside() -> None:
+    rows = PROCEDURES["rows_of_a_temporary"]
+    before = mirror(rows)
+    traffic(before, MACHINE, {})
+    (unroll,) = (r for r in select(["unroll"])[0].rewrites(before, TARGET) if r.path == (0, 1))
+    after = mirror(apply(rows, before, unroll))
+    assert after.by_path[0, 0] is before.by_path[0, 0]
+    assert traffic(after, MACHINE, {}).footprint == traffic(before, MACHINE, {}).footprint

@@ -18,3 +18,16 @@ def product(N: size, C: f32[N, N], A: f32[N, N], B: f32[N, N]):
         for j in seq(0, N):
             for k in seq(0, N):
                 C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def rows_of_a_temporary(x: f32[8, 8], y: f32[8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            t: f32[16]
+            for k in seq(0, 8):
+                t[k + i] = x[j, k]
+            for k in seq(0, 8):
+                x[j, k] += t[k + i] * 0.5
+        for j in seq(0, 2):
+            y[j] = 1.0
