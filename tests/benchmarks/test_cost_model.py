@@ -5,15 +5,20 @@ from __future__ import annotations
 import subprocess
 import sys
 from io import StringIO
+from math import exp
 
 import numpy as np
 import pytest
 from rich.console import Console
 
-from benchmarks.cost_model.__main__ import grid
+from benchmarks.cost_model.__main__ import grid, search_grid
 from benchmarks.cost_model.ranking import scores
 from benchmarks.cost_model.records import SPACES, Table, kernels, table
+from benchmarks.cost_model.searching import Arm, Known, searches
+from schedsearch.core.records import Outcome
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.search.cost_model import Samples
+from schedsearch.search.space import Point, Space
 from schedsearch.search.space_file import load
 from schedsearch.transforms.features import COLUMNS
 from schedsearch.transforms.loader import load_source
@@ -67,10 +72,44 @@ def test_a_recorded_space_is_replayed() -> None:
         assert len(set(found.siblings[found.parents == parent])) == 1
 
 
+def flat(name: str, children: int) -> Known:
+    """A space of one expansion, the estimates of which are upside down; one feature is right."""
+    rng = np.random.default_rng(children)
+    root = Trace().key
+    points = {root: Point(None, None, 0.0, Outcome.CORRECT, 1.0, 0.1, root)}
+    vectors = {root: np.zeros(len(COLUMNS), np.float32).tobytes()}
+    steps: dict[Rewrite, str] = {}
+    for number in range(children):
+        rewrite, key = Rewrite("split", 1, (number,), "for i in _: _"), f"n{number}"
+        gain = float(rng.uniform(0.0, 3.0))
+        row = np.zeros(len(COLUMNS), np.float32)
+        row[TRUTH] = gain
+        points[key] = Point(root, rewrite, -gain, Outcome.CORRECT, exp(gain), 0.1, key)
+        vectors[key] = row.tobytes()
+        steps[rewrite] = key
+    target = load(SPACES / "gemv.json.gz").target
+    return Known(Space(name, target, points, {root: steps}, {root: 0.1}), vectors)
+
+
+def test_a_search_that_has_learned_is_shorter() -> None:
+    one, other = flat("gemv", 150), flat("matmul", 151)
+    alone, own, helped = searches(one, [other, one], "best-first", seeds=4, trials=150)
+    assert [found.arm for found in (alone, own, helped)] == list(Arm)
+    assert (alone.used, alone.gain) == (0.0, 0.0)
+    assert own.used == helped.used == 1.0
+    assert helped.used_from is not None
+    assert own.used_from is not None
+    assert helped.used_from < own.used_from
+    assert helped.reached[1].trials.value < alone.reached[1].trials.value
+    console = Console(width=100, record=True, file=StringIO())
+    console.print(search_grid([alone, own, helped]))
+    assert Arm.OTHERS in console.export_text()
+
+
 def test_help() -> None:
-    command = [sys.executable, "-m", "benchmarks.cost_model", "--help"]
-    shown = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    assert "Spearman" in shown
+    for command, word in (("rank", "Spearman"), ("search", "gain")):
+        line = [sys.executable, "-m", "benchmarks.cost_model", command, "--help"]
+        assert word in subprocess.run(line, capture_output=True, text=True, check=True).stdout
 
 
 def test_every_recorded_space_has_its_procedure() -> None:
