@@ -39,16 +39,25 @@ def of_roof(roof: Roof, seconds: float) -> str:
 OVER_ROOF = "above what the machine can do: an error of measuring or counting"
 
 
-def decided(measurement: Measurement) -> str:
-    """What the rounds say: faster, slower, the same, or that they cannot say."""
-    rounds = count(len(measurement.rounds), "round")
-    match measurement.decision():
+def decided(decision: Decision, rounds: int) -> str:
+    """What rounds say: faster, slower, the same, or that they cannot say."""
+    number = count(rounds, "round")
+    match decision:
         case Decision.INCONCLUSIVE:
-            return f"Inconclusive: {rounds} do not tell them apart on this machine now."
+            return f"Inconclusive: {number} do not tell them apart on this machine now."
         case Decision.SAME:
-            return f"The same: a difference of more than {TOLERANCE:.0%} is ruled out by {rounds}."
-        case decision:
-            return f"Clearly {decision}, by a signed-rank test of {rounds}."
+            return f"The same: a difference of more than {TOLERANCE:.0%} is ruled out by {number}."
+        case _:
+            return f"Clearly {decision}, by a signed-rank test of {number}."
+
+
+def noise(measurement: Measurement) -> str:
+    """`Noise of this session: 0.3% (the schedule against itself, 0.997 from 0.992 to 1.001).`"""
+    estimate = measurement.speedup
+    return (
+        f"Noise of this session: {abs(estimate.value - 1):.1%} (the schedule against itself, "
+        f"{estimate.value:.3f} from {estimate.low:.3f} to {estimate.high:.3f})."
+    )
 
 
 def claim(measurement: Measurement) -> str:

@@ -15,6 +15,7 @@ from schedsearch.cli.live import rate
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
 from schedsearch.search.budget import Stop
+from schedsearch.search.closing import margin
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.progress import Best
 from schedsearch.search.session import Result
@@ -48,13 +49,16 @@ def report(
         console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
     else:
         measurement = result.best.measurement
-        clearly = measurement.decision() is Decision.FASTER
+        decision = measurement.decision(margin(result.noise))
+        clearly = decision is Decision.FASTER
         console.print(
             f"[bold {'green' if clearly else 'yellow'}]{_times(result.best)}[/] the speed of "
             f"{subject.name} as written: {rate(subject, result.roof, measurement.candidate_ns)}",
             soft_wrap=True,
         )
-        console.print(fmt.decided(measurement))
+        console.print(fmt.decided(decision, len(measurement.rounds)))
+        if result.noise is not None:
+            console.print(fmt.noise(result.noise))
         rounds = f"{len(measurement.rounds)} interleaved rounds"
         if result.best.confirmed:
             console.print(f"Verified on data, confirmed on {rounds} after the search.")
@@ -113,7 +117,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
             "trace_key": best.key,
             "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
             "confirmed": best.confirmed,
-            "decision": best.measurement.decision(),
+            "decision": best.measurement.decision(margin(result.noise)),
             "of_roof": result.roof.share(best.measurement.candidate_ns * 1e-9),
             "over_roof": result.roof.exceeded(best.measurement.candidate_ns * 1e-9),
             "candidate_ns": best.measurement.candidate_ns,
@@ -133,6 +137,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "inspection": inspection.to_json() if inspection else None,
         "reference": asdict(result.setting.baseline.agreement),
         "roof": result.roof.to_json() | {"limit": result.roof.limit},
+        "noise": result.noise.to_json() if result.noise else None,
         "baseline_ns": result.setting.baseline.measurement.candidate_ns,
         "known": {
             "candidates": result.setting.known.candidates,

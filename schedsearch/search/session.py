@@ -20,10 +20,11 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.roofline import Roof, measure_roof, roof_of
+from schedsearch.evaluate.roofline import Roof, roof_of
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.closing import last_roof, session_noise
 from schedsearch.search.counterpart import Counterpart, find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
@@ -110,6 +111,7 @@ class Result:
     progress: Progress
     best: Best | None
     roof: Roof
+    noise: Measurement | None = None
     counterpart: Counterpart | None = None
 
 
@@ -196,7 +198,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 [origin.trace for origin in known.origins],
                 once(Inspector(subject.ast, subject.code, bench, subject.builder), store, scope),
             )
-            result = _run(search, store, run_id, Setting(subject, baseline, scope, known))
+            result = _run(search, store, run_id, bench, Setting(subject, baseline, scope, known))
             other = find_counterpart(store, subject, options.sizes)
             result = replace(result, counterpart=other)
         finally:
@@ -204,8 +206,9 @@ def tune(options: Options, listener: Listener) -> Result:
     return result
 
 
-def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
+def _run(search: Search, store: Store, run_id: int, bench: Bench, setting: Setting) -> Result:
     status = "failed"
+    noise = None
     summary: dict[str, Any] = {}
     try:
         stop = search.run()
@@ -222,14 +225,18 @@ def _run(search: Search, store: Store, run_id: int, setting: Setting) -> Result:
             "inspection": progress.inspection.to_json() if progress.inspection else None,
             "ranker": asdict(progress.ranker) if progress.ranker else None,
         }
-        roof = _last_roof(setting, best)
+        roof = last_roof(setting.subject, setting.baseline.roof, best)
+        if best is not None and stop is not Stop.INTERRUPTED:
+            code = store.code(search.ledger.tree.nodes[best.key].keys.code or "")
+            noise = session_noise(bench, setting.subject, code)
+        summary["noise"] = noise.to_json() if noise else None
         summary["roof"] = roof.to_json()
         summary["over_roof"] = best is not None and roof.exceeded(
             best.measurement.candidate_ns * 1e-9
         )
     finally:
         store.finish_run(run_id, status, summary)
-    return Result(setting, run_id, stop, progress, best, roof)
+    return Result(setting, run_id, stop, progress, best, roof, noise)
 
 
 def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:
@@ -304,16 +311,6 @@ def _baseline(bench: Bench, subject: Subject, phase: Callable[[str], None]) -> B
 
 def _roof(subject: Subject) -> Roof:
     return roof_of(subject.builder, subject.target, subject.work)
-
-
-def _last_roof(setting: Setting, best: Best | None) -> Roof:
-    """Measured again if the best is above it: before that counts as an error, the roof may
-    have been disturbed."""
-    subject, roof = setting.subject, setting.baseline.roof
-    if best is None or not roof.exceeded(best.measurement.candidate_ns * 1e-9):
-        return roof
-    with measuring_slot():
-        return roof.highest(measure_roof(subject.builder, subject.target, subject.work))
 
 
 def _root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRecord:

@@ -39,7 +39,13 @@ def timed(kind: str, *speedups: float) -> Measurement:
     return Measurement(kind, tuple(Round((8e3 / s,), (8e3,)) for s in speedups), calls=100)
 
 
-def said(subject: Subject, stop: Stop, found: Measurement | None, **options: Any) -> str:
+def said(
+    subject: Subject,
+    stop: Stop,
+    found: Measurement | None,
+    noise: Measurement | None = None,
+    **options: Any,
+) -> str:
     """The report of a run that ended by `stop` and with a best measured as `found`."""
     best = Best(TRACE.key, TRACE, found) if found else None
     passed = Check("data races", Finding.PASSED)
@@ -56,7 +62,7 @@ def said(subject: Subject, stop: Stop, found: Measurement | None, **options: Any
     )
     baseline = Baseline(timed("baseline", 1.0), ROOF, Sandbox(True, 7, True))
     setting = Setting(subject, baseline, Scope(1, 1), Known(0, 0))
-    result = Result(setting, 1, stop, progress, best, ROOF)
+    result = Result(setting, 1, stop, progress, best, ROOF, noise)
     console = Console(file=io.StringIO(), width=80, highlight=False)
     report(console, result, [Path("matmul32.c")] if best else [], **options)
     assert isinstance(console.file, io.StringIO)
@@ -87,6 +93,14 @@ def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
     )
     equal = timed("confirm", *[1.001, 1.004] * 5)
     assert "a difference of more than 2% is ruled out" in said(subject, Stop.TIME, equal)
+
+
+def test_a_gain_within_the_noise_of_the_session_is_none(subject: Subject) -> None:
+    slightly = timed("confirm", *[1.03, 1.04] * 20)
+    text = said(subject, Stop.TIME, slightly, noise=timed("noise", *[0.95] * 10))
+    assert "Inconclusive" in text
+    assert "Noise of this session: 5.0% (the schedule against itself, 0.950" in text
+    assert "Clearly" in said(subject, Stop.TIME, slightly, noise=timed("noise", *[1.002] * 10))
 
 
 def test_a_result_above_its_roof_is_an_error_of_measuring(subject: Subject) -> None:

@@ -1,0 +1,40 @@
+"""What is measured once more when a search has ended: how noisy its machine was, and the roof,
+if the best is above it."""
+
+from __future__ import annotations
+
+from schedsearch.core.decision import MARGIN
+from schedsearch.core.records import Artifact, GeneratedC, Measurement
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan
+from schedsearch.evaluate.roofline import Roof, measure_roof
+from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.progress import Best
+from schedsearch.search.subject import Subject
+from schedsearch.search.turns import measuring_slot
+
+NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10)
+
+
+def session_noise(bench: Bench, subject: Subject, code: GeneratedC | None) -> Measurement | None:
+    """A kernel against itself (A/A): what its speed-up is off 1 is noise. None if that
+    cannot be measured any more."""
+    artifact = subject.builder.build(code, BUILD_TIMEOUT_S) if code else None
+    if not isinstance(artifact, Artifact):
+        return None
+    with measuring_slot():
+        result = bench.evaluate(artifact, NOISE, Anchor(artifact, artifact.code_key)).result
+    return result if isinstance(result, Measurement) else None
+
+
+def margin(noise: Measurement | None) -> float:
+    """The relative difference that does not count in this session."""
+    return max(MARGIN, abs(noise.speedup.value - 1.0)) if noise else MARGIN
+
+
+def last_roof(subject: Subject, roof: Roof, best: Best | None) -> Roof:
+    """Measured again if the best is above it: before that counts as an error, the roof may
+    have been disturbed."""
+    if best is None or not roof.exceeded(best.measurement.candidate_ns * 1e-9):
+        return roof
+    with measuring_slot():
+        return roof.highest(measure_roof(subject.builder, subject.target, subject.work))
