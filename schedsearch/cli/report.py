@@ -58,7 +58,7 @@ def report(
         )
         console.print(fmt.decided(decision, len(measurement.rounds)))
         if result.noise is not None:
-            console.print(fmt.noise(result.noise))
+            console.print(fmt.noise(result.noise), soft_wrap=True)
         rounds = f"{len(measurement.rounds)} interleaved rounds"
         if result.best.confirmed:
             console.print(f"Verified on data, confirmed on {rounds} after the search.")

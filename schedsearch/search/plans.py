@@ -14,7 +14,8 @@ SLOW_S = 0.3
 """A baseline slower than this is measured no more often than it has to be."""
 
 CONFIRM_S = 8.0
-"""What confirming one candidate may cost in calls of the baseline; three rounds at least."""
+"""What confirming one candidate may cost; three rounds at least. A round is a call of a slow
+baseline, and as long, up to `SLOW_S`, of the candidate."""
 
 
 def screen(give_up_below: float) -> TimingPlan:
@@ -25,5 +26,6 @@ def screen(give_up_below: float) -> TimingPlan:
 def confirm(baseline_s: float) -> TimingPlan:
     """Fewer rounds if the baseline takes long (`baseline_s` seconds per call)."""
     most = CONFIRM.max_rounds
-    rounds = min(most, max(3, int(CONFIRM_S / baseline_s))) if baseline_s > 0 else most
+    round_s = baseline_s + min(baseline_s, SLOW_S)
+    rounds = min(most, max(3, int(CONFIRM_S / round_s))) if round_s > 0 else most
     return replace(CONFIRM, min_rounds=min(CONFIRM.min_rounds, rounds), max_rounds=rounds)

@@ -333,7 +333,7 @@ def test_a_slow_baseline_is_called_as_rarely_as_possible(store: Store) -> None:
     assert {(plan.min_rounds, plan.max_rounds) for plan in confirmed} == {(3, 3)}
 
 
-@pytest.mark.parametrize(("baseline_s", "rounds"), [(0.0, 40), (0.01, 40), (1.0, 8), (60.0, 3)])
+@pytest.mark.parametrize(("baseline_s", "rounds"), [(0.0, 40), (0.01, 40), (1.0, 6), (60.0, 3)])
 def test_rounds_of_a_confirmation(baseline_s: float, rounds: int) -> None:
     plan = confirm(baseline_s)
     assert (plan.kind, plan.max_rounds, plan.min_rounds) == ("confirm", rounds, min(5, rounds))
