@@ -27,6 +27,11 @@ SLOWDOWNS = (0.01, 0.02, 0.05, 0.10)
 TRUTH = TimingPlan("truth", min_rounds=40, max_rounds=40)
 """How the true slowdown is measured, undisturbed."""
 
+CLOSE = 0.2
+"""A slowdown may be this far off, relative to what it should be."""
+
+ATTEMPTS = 3
+
 
 @dataclass(frozen=True)
 class Pair:
@@ -71,15 +76,17 @@ def pairs(work_dir: Path) -> Iterator[Pair]:
 
 
 def _calibrated(more: Any, builder: Builder, bench: Bench, slowdown: float) -> Pair:
-    """As much more work as slows the kernel down by `slowdown`: the share first tried is of
-    rows, the second of what that was measured to cost."""
+    """As much more work as slows the kernel down by `slowdown`, nearly: the share first tried
+    is of rows, the next of what that was measured to cost, unless that cannot be true."""
     kernel = more.name().removesuffix("_more")
-    rows = max(round(slowdown * ROWS), 1)
-    first = _measured(more, builder, bench, kernel, slowdown, rows)
-    if first.truth <= 0:
-        return first
-    again = min(max(round(rows * slowdown / first.truth), 1), 2 * rows)
-    return first if again == rows else _measured(more, builder, bench, kernel, slowdown, again)
+    rows = first = max(round(slowdown * ROWS), 1)
+    for _ in range(ATTEMPTS):
+        pair = _measured(more, builder, bench, kernel, slowdown, rows)
+        if abs(pair.truth / slowdown - 1) <= CLOSE:
+            break
+        believable = 0.5 * slowdown < pair.truth < 2 * slowdown
+        rows = max(round(rows * slowdown / pair.truth), 1) if believable else first
+    return pair
 
 
 def _measured(

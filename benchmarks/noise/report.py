@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from scipy.stats import binomtest
 
-from benchmarks.noise.pairs import BOUND_BY
+from benchmarks.noise.pairs import BOUND_BY, CLOSE
 from benchmarks.noise.trials import WITHIN_S, Trial
 
 ALL = "all"
@@ -53,7 +53,8 @@ def show(console: Console, trials: Sequence[Trial]) -> None:
         markup=False,
     )
     equal = [trial for trial in trials if trial.slowdown == 0]
-    five = [trial for trial in trials if trial.slowdown == 0.05]
+    # Where the true difference could not be made 5 %, finding it says nothing of the goal.
+    five = [t for t in trials if abs(t.truth - 0.05) <= CLOSE * 0.05]
     if equal and five:
         faster = [trial.decision == "faster" for trial in equal]
         goals = (
