@@ -158,7 +158,7 @@ class Bench:
 
     def record(self, cases: Sequence[Case], name: str) -> Recordings:
         """Run the baseline on `cases` and keep its outputs. Raises UserError if it cannot."""
-        heard = Recordings()
+        heard = Recordings(cases)
         limits = self._limits(_REFERENCE_S, _REFERENCE_S, sum(case.bytes for case in cases))
 
         def job(nonce: str) -> str:
@@ -172,7 +172,7 @@ class Bench:
             for case, recording in zip(cases, heard.cases, strict=False):
                 _keep(case.expected, output.read(recording.bytes))
         if failure is not None or len(heard.cases) != len(cases):
-            at = cases[min(len(heard.cases), len(cases) - 1)].binding
+            at = cases[min(len(heard.cases), len(cases) - 1)]
             ended = failure.message if failure else "it ended without reporting"
             cause = heard.error or ended
             raise UserError(

@@ -27,7 +27,8 @@ class Recording:
 class Recordings:
     """Collects the reports while the reference is recorded."""
 
-    def __init__(self) -> None:
+    def __init__(self, asked: Sequence[Case]) -> None:
+        self.asked = asked
         self.cases: list[Recording] = []
         self.sandbox = NO_SANDBOX
         self.error = ""
@@ -39,6 +40,9 @@ class Recordings:
                 self.cases.append(Recording(float(ns), int(not_finite), int(size)))
             case ["sandbox", *layers]:
                 self.sandbox = parse_sandbox(layers)
+            case ["outside", number, position, offset, size]:
+                where = _outside(_buffer(self.asked, number, position), int(offset), int(size))
+                self.error = f"it {where}"
             case ["changed", *what]:
                 self.error = f"it changed {' '.join(what)}"
             case ["error", *message]:
@@ -88,7 +92,7 @@ class Verdict:
                 self.verifying = int(number)
                 self.stage = f"verifying with {self._case(int(number))}"
             case ["mismatch", number, position, flat, count, expected, got, tolerance]:
-                buffer = self._buffer(int(number), int(position))
+                buffer = _buffer(self.cases, number, position)
                 limit = f" (tolerance {tolerance})" if float(tolerance) else ""
                 self.difference = (
                     f"{_element(buffer, int(flat))} is {float(got):.9g}, "
@@ -96,9 +100,12 @@ class Verdict:
                     f"{count} elements differ, with {self._case(int(number))}"
                 )
             case ["touched", number, position, offset, size]:
-                self.difference = self._touched(int(number), int(position), int(offset), int(size))
+                buffer = _buffer(self.cases, number, position)
+                where = _touched(buffer, int(offset), int(size))
+                self.difference = f"{where}, with {self._case(int(number))}"
             case ["outside", number, position, offset, size]:
-                self.difference = self._outside(int(number), int(position), int(offset), int(size))
+                where = _outside(_buffer(self.cases, number, position), int(offset), int(size))
+                self.difference = f"{where}, with {self._case(int(number))}"
             case ["config", number, position, expected, got]:
                 self.difference = (
                     f"{self.fields[int(position)].name} is {got}, expected {expected}, "
@@ -146,32 +153,29 @@ class Verdict:
     def _case(self, number: int) -> str:
         return str(self.cases[number])
 
-    def _buffer(self, number: int, position: int) -> Buffer:
-        buffer = self.cases[number].layout[position]
-        if not isinstance(buffer, Buffer):
-            raise ValueError(f"argument {position} is not a buffer")
-        return buffer
 
-    def _outside(self, number: int, position: int, offset: int, size: int) -> str:
-        name = self._buffer(number, position).name
-        distance = (
-            f"{-offset} bytes before the start"
-            if offset < 0
-            else (f"{offset - size} bytes past the end")
-        )
-        return f"accessed memory {distance} of {name}, with {self._case(number)}"
+def _buffer(cases: Sequence[Case], number: str, position: str) -> Buffer:
+    buffer = cases[int(number)].layout[int(position)]
+    if not isinstance(buffer, Buffer):
+        raise ValueError(f"argument {position} is not a buffer")
+    return buffer
 
-    def _touched(self, number: int, position: int, offset: int, size: int) -> str:
-        buffer = self._buffer(number, position)
-        where = self._case(number)
-        if offset < 0:
-            return f"wrote {-offset} bytes before the start of {buffer.name}, with {where}"
-        if offset >= size:
-            return f"wrote {offset - size} bytes past the end of {buffer.name}, with {where}"
-        flat = offset * buffer.elements // size
-        if buffer.index(flat) is None:
-            return f"wrote between the rows of {buffer.name}, at element {flat}, with {where}"
-        return f"changed the input {_element(buffer, flat)}, with {where}"
+
+def _outside(buffer: Buffer, offset: int, size: int) -> str:
+    if offset < 0:
+        return f"accessed memory {-offset} bytes before the start of {buffer.name}"
+    return f"accessed memory {offset - size} bytes past the end of {buffer.name}"
+
+
+def _touched(buffer: Buffer, offset: int, size: int) -> str:
+    if offset < 0:
+        return f"wrote {-offset} bytes before the start of {buffer.name}"
+    if offset >= size:
+        return f"wrote {offset - size} bytes past the end of {buffer.name}"
+    flat = offset * buffer.elements // size
+    if buffer.index(flat) is None:
+        return f"wrote between the rows of {buffer.name}, at element {flat}"
+    return f"changed the input {_element(buffer, flat)}"
 
 
 def _expect(in_order: bool) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from exo import DRAM, config, proc
+from exo import DRAM, config, instr, proc
 from exo.backend.LoopIR_compiler import compile_to_strings
 from exo.libs.externs import relu, select, sin, sqrt
 
@@ -210,3 +210,29 @@ def normalise(x: f32[256], y: f32[256]):
         spread += (x[i] - mean) * (x[i] - mean) * 0.00390625
     for i in seq(0, 256):
         y[i] = (x[i] - mean) / sqrt(spread + 0.00001)
+
+
+@proc
+def rows(n: size, y: f32[n], A: f32[n, 48], x: f32[48]):
+    for i in seq(0, n):
+        s: f32
+        s = 0.0
+        for k in seq(0, 48):
+            s += A[i, k] * x[k]
+        y[i] = s
+
+
+@proc
+def sums(s: f32[4], x: f32[4, 100000]):
+    for i in seq(0, 4):
+        for j in seq(0, 100000):
+            s[i] += x[i, j]
+
+
+@instr("for (int l = 0; l < 8; l++) if (l < {n}) (&{dst_data})[l] = (&{src_data})[l];")
+def copy_up_to_8(n: size, dst: [f32][n] @ DRAM, src: [f32][n] @ DRAM):
+    assert n <= 8
+    assert stride(dst, 0) == 1
+    assert stride(src, 0) == 1
+    for lane in seq(0, n):
+        dst[lane] = src[lane]

@@ -115,6 +115,7 @@ int main(int argc, char **argv)
     struct kernel candidate = open_kernel(kernel);
     for (size_t number = 0; number < cases; number++) {
         struct test_case test = read_case();
+        watch(&test, number);
         if (record)
             record_case(&test, candidate.function, output);
         else

@@ -104,7 +104,6 @@ void verify_case(struct test_case *test, void *function, size_t number)
 {
     report("verifying %zu", number);
     restore(test);
-    watch(test, number);
     poison_surroundings(test, true);
     hs_invoke(function, test->context, test->args);
     poison_surroundings(test, false);

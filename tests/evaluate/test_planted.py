@@ -1,0 +1,165 @@
+"""Every kind of fault is found by running kernels: our static checks take no part.
+
+Faults are put into the C by hand, or are Exo's own mistakes, made by calling its operators
+and its code generator directly. docs/oracle.md lists what finds what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exo.stdlib.scheduling import (
+    inline_assign,
+    parallelize_loop,
+    remove_loop,
+    rename,
+    replace,
+    simplify,
+)
+from transforms.procs import compat
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.sanitize import Finding, Inspector
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.mirror import mirror
+
+from . import procs
+
+PLAN = TimingPlan("screen", 2, 2, sample_ns=1e5)
+
+
+SIGNATURE = """#include <stdlib.h>
+void rows(void *c, int_fast32_t n, float *y, const float *A, const float *x)"""
+RIGHT = """
+for (int i = FROM; i < TO; i++) {
+    float s = 0;
+    for (int k = 0; k < 48; k++) s += A[i * 48 + k] * x[k];
+    y[i] = s;
+}"""
+ALL = RIGHT.replace("FROM", "0").replace("TO", "n")
+
+PLANTED = {
+    "wrong tail: left out": (RIGHT.replace("FROM", "0").replace("TO", "n / 8 * 8"), "y["),
+    "wrong tail: too long": (
+        RIGHT.replace("FROM", "0").replace("TO", "(n + 7) / 8 * 8"),
+        "past the end of",
+    ),
+    "wrong tail: once too often": (f"{ALL} if (n % 8) y[n - 1] += A[0];", "y["),
+    "read past the end, unused": (
+        f"{ALL} volatile float after = A[n * 48]; (void)after;",
+        "accessed memory 0 bytes past the end of A",
+    ),
+    "read before the start, unused": (
+        f"{ALL} volatile float before = x[-1]; (void)before;",
+        "accessed memory 4 bytes before the start of x",
+    ),
+    "write past the end": (f"{ALL} y[n] = 0;", "accessed memory 0 bytes past the end of y"),
+    "write before the start": (f"{ALL} y[-1] = 0;", "4 bytes before the start of y"),
+    "missed write": (RIGHT.replace("FROM", "(n > 1)").replace("TO", "n"), "y[0] is nan"),
+    "stale buffer": (
+        f"""static float *panel;
+        if (!panel) {{ panel = malloc(48 * 4); for (int k = 0; k < 48; k++) panel[k] = x[k]; }}
+        {ALL.replace("x[k]", "panel[k]")}""",
+        "on floats",
+    ),
+    "sum begun once, as by Exo's fission": (
+        f"float s = 0; {ALL.replace('float s = 0;', '')}",
+        "y[1] is",
+    ),
+    "input overwritten": (f"{ALL} ((float *)x)[3] = 1;", "changed the input x[3]"),
+}
+
+
+def prepared(procedure: Any, builder: Builder, work: Path) -> Bench:
+    proc = mirror(procedure)
+    return prepare(
+        proc, generate_c(procedure), bind(proc, {}), builder, work, threads=len(usable_cores())
+    )
+
+
+def judged(bench: Bench, builder: Builder, code: GeneratedC) -> Measurement | Failure:
+    artifact = builder.build(code, 60)
+    assert isinstance(artifact, Artifact), artifact
+    return bench.evaluate(artifact, PLAN, Anchor(bench.baseline, "baseline")).result
+
+
+@pytest.fixture(scope="module")
+def bench(builder: Builder, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return prepared(procs.rows, builder, tmp_path_factory.mktemp("work"))
+
+
+@pytest.mark.parametrize(("body", "part"), PLANTED.values(), ids=PLANTED.keys())
+def test_planted_in_c(bench: Bench, builder: Builder, body: str, part: str) -> None:
+    code = procs.handwritten(generate_c(procs.rows), f"{SIGNATURE} {{ {body} }}\n")
+    result = judged(bench, builder, code)
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+    assert part in result.message
+
+
+CODE_GENERATOR = {
+    "parentheses of 5 * (i % 2)": compat.parentheses,
+    "remainder of a negative index": compat.negative_modulo,
+    "-(-x) as a decrement": compat.double_negation,
+}
+
+
+@pytest.mark.parametrize("procedure", CODE_GENERATOR.values(), ids=CODE_GENERATOR.keys())
+def test_mistakes_of_the_code_generator(procedure: Any, builder: Builder, tmp_path: Path) -> None:
+    """Exo's own C of the unscheduled procedure, against the reference."""
+    proc = mirror(procedure)
+    found = "disagrees with the reference|accessed memory 20 bytes before the start of y"
+    with pytest.raises(UserError, match=found):
+        prepare(proc, procs.generate(procedure), bind(proc, {}), builder, tmp_path)
+
+
+OPERATORS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "simplify drops a remainder": (compat.dropped_modulo, simplify),
+    "remove_loop of a loop that may not run": (
+        compat.empty_loop,
+        lambda p: remove_loop(p, p.find_loop("i #1")),
+    ),
+    "replace beyond what the instruction asserts: length": (
+        compat.too_long,
+        lambda p: replace(p, "for i in _:_", procs.copy_up_to_8),
+    ),
+    "replace beyond what the instruction asserts: stride": (
+        compat.down_a_column,
+        lambda p: replace(p, "for i in _:_", procs.copy_up_to_8),
+    ),
+    "inline_assign of another buffer of that name": (
+        compat.one_name_twice,
+        lambda p: inline_assign(p, p.body()[1]),
+    ),
+    "parallelize_loop of a sum": (procs.sums, lambda p: parallelize_loop(p, "j")),
+}
+
+
+@pytest.mark.parametrize(("procedure", "schedule"), OPERATORS.values(), ids=OPERATORS.keys())
+def test_mistakes_of_operators(
+    procedure: Any, schedule: Callable[[Any], Any], builder: Builder, tmp_path: Path
+) -> None:
+    """What Exo accepts and our checks refuse, compiled and run."""
+    wrong = rename(schedule(procedure), procedure.name())
+    result = judged(prepared(procedure, builder, tmp_path), builder, generate_c(wrong))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+
+
+def test_a_race_that_did_not_happen(builder: Builder, tmp_path: Path) -> None:
+    """Few iterations: results are mostly right, the race is there."""
+    proc, code = mirror(procs.rows), generate_c(procs.rows)
+    source = "float s;\n#pragma omp parallel for" + ALL.replace("float s = 0;", "s = 0;")
+    racy = procs.handwritten(code, f"{SIGNATURE} {{ {source} }}\n")
+    inspector = Inspector(proc, code, prepared(procs.rows, builder, tmp_path), builder)
+    races = inspector.inspect(racy)[-1]
+    assert races.verdict is Finding.FAILED
+    assert "data race" in races.detail
