@@ -160,9 +160,11 @@ def _called_alike(proc: q.Proc, path: q.Path) -> bool:
     while (path := next_path(path)) in proc.by_path:
         after.append(proc.by_path[path])
     return any(
-        (read.buf, read.idx) != (stmt.buf, stmt.idx)
-        and read.buf.name == stmt.buf.name
-        and list(map(_names, read.idx)) == list(map(_names, stmt.idx))
+        read.buf.name == stmt.buf.name
+        and (
+            read.buf != stmt.buf  # with any index: Exo compares as many as both have
+            or (read.idx != stmt.idx and [*map(_names, read.idx)] == [*map(_names, stmt.idx)])
+        )
         for later in q.walk(tuple(after))
         for expr in q.stmt_exprs(later)
         for read in q.walk_expr(expr)

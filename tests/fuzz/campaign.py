@@ -44,8 +44,14 @@ def targets() -> tuple[Target, ...]:
     return tuple(replace(each, threads=n) for each in found for n in (1, 2))
 
 
-def run(number: int, machines: Sequence[Target] | None = None, shrink: bool = False) -> Report:
-    """Examine procedures that are all drawn from the seed `number`, for some targets (all if None).
+def run(
+    number: int,
+    machines: Sequence[Target] | None = None,
+    count: int = PROCEDURES,
+    shrink: bool = False,
+) -> Report:
+    """Examine `count` procedures that are all drawn from the seed `number`, for targets
+    among `machines` (`targets()` if None).
 
     With `shrink`, the first finding is made as small as Hypothesis can, and raised
     as an AssertionError.
@@ -55,7 +61,7 @@ def run(number: int, machines: Sequence[Target] | None = None, shrink: bool = Fa
 
         @seed(number)
         @settings(
-            max_examples=PROCEDURES,
+            max_examples=count,
             phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
             database=None,
             deadline=None,

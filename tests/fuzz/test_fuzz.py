@@ -17,11 +17,11 @@ from schedsearch.transforms.mirror import mirror
 
 
 def test_random_schedules_compute_what_the_procedure_means() -> None:
-    report = run(2, (TARGET, replace(TARGET, threads=2)))
+    report = run(2, (TARGET, replace(TARGET, threads=2)), count=6)
     assert not report.findings, str(report.findings[0])
-    assert report.procedures >= 10, "too few of what is drawn gets through Exo's front end"
-    assert len(report.pairs) >= 40
-    assert len(report.transforms) >= 10
+    assert report.procedures >= 3, "too few of what is drawn gets through Exo's front end"
+    assert len(report.pairs) >= 10
+    assert len(report.transforms) >= 5
 
 
 SHIFT = """

@@ -287,7 +287,8 @@ def test_16_checks_take_a_window_for_other_memory() -> None:
 
 
 def test_17_inline_assign_goes_by_names(tmp_path: Path) -> None:
-    for name, place in (("one_name_twice", (1,)), ("one_index_twice", (2, 0))):
+    places = {"one_name_twice": (1,), "one_name_of_two_ranks": (1,), "one_index_twice": (2, 0)}
+    for name, place in places.items():
         procedure = PROCEDURES[name]
         inlined = scheduling.inline_assign(procedure, cursor_at(procedure, place))
         (tmp_path / name).mkdir()

@@ -280,3 +280,13 @@ def one_index_twice(x: f32[4], y: f32[4]):
         t[i] = x[i]
         for i in seq(0, 4):
             y[i] += t[i]
+
+
+@proc
+def one_name_of_two_ranks(x: f32[4], y: f32[4]):
+    t: f32[2]
+    t[1] = x[0]
+    y[0] = t[1]
+    t: f32
+    t = x[1]
+    y[1] = t

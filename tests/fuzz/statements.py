@@ -1,0 +1,118 @@
+"""Random statements: assignments, nests, branches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from hypothesis import strategies as st
+
+from fuzz.indices import Buffer, Loop, accesses, reach
+from fuzz.writer import Lines, Scope, Writer, indent, nested
+
+CONVERTED = {"f32": {"i32", "i8"}, "f64": {"f32", "i32", "i8"}, "i32": {"i8"}, "i8": set[str]()}
+"""Types that convert to a type without loss or wrapping."""
+
+
+class Statements(Writer):
+    def loop(self, scope: Scope) -> Lines:
+        header, inner = self.header(scope)
+        return [header, *indent(self.block(inner))]
+
+    def statement(self, scope: Scope) -> Lines:
+        target = self.pick(*scope.buffers)
+        place = self.draw(accesses(target, scope.loops))
+        value = self.value_of(scope, self.source_type(scope, target.type))
+        form = self.pick("{} += {}", "{} = {}", "{} += {}", "{} = {}", "{0} = {0} + {1}")
+        return [str(form).format(place, value)]
+
+    def source_type(self, scope: Scope, wanted: str) -> str:
+        """Mostly the target's own; else one that can be converted without loss or wrapping."""
+        others = {b.type for b in scope.buffers} & CONVERTED[wanted]
+        return self.pick(wanted, *sorted(others))
+
+    def value_of(self, scope: Scope, kind: str) -> str:
+        """A sum or product of reads and constants of one type."""
+        reads = [b for b in scope.buffers if b.type == kind]
+        floats = kind in ("f32", "f64")
+        if not reads:
+            return "1.0"
+
+        def read() -> str:
+            return self.draw(accesses(self.draw(st.sampled_from(reads)), scope.loops))
+
+        match self.pick("read", "read", "product", "product", "sum", "sum", "other"):
+            case "read":
+                return read()
+            case "product":
+                first = self.draw(st.sampled_from(reads))
+                second = self.draw(st.sampled_from([b for b in reads if b is not first] or reads))
+                factors = [self.draw(accesses(b, scope.loops)) for b in (first, second)]
+                return " * ".join(factors)
+            case "sum":
+                return " ".join([read(), self.pick("+", "-"), read(), *self.third(read)])
+        forms = [f"-{read()}", f"{read()} - ({read()} - {read()})", f"{read()} + 2.0", "3.0"]
+        if floats:
+            forms += [f"relu({read()})", f"select({read()}, {read()}, {read()}, 1.0)"]
+            forms += [f"{read()} * 0.5"]
+        return self.pick(*forms)
+
+    def third(self, read: Callable[[], str]) -> Lines:
+        return ["+", read()] if self.chance(3) else []
+
+    def contraction(self, scope: Scope) -> Lines:
+        """A reduction of products over two or three loops; operands move with some of them."""
+        lines: Lines = []
+        inner = scope
+        for _ in range(self.pick(3, 3, 2)):
+            header, inner = self.header(inner)
+            lines.append(header)
+        moving = inner.loops[len(scope.loops) :]
+        arrays = [b for b in scope.buffers if b.shape] or list(scope.buffers)
+        target, *operands = (arrays * 3)[:3]
+        if self.chance(3):
+            target, *operands = (self.draw(st.sampled_from(arrays)) for _ in range(3))
+        if operands[1].type != operands[0].type:
+            operands[1] = operands[0]
+        if operands[0].type not in {target.type} | CONVERTED[target.type]:
+            target = operands[0]
+
+        def moved(buffer: Buffer, along: tuple[Loop, ...]) -> str:
+            index = []
+            for dim in range(len(buffer.shape)):
+                loop = along[dim % len(along)]
+                if buffer.fixed:
+                    index.append("0")
+                else:
+                    index.append(reach(buffer, dim, loop.name, loop.span))
+            return f"{buffer.name}[{', '.join(index)}]" if index else buffer.name
+
+        one, last = (moving[0],), (moving[-1],)
+        orders = [moving[:-1], one + last, last + moving[1:-1]]
+        if self.chance(2):
+            usual = [moving, moving[::-1], moving[1:], one + last, last + one]
+            orders = [self.draw(st.sampled_from(usual)) for _ in range(3)]
+        places = [moved(b, order) for b, order in zip((target, *operands), orders, strict=True)]
+        lines.append(f"{places[0]} += {' * '.join(places[1:])}")
+        return nested(lines)
+
+    def branch(self, scope: Scope) -> Lines:
+        condition = self.condition(scope)
+        lines = [f"if {condition}:", *indent(self.block(self.deeper(scope)))]
+        if self.chance(3):
+            lines += ["else:", *indent(self.block(self.deeper(scope)))]
+        return lines
+
+    def condition(self, scope: Scope) -> str:
+        sides = [loop.name for loop in scope.loops] + list(self.sizes)
+        if self.configured and self.chance(2):
+            return f"Mode.limit > {self.number(1, 4)}"
+        if not sides:
+            return "0 < 1"
+        left = self.pick(*sides)
+        right = str(self.pick(str(self.number(0, 6)), *sides, *(f"{s} - 1" for s in self.sizes)))
+        simple = [f"{left} < {right}", f"{left} == {right}", f"{left} >= {right}"]
+        simple += [f"{left} % {self.number(2, 4)} == {self.number(0, 1)}"]
+        first = self.pick(*simple)
+        if self.chance(6):
+            return f"{first} {self.pick('and', 'or')} {self.pick(*sides)} > {self.number(0, 2)}"
+        return first
