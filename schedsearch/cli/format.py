@@ -60,6 +60,14 @@ def noise(measurement: Measurement) -> str:
     )
 
 
+def conditions(measurement: Measurement) -> str:
+    """`, cpu time, warm caches`; nothing of what earlier versions measured"""
+    host = dict(measurement.host)
+    if "clock" not in host or "cache" not in host:
+        return ""
+    return f", {host['clock']} time, {host['cache']} caches"
+
+
 def claim(measurement: Measurement) -> str:
     """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
     state = "confirmed" if measurement.kind == "confirm" else "not confirmed yet"

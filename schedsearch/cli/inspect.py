@@ -138,8 +138,9 @@ def show(
     for m in candidate.measurements:
         console.print(
             f"{m.kind}: {fmt.speedup(m.speedup)}, {fmt.duration(m.candidate_ns * 1e-9)}, "
-            f"{len(m.rounds)} rounds of {m.calls} calls",
+            f"{len(m.rounds)} rounds of {m.calls} calls{fmt.conditions(m)}",
             markup=False,
+            soft_wrap=True,
         )
     if roof is not None and record.measurement is not None:
         seconds = record.measurement.candidate_ns * 1e-9

@@ -228,6 +228,14 @@ def test_other_transforms_than_before(run: Run, tuned: Path) -> None:
     check(answer, "other transforms (fission, reorder)", "--transforms", "another --store")
 
 
+def test_another_cache_mode_than_before(run: Run, tuned: Path) -> None:
+    answer = run(
+        *("run", "mm.py", "--executor", "inline", "--budget", "5", "--cache", "cold"),
+        *("--transforms", "reorder,fission"),
+    )
+    check(answer, "timed with warm caches", "--cache warm", "another --store")
+
+
 def test_exporting_what_is_not_verified(run: Run, tuned: Path) -> None:
     with Store.open(Path("schedsearch.sqlite"), create=False) as opened:
         others = [c.id for c in opened.load(opened.scopes()[0]) if c.record.measurement is None]

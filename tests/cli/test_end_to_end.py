@@ -134,7 +134,10 @@ def test_list_best_and_show(tuned: Path, run: Run) -> None:
     shown = run("show", str(top["id"]), "--c")
     assert shown.out.startswith(f"candidate {top['id']} of matmul32: correct\n")
     assert "1. reorder" in shown.out
-    assert "confirm: " in shown.out
+    assert re.search(r"^confirm: .* calls, (cpu|wall) time, warm caches$", shown.out, re.MULTILINE)
+    assert (
+        f"{100 * top['of_roof']['share']:.0f} % of its roof ({top['of_roof']['name']})" in shown.out
+    )
     assert "void matmul32(" in shown.out
     (listing,) = json.loads(run("list", "--json").out)
     assert listing["best_id"] == top["id"]
