@@ -11,8 +11,8 @@ Ray nor expansions given up at the end count. Two views of the same interval:
 What counts as what:
 
 - Exo: replaying and rewriting in the expansion workers, that is Exo's operators, the answers
-  to its own questions that `transforms/exo_speed` gives in its place, and the checks and
-  choices of a rewrite between operators; and generating C in the build workers;
+  to its own questions that `transforms/exo_speed` gives in its place, and what a rewrite
+  checks and chooses between operators; and generating C in the build workers;
 - compiler: the compilers and linkers that build workers start;
 - benchmark: the measuring worker and its children, which verify, calibrate and time;
 - analysis, ours: proposing, query ASTs and keys, estimates and features;

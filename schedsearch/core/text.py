@@ -100,21 +100,22 @@ def _type(kind: str, shape: tuple[q.Affine, ...] | None, window: bool, name: Nam
     return f"[{kind}][{dims}]" if window else f"{kind}[{dims}]"
 
 
-def _lines(body: tuple[q.Stmt, ...], indent: int, name: Namer) -> Iterator[str]:
+def _lines(body: tuple[q.Stmt, ...], indent: int, head: Callable[[q.Stmt], str]) -> Iterator[str]:
     pad = "    " * indent
     for stmt in body:
         inner = q.blocks(stmt)
-        yield pad + header(stmt, name) + (":" if inner else "")
+        yield pad + head(stmt) + (":" if inner else "")
         if inner:
-            yield from _lines(inner[0], indent + 1, name)
+            yield from _lines(inner[0], indent + 1, head)
         if len(inner) > 1:
             yield pad + "else:"
-            yield from _lines(inner[1], indent + 1, name)
+            yield from _lines(inner[1], indent + 1, head)
 
 
 def show_proc(proc: q.Proc, name: Namer = plain_name) -> str:
     """The whole procedure. Callees are named, not expanded."""
-    return "\n".join([_head(proc, name), *_lines(proc.body, 1, name)])
+    lines = _lines(proc.body, 1, lambda stmt: header(stmt, name))
+    return "\n".join([_head(proc, name), *lines])
 
 
 def _head(proc: q.Proc, name: Namer) -> str:
@@ -134,7 +135,7 @@ def canonical_text(proc: q.Proc) -> str:
 
     Callees are expanded: two procedures of the same name may differ.
     """
-    parts = [_head(proc, _number), *map(_indented, map(_canonical, proc.body))]
+    parts = [_head(proc, _number), *_lines(proc.body, 1, _numbered)]
     parts.append(f"instr {proc.instr!r}")
     parts.append(" ".join([kind for stmt in proc.body for kind in _types(stmt)]))
     parts += [canonical_text(callee) for stmt in proc.body for callee in _callees(stmt)]
@@ -145,19 +146,10 @@ def _number(var: q.Var) -> str:
     return f"v{var.uid}"
 
 
-def _indented(text: str) -> str:
-    return "    " + text.replace("\n", "\n    ")
-
-
 @q.per_node
-def _canonical(stmt: q.Stmt) -> str:
-    """A statement as `show_proc` prints it, with variables by number."""
-    inner = q.blocks(stmt)
-    lines = [header(stmt, _number) + (":" if inner else "")]
-    for number, block in enumerate(inner):
-        lines += ["else:"] * (number > 0)
-        lines += [_indented(_canonical(each)) for each in block]
-    return "\n".join(lines)
+def _numbered(stmt: q.Stmt) -> str:
+    """The header of a statement with variables by number."""
+    return header(stmt, _number)
 
 
 @q.per_node

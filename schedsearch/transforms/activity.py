@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from operator import add
 from typing import Any
 
 from schedsearch.core import ast as q
-from schedsearch.core.records import Target
 from schedsearch.transforms.compiler_model import stride, vectorisable
 from schedsearch.transforms.scene import Scene
 from schedsearch.transforms.statements import (
@@ -129,9 +127,9 @@ class _Part:
         return Activity(*fields)
 
 
-def activity(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Activity:
-    """What one call executes; `sizes` binds arguments by name."""
-    return _Walk(Scene(proc, target, sizes)).block(proc.body, None).activity()
+def activity(scene: Scene) -> Activity:
+    """What one call executes."""
+    return _Walk(scene).block(scene.proc.body, None).activity()
 
 
 class _Walk:

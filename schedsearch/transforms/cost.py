@@ -67,21 +67,21 @@ class Estimate:
         return log(1.0 + self.compute + self.misses)
 
 
-def estimate(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Estimate:
-    """The estimate for one call; `sizes` binds arguments by name."""
-    compute = _Walk(Scene(proc, target, sizes)).block(proc.body, None)
-    moved = traffic(proc, target, sizes)
+def estimate(scene: Scene) -> Estimate:
+    """The estimate for one call."""
+    body = scene.proc.body
+    compute = _Walk(scene).block(body, None)
+    moved = traffic(scene)
     misses = moved.cost
-    if has_parallel_loops(proc):
-        one = Scene(proc, replace(target, threads=1), sizes)
-        alone = _Walk(one).block(proc.body, None)
+    if has_parallel_loops(scene.proc):
+        alone = _Walk(scene.on(replace(scene.target, threads=1))).block(body, None)
         misses *= min(compute / alone, 1.0)  # threads share the misses as they share the work
     return Estimate(compute, misses, moved)
 
 
 def log_cost(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> float:
     """Natural logarithm of the estimated cost of one call; `sizes` binds arguments by name."""
-    return estimate(proc, target, sizes).log_cost
+    return estimate(Scene(proc, target, sizes)).log_cost
 
 
 class _Walk:

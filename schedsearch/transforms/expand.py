@@ -15,7 +15,7 @@ from schedsearch.transforms.adapt import similar
 from schedsearch.transforms.cost import Estimate
 from schedsearch.transforms.features import features
 from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.registry import Transform, apply, propose
+from schedsearch.transforms.registry import Transform, carry_out, propose
 from schedsearch.transforms.replay import Replayer, State
 
 
@@ -167,12 +167,15 @@ class Expander:
         self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages
     ) -> Child:
         """`before` is the logarithm of the parent's estimated cost."""
+        procedure = state.procedure
         try:
-            procedure = apply(state.procedure, state.ast, rewrite)
+            for _, made in carry_out(state.procedure, state.ast, rewrite):
+                procedure = made
+                clock.lap("rewrite")
         except RewriteError as error:
             clock.lap("rewrite")
             return Child(rewrite, outcome=Outcome.ILLEGAL, message=str(error))
-        clock.lap("rewrite")
+        clock.lap("ast_key")  # after the last operator, the result's query AST is made
         if procedure is state.procedure:  # only built otherwise
             after = replace(state, build=trace.then(rewrite).build)
         else:

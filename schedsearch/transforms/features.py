@@ -22,6 +22,7 @@ from schedsearch.core.records import Target
 from schedsearch.transforms.activity import Activity, Innermost, activity
 from schedsearch.transforms.cost import Estimate, estimate
 from schedsearch.transforms.registers import register_kind
+from schedsearch.transforms.scene import Scene
 
 FEATURES_VERSION = 3
 CACHES = 4
@@ -92,8 +93,8 @@ def features(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> tuple[Es
 
     `sizes` binds arguments by name; `target.build` is how the candidate is built.
     """
-    guess = estimate(proc, target, sizes)
-    done = activity(proc, target, sizes)
+    scene = Scene(proc, target, sizes)
+    guess, done = estimate(scene), activity(scene)
     row = [
         *_totals(guess, done),
         *_text(done, target),

@@ -21,7 +21,6 @@ from math import gcd
 from typing import NamedTuple
 
 from schedsearch.core import ast as q
-from schedsearch.core.records import Target
 from schedsearch.transforms.scene import UNKNOWN_EXTENT, Scene
 
 PAGE = 4096
@@ -79,11 +78,11 @@ class Traffic:
     footprint: int
 
 
-def traffic(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> Traffic:
-    """Estimated memory traffic of one call; `sizes` binds arguments by name."""
-    caches = _caches(target.cache_bytes, target.line_bytes)
-    walk = _Walk(Scene(proc, target, sizes), caches)
-    regions, touched = walk.block(proc.body)
+def traffic(scene: Scene) -> Traffic:
+    """Estimated memory traffic of one call."""
+    caches = _caches(scene.target.cache_bytes, scene.target.line_bytes)
+    walk = _Walk(scene, caches)
+    regions, touched = walk.block(scene.proc.body)
     fits, footprint = walk.fits(regions)
     misses = tuple(
         sum(

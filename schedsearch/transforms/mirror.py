@@ -5,12 +5,11 @@ modes, asserts, or which of two equal names is meant. A test checks that the
 structure agrees with the cursors, which remain the way to *address* statements.
 
 An operator changes a small part of a procedure, and Exo keeps the nodes of the rest: what
-was mirrored from a node is used again where it would be equal (`_Shared`).
+was mirrored from a node is used again where it would be equal (`shared.py`).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +18,7 @@ from exo.core.LoopIR import LoopIR, T
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.identical import Same
+from schedsearch.transforms.shared import SHARED, Shared
 
 Env = dict[Any, q.Var]
 """Exo symbol -> variable. Symbols hash by identity, so this is only ever looked up."""
@@ -162,35 +162,6 @@ def _along_last(window: Any, env: Env) -> Any:
     return window.update(idx=idx)
 
 
-SHARED = 30_000
-"""LoopIR statements whose query ASTs are kept: some 2 KB each."""
-
-Place = tuple[q.Path, int, tuple[int, ...]]
-"""All that the query AST of a LoopIR statement depends on: its path, how many variables are
-bound before it, and the numbers of those it uses."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Shared:
-    """What was mirrored from one LoopIR statement, by place; `free` are the symbols that it
-    uses and does not bind. Holding the node keeps its id from being used again."""
-
-    node: Any
-    free: tuple[Any, ...]
-    at: dict[Place, q.Stmt] = field(default_factory=dict)
-
-
-_shared: dict[int, _Shared] = {}
-"""By id of the node, the oldest first."""
-
-
-def _share(node: Any, free: tuple[Any, ...]) -> _Shared:
-    if len(_shared) >= SHARED:
-        for old in list(_shared)[: SHARED // 4]:
-            del _shared[old]
-    return _shared.setdefault(id(node), _Shared(node, free))
-
-
 @lru_cache(maxsize=256)
 def _head(*nodes: Same) -> tuple[tuple[q.Arg, ...], tuple[q.Expr, ...]]:
     """Arguments and asserts of a procedure: scheduling seldom changes them."""
@@ -244,7 +215,7 @@ class _Mirror:
 
     def shared(self, node: Any, path: q.Path) -> q.Stmt:
         """The statement, the same object as before if it is equal."""
-        shared = _shared.get(id(node))
+        shared = SHARED.get(node)
         bound = len(self.symbols)
         if shared is not None:
             place = path, bound, tuple([self.env[sym].uid for sym in shared.free])
@@ -254,10 +225,9 @@ class _Mirror:
         stmt = self.stmt(node, path)
         uids = tuple(sorted([var.uid for var in q.free_vars(stmt)]))
         if shared is None:
-            shared = _share(node, tuple([self.symbols[uid] for uid in uids]))
-            shared.at[path, bound, uids] = stmt
-        else:
-            shared.at[place] = stmt
+            shared = SHARED.put(node, Shared(tuple([self.symbols[uid] for uid in uids])))
+            place = path, bound, uids
+        shared.keep(place, stmt)
         return stmt
 
     def skip(self, node: Any, stmt: q.Stmt) -> None:

@@ -1,17 +1,18 @@
 """What the statements of a procedure see of what is around them, for estimates: values at
-the timed sizes, arrays, loops. Estimates of a loop are kept in the loop, with all of this that
+the timed sizes, arrays, loops. Estimates of a loop are kept, with all of this that
 they depend on: a rewrite leaves most loops of a procedure alone (see `mirror.py`)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.compiler_model import is_cautious, may_overlap, unrolls
 from schedsearch.transforms.conditions import possible, sizes_of
+from schedsearch.transforms.identical import ByIdentity
 from schedsearch.transforms.walkers import ELEMENT_BITS
 
 Answer = TypeVar("Answer")
@@ -21,16 +22,22 @@ Arrays = tuple[tuple[int, tuple[int, ...], int], ...]
 
 UNKNOWN_EXTENT = 256
 """What is taken for a size that is not given."""
-KEPT = 16
-"""Answers kept in one loop. Nests around it differ little in what it sees."""
+LOOPS = 6_000
+"""Loops whose estimates are kept, some 5 KB each: those of the last few expansions."""
+KEPT = 24
+"""Answers kept in one loop. Scenes differ little in what a loop sees of them."""
+
+
+_ANSWERS: ByIdentity[dict[Hashable, tuple[Any, Arrays]]] = ByIdentity(LOOPS)
 
 
 class Scene:
-    """A procedure, as a walk over it has come to know it. Loops have to be entered and
+    """A procedure, as walks over it have come to know it. Loops have to be entered and
     allocations declared, outer ones first; variables are known by their uids."""
 
     def __init__(self, proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> None:
-        self.proc, self.target = proc, target
+        """`sizes` binds arguments by name; `target.build` is how the procedure is built."""
+        self.proc, self.target, self._given = proc, target, sizes
         self.sizes = sizes_of(proc)
         self.pointers = may_overlap(proc, target)
         self.values = {a.var.uid: sizes.get(a.var.name, UNKNOWN_EXTENT) for a in proc.args}
@@ -39,13 +46,17 @@ class Scene:
         self.scalars: set[q.Var] = set()
         self.rolled: set[q.Var] = set()
         self._seen: dict[int, Hashable] = {}
+        self._bounds: dict[int, tuple[int, int]] = {}
+        self._contexts: dict[int, Hashable] = {}
         build = target.build
         self._machine = _machine(
             target.vector_bits,
             target.line_bytes,
             target.cache_bytes,
             target.threads,
-            (build.options, is_cautious(target)),
+            build.options,
+            is_cautious(target),
+            bool(self.pointers),
         )
         for arg in proc.args:
             if arg.shape:
@@ -73,16 +84,20 @@ class Scene:
 
     def enter(self, loop: q.For) -> tuple[int, int]:
         """Bounds of a loop, whose body is looked at next."""
-        low, high = self.value(loop.lo), self.value(loop.hi)
-        self.values[loop.iter.uid] = (low + high) // 2
-        rolled = not unrolls(loop, self.target)
-        if rolled:
-            self.rolled.add(loop.iter)
-        self._seen[loop.iter.uid] = rolled
-        return low, high
+        uid = loop.iter.uid
+        if uid not in self._bounds:
+            low, high = self._bounds[uid] = self.value(loop.lo), self.value(loop.hi)
+            self.values[uid] = (low + high) // 2
+            rolled = not unrolls(loop, self.target)
+            if rolled:
+                self.rolled.add(loop.iter)
+            self._seen[uid] = rolled
+        return self._bounds[uid]
 
     def declare(self, stmt: q.Alloc) -> None:
         """A local variable: a scalar, an array in memory, or registers."""
+        if stmt.buf.uid in self._seen:
+            return
         if not stmt.shape:
             self.scalars.add(stmt.buf)
             self._seen[stmt.buf.uid] = "scalar"
@@ -95,6 +110,10 @@ class Scene:
         self.shapes[buf.uid], self.bytes[buf.uid] = extents, size
         self._seen[buf.uid] = (extents, size, pointer)
 
+    def on(self, target: Target) -> Scene:
+        """The same for another target."""
+        return Scene(self.proc, target, self._given)
+
     def called(self, call: q.Call) -> Scene:
         """The scene of a procedure that is called, not an instruction."""
         formals = zip(call.proc.args, call.args, strict=True)
@@ -104,30 +123,35 @@ class Scene:
     def kept(self, question: Callable[[q.For], Answer], loop: q.For) -> Answer:
         """The answer to a question (a method) about a loop, which depends on nothing else than
         the loop and what it sees of this scene."""
-        values, seen = self.values, self._seen
-        context = (
-            question.__module__,
-            question.__qualname__,
-            self._machine,
-            tuple([values.get(uid) for uid in _decisive(loop)]),
-            tuple([seen.get(uid) for uid in _free(loop)]),
-        )
-        answers: dict[Hashable, tuple[Answer, Arrays]] = loop.__dict__.setdefault(
-            "_answers_in_scenes", {}
-        )
-        if context not in answers:
+        key = (question.__module__, question.__qualname__, self._context(loop))
+        answers = _ANSWERS.get(loop)
+        if answers is None:
+            answers = _ANSWERS.put(loop, {})
+        if key not in answers:
             answer = question(loop)
             if len(answers) >= KEPT:
                 answers.clear()
             arrays = tuple(
                 [(u, self.shapes[u], self.bytes[u]) for u in _allocated(loop) if u in self.shapes]
             )
-            answers[context] = answer, arrays
+            answers[key] = answer, arrays
         else:
-            answer, arrays = answers[context]
+            answer, arrays = answers[key]
             for uid, shape, size in arrays:  # what is around compares accesses to them
                 self.shapes[uid], self.bytes[uid] = shape, size
         return answer
+
+    def _context(self, loop: q.For) -> Hashable:
+        """What a loop sees of this scene."""
+        uid = loop.iter.uid
+        if uid not in self._contexts:
+            values, seen = self.values, self._seen
+            self._contexts[uid] = (
+                self._machine,
+                tuple([values.get(var) for var in _decisive(loop)]),
+                tuple([seen.get(var) for var in _free(loop)]),
+            )
+        return self._contexts[uid]
 
 
 @lru_cache(maxsize=64)

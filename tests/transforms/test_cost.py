@@ -17,6 +17,7 @@ from schedsearch.transforms.cost import estimate, log_cost
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.scene import Scene
 from transforms.helpers import PROCS, TARGET, kernels, walk
 
 BLOCKS = load_source(PROCS / "blocks.py").procs
@@ -89,7 +90,7 @@ AVX512 = replace(TARGET, vector_bits=512)
 
 def costs_of(procedure: Any, target: Target) -> float:
     """Logarithm of what it computes; these caches are tiny, misses would hide it."""
-    return log(estimate(mirror(procedure), target, SIZES).compute)
+    return log(estimate(Scene(mirror(procedure), target, SIZES)).compute)
 
 
 def in_order_ijk_to_ikj() -> Any:

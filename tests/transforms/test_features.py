@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import random
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -9,12 +11,15 @@ import numpy as np
 import pytest
 
 from schedsearch.core.build import Build
+from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.activity import activity
 from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.features import COLUMNS, TOTALS, features, unpack
+from schedsearch.transforms.identity import canonical_ast
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.registry import apply, propose, select
+from schedsearch.transforms.scene import Scene
 from transforms.helpers import PROCS, TARGET, kernels, walk
 
 BLOCKS = load_source(PROCS / "blocks.py").procs
@@ -45,6 +50,23 @@ def test_every_state_has_finite_features_of_one_length(name: str) -> None:
         assert guess.log_cost == log_cost(state.ast, TARGET, {})
 
 
+@pytest.mark.parametrize("name", sorted(kernels()))
+def test_what_is_kept_in_shared_loops_is_what_a_fresh_copy_says(name: str) -> None:
+    """Children share loops, and the answers in them, with each other and their parent; the
+    canonical copy shares nothing."""
+    short = replace(TARGET, vector_bits=128, build=Build(options="-O2"))
+    apart = replace(TARGET, threads=2, build=Build(restrict=True))
+    for _, state in walk(kernels()[name], 2, 2):
+        proposals = list(propose(state.ast, TARGET, select(None)))
+        for rewrite in random.Random(0).sample(proposals, min(len(proposals), 6)):
+            with suppress(RewriteError):
+                child = apply(state.procedure, state.ast, rewrite)
+                for target in (TARGET, short, apart, TARGET):
+                    _, shared = features(mirror(child), target, {"N": 40})
+                    _, fresh = features(canonical_ast(child), target, {"N": 40})
+                    assert shared == fresh
+
+
 def test_columns_have_names_of_their_own() -> None:
     assert len(set(COLUMNS)) == len(COLUMNS)
     assert "heap_allocations" in COLUMNS[:TOTALS]
@@ -53,7 +75,7 @@ def test_columns_have_names_of_their_own() -> None:
 
 def test_a_product_is_counted_exactly() -> None:
     """Per iteration of `C[i, j] += A[i, k] * B[k, j]`: one operation, two loads, one store."""
-    done = activity(mirror(BLOCKS["product"]), TARGET, SIZES)
+    done = activity(Scene(mirror(BLOCKS["product"]), TARGET, SIZES))
     iterations = 64**3
     assert done.arithmetic == iterations
     assert sum(done.loads) == 2 * iterations
