@@ -88,7 +88,7 @@ class Verdict:
         match words:
             case ["verifying", number]:
                 # Again, if the kernel has threads.
-                _expect(int(number) in (self.verifying, self.verifying + 1))
+                _expect(0 <= int(number) in (self.verifying, self.verifying + 1))
                 self.verifying = int(number)
                 self.stage = f"verifying with {self._case(int(number))}"
             case ["mismatch", number, position, flat, count, expected, got, tolerance]:

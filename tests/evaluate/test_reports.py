@@ -8,7 +8,6 @@ from schedsearch.core.records import Measurement
 from schedsearch.evaluate.bench import Bench, TimingPlan
 from schedsearch.evaluate.reports import Verdict
 
-VERIFIED = [["verifying", "0"], ["verifying", "1"], ["verified"]]
 CALLS = ["calls", "100", "100", "3", "huge", "cpu"]
 ROUND = ["round", "1.5", "3.0"]
 
@@ -18,34 +17,46 @@ def verdict(bench: Bench) -> Verdict:
     return Verdict(bench.cases, (), TimingPlan("screen", 1, 1), "key", 1.0, bench.cache)
 
 
+def verify(verdict: Verdict) -> None:
+    for number in range(len(verdict.cases)):
+        verdict.handle(["verifying", str(number)])
+    verdict.handle(["verified"])
+
+
 def test_in_order(verdict: Verdict) -> None:
-    for words in [*VERIFIED, CALLS]:
-        assert verdict.handle(words) is None
+    verify(verdict)
+    assert verdict.handle(CALLS) is None
     assert verdict.handle(ROUND) == "s"
     result = verdict.result(None)
     assert isinstance(result, Measurement)
     assert result.speedup.value == 2.0
 
 
-@pytest.mark.parametrize(
-    ("before", "words"),
-    [
-        ([], ["verifying", "1"]),
-        ([], ["verified"]),
-        (VERIFIED[:1], ["verified"]),
-        (VERIFIED, ["verifying", "0"]),
-        (VERIFIED, ["verified"]),
-        ([], CALLS),
-        (VERIFIED, ROUND),
-        ([*VERIFIED, CALLS], ["round", "0.0", "3.0"]),
-        ([*VERIFIED, CALLS], ["round", "nan", "3.0"]),
-        ([*VERIFIED, CALLS], ["round", "inf", "inf"]),
-        (VERIFIED, ["calls", "0", "1", "3", "huge", "cpu"]),
-        ([], ["verifying", "17"]),
-    ],
-)
-def test_out_of_order(verdict: Verdict, before: list[list[str]], words: list[str]) -> None:
-    for earlier in before:
-        verdict.handle(earlier)
+@pytest.mark.parametrize("words", [["verifying", "1"], ["verifying", "-1"], ["verified"], CALLS])
+def test_at_first(verdict: Verdict, words: list[str]) -> None:
     with pytest.raises(ValueError, match="does not follow"):
         verdict.handle(words)
+
+
+def test_not_every_case(verdict: Verdict) -> None:
+    verdict.handle(["verifying", "0"])
+    with pytest.raises(ValueError, match="does not follow"):
+        verdict.handle(["verified"])
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["verifying", "0"], ["verified"], ROUND, ["calls", "0", "1", "3", "huge", "cpu"]],
+)
+def test_once_verified(verdict: Verdict, words: list[str]) -> None:
+    verify(verdict)
+    with pytest.raises(ValueError, match="does not follow"):
+        verdict.handle(words)
+
+
+@pytest.mark.parametrize("sample", ["0.0", "-1.0", "nan", "inf"])
+def test_impossible_times(verdict: Verdict, sample: str) -> None:
+    verify(verdict)
+    verdict.handle(CALLS)
+    with pytest.raises(ValueError, match="does not follow"):
+        verdict.handle(["round", sample, "3.0"])

@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core.records import Failure, Measurement, Outcome
-from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan
 from schedsearch.evaluate.builder import Builder
 
 from .hostile import kernel, run
@@ -200,6 +200,20 @@ HARMLESS = {
 def test_harmless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
     result = run(bench, kernel(builder, f"{body} right(y, x);"))
     assert isinstance(result, Measurement), result
+
+
+@pytest.mark.parametrize("rounds", [40, 90])
+def test_many_rounds(bench: Bench, builder: Builder, home: Path, rounds: int) -> None:
+    """Each has copies of the code, whose descriptors are kept open."""
+    plan = TimingPlan("confirm", rounds, rounds, sample_ns=1e4)
+    anchor = Anchor(bench.baseline, "baseline")
+    result = bench.evaluate(kernel(builder, "right(y, x);"), plan, anchor).result
+    assert isinstance(result, Measurement), result
+    assert len(result.rounds) == rounds
+    closing = "right(y, x); for (int f = 6; f < 400; f++) close(f);"
+    refused = bench.evaluate(kernel(builder, closing), plan, anchor).result
+    assert isinstance(refused, Failure)
+    assert refused.outcome is Outcome.REFUSED
 
 
 SNIPPETS = [

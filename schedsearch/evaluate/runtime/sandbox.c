@@ -96,12 +96,20 @@ static void volunteer_for_oom(void)
     }
 }
 
+static int highest(const int *descriptors, int count)
+{
+    int most = 0;
+    for (int i = 0; i < count; i++)
+        most = descriptors[i] > most ? descriptors[i] : most;
+    return most;
+}
+
 void enter_sandbox(const int *kept, int count)
 {
     volunteer_for_oom();
     limit(RLIMIT_CORE, 0);
     limit(RLIMIT_STACK, STACK_BYTES);
-    limit(RLIMIT_NOFILE, FILES);
+    limit(RLIMIT_NOFILE, FILES + highest(kept, count));
     bool unprivileged = drop_capabilities();
     prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     int landlock = restrict_files();

@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -139,7 +140,7 @@ struct filter {
 
 static void emit(struct filter *filter, int code, unsigned k, int if_true, int if_false)
 {
-    if (filter->length == LONGEST)
+    if (filter->length == LONGEST || if_false > UINT8_MAX)
         fail("the filter of system calls is too long");
     filter->code[filter->length++] = (struct sock_filter){code, if_true, if_false, k};
 }
@@ -156,7 +157,12 @@ static void on(struct filter *filter, int number, unsigned action)
     answer(filter, action);
 }
 
-/* Open a block of at most `length` instructions for this call, which must return. */
+static void load_number(struct filter *filter)
+{
+    emit(filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+}
+
+/* Open a block of `length` instructions for this call: it returns, or loads the number again. */
 static void when(struct filter *filter, int number, int argument, int length)
 {
     emit(filter, BPF_JMP | BPF_JEQ | BPF_K, number, 0, length + 1);
@@ -173,14 +179,20 @@ static void on_bits(struct filter *filter, int number, int argument, unsigned bi
     answer(filter, none);
 }
 
+enum { BLOCK = 100 }; /* jumps are short */
+
 /* By the value of an argument: one of `count`, or another. */
 static void on_values(struct filter *filter, int number, int argument, const int *values, int count,
                       unsigned one, unsigned other)
 {
-    when(filter, number, argument, 2 * count + 1);
-    for (int i = 0; i < count; i++)
-        on(filter, values[i], one);
-    answer(filter, other);
+    for (int done = 0; done < count; done += BLOCK) {
+        int some = count - done < BLOCK ? count - done : BLOCK;
+        when(filter, number, argument, 2 * some + 1);
+        for (int i = done; i < done + some; i++)
+            on(filter, values[i], one);
+        load_number(filter);
+    }
+    on(filter, number, other);
 }
 
 static void add_rules(struct filter *filter, const int *kept, int count)
@@ -239,7 +251,7 @@ bool filter_syscalls(const int *kept, int count)
     emit(&filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
     emit(&filter, BPF_JMP | BPF_JEQ | BPF_K, ARCHITECTURE, 1, 0);
     answer(&filter, SECCOMP_RET_KILL);
-    emit(&filter, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
+    load_number(&filter);
     for (int i = 0; i < COUNT_ALLOWED; i++)
         on(&filter, allowed[i], SECCOMP_RET_ALLOW);
     add_rules(&filter, kept, count);
