@@ -22,6 +22,8 @@ from schedsearch.evaluate.inputs import FIELD_TYPES, arguments, configuration, l
 
 # Seconds that the reference may take for one case, as it estimates them.
 _CASE_S = 10.0
+# Arrays of a case, of which there are several copies meanwhile, some in double precision.
+_CASE_BYTES = 512 << 20
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,9 @@ def compare(proc: q.Proc, cases: Sequence[Case], fields: tuple[Field, ...]) -> A
     skipped: list[tuple[str, str]] = []
     for case in cases:
         where = str(case)
+        if case.bytes > _CASE_BYTES:
+            skipped.append((where, f"arrays of more than {_CASE_BYTES >> 20} MiB are left out"))
+            continue
         args, config = arguments(case), configuration(case, fields)
         try:
             reference.run(proc, args, config, limit_s=_CASE_S)

@@ -14,6 +14,7 @@ from schedsearch.evaluate.scope import Config
 
 _GAMMA = 0x9E3779B97F4A7C15
 _PER_ARGUMENT = 0x632BE59BD9B4E019
+_PIECE = 1 << 18  # elements drawn together: 40 bytes each meanwhile
 
 FIELD_TYPES: dict[str, np.dtype[Any]] = {
     "HS_F16": np.dtype(np.float16),
@@ -62,8 +63,12 @@ def _filled(buffer: Buffer, data: Data, seed: int, position: int) -> NDArray[Any
         array[...] = np.frombuffer(_poison(buffer.type), dtype)[0]
     else:
         start = seed + _PER_ARGUMENT * (position + 1)
-        drawn = _drawn(start, array.size, data.fill, data.lo, data.hi)
-        array[...] = drawn.reshape(buffer.shape).astype(dtype)
+        values = np.empty(array.size, dtype)
+        for first in range(0, array.size, _PIECE):
+            count = min(_PIECE, array.size - first)
+            state = start + first * _GAMMA
+            values[first : first + count] = _drawn(state, count, data.fill, data.lo, data.hi)
+        array[...] = values.reshape(buffer.shape)
     return array
 
 

@@ -64,3 +64,6 @@ def test_what_cannot_be_compared_is_said(
     assert "in 0 of 2 cases (the others would take it more than 1e-06 s each)" in str(
         bench.agreement
     )
+    monkeypatch.setattr("schedsearch.evaluate.agreement._CASE_BYTES", 1 << 10)
+    bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path)
+    assert "in 0 of 2 cases (arrays of more than 0 MiB are left out)" in str(bench.agreement)
