@@ -34,20 +34,20 @@ def run(
     """Time kernels against themselves and against ones that are 1, 2, 5 or 10 % slower, with the
     protocol that confirms the winner of a search, and count right and wrong answers.
 
-    The slower ones compute some rows once more, as many as slow them down by that much,
-    measured first, undisturbed. Then two processes compute or copy memory in bursts of a second
-    or so. On a machine that others use the measured slowdowns are rough.
+    The slower ones compute that many more rows with the same machine code but for one constant:
+    their slowdown is known, not measured. Two other processes compute or copy memory in bursts
+    of a second or so meanwhile.
     """
     console = Console(highlight=False)
     trials = _read(json_) if json_ and json_.exists() else []
     with tempfile.TemporaryDirectory() as scratch:
-        console.print("building the kernels, measuring how slow the slower ones are ...")
+        console.print("building the kernels ...")
         ready = list(pairs(Path(scratch)))
         with disturbance(seed) if disturbed else nullcontext():
             run_trials(ready, seconds, seed, trials.append)
     show(console, trials)
     if json_:
-        data = {"schema": 1, "host": dict(host_state()), "trials": [asdict(t) for t in trials]}
+        data = {"schema": 2, "host": dict(host_state()), "trials": [asdict(t) for t in trials]}
         json_.write_text(json.dumps(data))
 
 

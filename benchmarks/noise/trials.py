@@ -20,13 +20,11 @@ _TIMES = {0.0: 5, 0.05: 2}
 
 @dataclass(frozen=True)
 class Trial:
-    """`right`: a difference was found, the true one; `wrong`: another. `truth` is the slowdown
-    measured undisturbed; `error` that of the estimated ratio, relative to the true one;
-    `ratios` are those of all rounds."""
+    """`right`: a difference was found, the true one; `wrong`: another. `error` is that of the
+    estimated ratio, relative to the true one; `ratios` are those of all rounds."""
 
     kernel: str
     slowdown: float
-    truth: float
     decision: str
     right: bool
     wrong: bool
@@ -55,12 +53,11 @@ def attempt(pair: Pair, swapped: bool) -> Trial:
     decision = measurement.decision()
     told = decision in (Decision.FASTER, Decision.SLOWER)
     expected = Decision.FASTER if swapped else Decision.SLOWER
-    true_ratio = 1.0 + pair.truth if swapped else 1.0 / (1.0 + pair.truth)
+    true_ratio = 1.0 + pair.slowdown if swapped else 1.0 / (1.0 + pair.slowdown)
     right = told and pair.slowdown > 0 and decision is expected
     return Trial(
         pair.kernel,
         pair.slowdown,
-        pair.truth,
         decision.value,
         right and seconds <= WITHIN_S,
         told and not right,
