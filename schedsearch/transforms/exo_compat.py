@@ -35,6 +35,11 @@ that fails once Exo no longer needs it:
    `unsound` refuses all operators but those of `ORDER_KEPT`; `inline_window` is one.
 17. `inline_assign` replaces what is called the same     -> refused by `unsound` where another
    element is.
+18. The front end checks no bounds of writes through
+   named windows, of calls that are given one, and of
+   reads in arguments of external functions             -> `outside`, asked by `loader.pick`.
+19. A window of a named window ends the front end with
+   an AttributeError                                    -> `explanation` says what is wrong.
 """
 
 from __future__ import annotations
@@ -121,6 +126,16 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
     except EXO_ERRORS as error:
         raise CodegenError(f"{type(error).__name__}: {error}") from error
     return with_build(str(proc.name), header, source, build)
+
+
+def explanation(error: BaseException) -> str | None:
+    """What an error of Exo's front end means that does not say it; None for all others."""
+    if isinstance(error, AttributeError) and isinstance(error.obj, T.Window):
+        return (
+            "Exo cannot make a window of a named window (w = x[0:4], then w[1:3], or w[1] where w "
+            "has two dimensions); make it of the array"
+        )
+    return None
 
 
 def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:

@@ -14,7 +14,9 @@ from exo.API import Procedure
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
+from schedsearch.transforms.exo_compat import explanation
 from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.outside import outside
 
 SOURCE_PREFIX = "schedsearch_source_"
 """Modules are called that and a digest of their path, whatever the file is called."""
@@ -60,8 +62,16 @@ def load_source(path: Path) -> Source:
 def pick(source: Source, name: str | None) -> Any:
     """The procedure called `name`; without a name, the only one that no other calls.
 
-    Raises UserError with the names to choose from.
+    Raises UserError with the names to choose from, or if the procedure accesses something
+    outside of an array.
     """
+    procedure = _chosen(source, name)
+    if problem := outside(mirror(procedure)):
+        raise UserError(f"{source.path}: in {procedure.name()}, {problem} (Exo did not check this)")
+    return procedure
+
+
+def _chosen(source: Source, name: str | None) -> Any:
     known = ", ".join(sorted(source.procs))
     if name is not None:
         if name not in source.procs:
@@ -102,7 +112,8 @@ def import_file(path: Path) -> Any:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # whatever the user's file raises is theirs to see
         del sys.modules[name]
-        raise UserError(f"{path} failed to load: {_reason(error)}{_where(error, path)}") from error
+        reason = explanation(error) or _reason(error)
+        raise UserError(f"{path} failed to load: {reason}{_where(error, path)}") from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module

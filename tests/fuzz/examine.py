@@ -19,6 +19,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.outside import outside
 
 
 @dataclass(frozen=True)
@@ -76,6 +77,9 @@ def examine(
     original = source.procs["fuzzed"]
     meaning = mirror(original)
     where = f"for {target.isa}, {target.threads} threads, {' '.join(flags)}"
+    if problem := outside(meaning):
+        report.findings.append(Finding(generated.text, Trace(), problem, where))
+        return report
     try:
         data = cases(meaning, generated.sizes)
     except Disagreement as error:
@@ -99,6 +103,8 @@ def examine(
             for step in walk(original, choices, target, dict(generated.sizes[-1])):
                 steps.append(step)
                 report.pairs.add(digest(f"{root} {step.trace.key}"))
+                if problem := outside(step.state.ast):
+                    report.findings.append(Finding(generated.text, step.trace, problem, where))
                 try:
                     code = generate_c(step.state.procedure, step.state.build)
                     codes.setdefault(code.key, (code, step.trace))

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import z3
+from exo import proc
 from exo.backend.LoopIR_compiler import compile_to_strings
 from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
@@ -21,16 +22,17 @@ from exo.stdlib import scheduling
 from exo.stdlib.scheduling import SchedulingError
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import CodegenError, RewriteError
+from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.exo_compat import (
     EXO_ERRORS,
     SOLVER_STEPS,
+    explanation,
     generate_c,
     unsound_result,
 )
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.loader import load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, At, Op, Pair, Vector, cursor_at, run_op
 from schedsearch.transforms.registry import apply, select
@@ -78,7 +80,7 @@ RENDER = """
 import sys
 from transforms.helpers import PROCS
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.loader import load_source, pick
 from exo.stdlib.scheduling import replace
 shift_addresses = [object() for _ in range(int(sys.argv[1]))]
 procs = load_source(PROCS / "compat.py").procs
@@ -295,3 +297,45 @@ def test_17_inline_assign_goes_by_names(tmp_path: Path) -> None:
         assert not right(generate_c(inlined), procedure, tmp_path / name)
         with pytest.raises(RewriteError, match="by its name"):
             run_op(procedure, Op("inline_assign", (At(place),)))
+
+
+UNCHECKED = """
+from __future__ import annotations
+from exo import proc
+from exo.libs.externs import relu
+@proc
+def last(a: [f32][9]):
+    a[8] = 0.0
+@proc
+def writes(x: f32[4]):
+    w = x[0:1]
+    w[8] = 0.0
+@proc
+def calls(x: f32[4]):
+    w = x[0:9]
+    last(w)
+@proc
+def reads(x: f32[4], y: f32):
+    y = relu(x[8])
+"""
+
+
+def test_18_the_front_end_leaves_bounds_unchecked(tmp_path: Path) -> None:
+    (tmp_path / "unchecked.py").write_text(UNCHECKED)
+    source = load_source(tmp_path / "unchecked.py")
+    for name in ("writes", "calls", "reads"):
+        with pytest.raises(UserError, match=r"\[8\] is outside of"):
+            pick(source, name)
+
+
+def test_19_windows_of_named_windows_end_the_front_end() -> None:
+    with pytest.raises(AttributeError) as caught:
+
+        @proc
+        def twice(x: f32[8]):  # type: ignore[no-untyped-def, name-defined]  # noqa: F821
+            w = x[0:4]
+            v = w[1:3]
+            v[0] = 0.0
+
+    assert "make it of the array" in str(explanation(caught.value))
+    assert explanation(AttributeError("other")) is None

@@ -12,6 +12,7 @@ from schedsearch.transforms.loader import load_source, pick
 
 HEAD = "from __future__ import annotations\nfrom exo import proc, instr, DRAM\n\n"
 ONE = "@proc\ndef one(x: f32[8]):\n    for i in seq(0, 8):\n        x[i] = 0.0\n\n"
+WINDOW = "@proc\ndef f(x: f32[8, 8]):\n    w = x[0:4, 0:4]\n    "
 TWO = ONE.replace("one", "two")
 
 
@@ -42,6 +43,11 @@ def test_procedures_and_their_variables(tmp_path: Path) -> None:
         ("raise Exception\n", "failed to load: Exception"),
         (HEAD + "@proc\ndef f(x: f32[4]):\n    x[5] = 0.0\n", "out-of-bounds"),
         (HEAD + "@proc\ndef f(x: f32[4]):\n    x[i] = 0.0\n", "failed to load"),
+        (
+            HEAD + WINDOW + "v = w[1:3]\n",
+            "Exo cannot make a window of a named window.*it of the array",
+        ),
+        (HEAD + WINDOW + "x[0, 0] = w[1]\n", "w\\[1\\] where w has two dim.*\n  at .*kernel.py:4"),
         ("x = 1\n", "no Exo procedure"),
         ("", "no Exo procedure"),
         (HEAD + "@instr('f();')\ndef only(x: f32[8]):\n    x[0] = 0.0\n", "no Exo procedure"),
