@@ -42,11 +42,11 @@ class Peaks:
 def measure_peaks(
     builder: Builder, target: Target, mixes: Sequence[Streams]
 ) -> tuple[Peaks, tuple[float, ...]]:
-    """Peaks, and the bandwidth in GB/s (loaded plus stored) for each of `mixes`; about half a
+    """Peaks, and the bandwidth in GB/s (loaded plus stored) for each of `mixes`; about a
     second, the best of several attempts.
 
-    A mix is moved again and again, so that what fits a cache is measured there. What is
-    only written is stored with and without loading its lines first, whichever is faster.
+    A mix is moved again and again, so that what fits a cache is measured there, in each of
+    several ways (runtime/streams.h), whichever is fastest.
 
     Raises UserError if the calibration cannot be built or run here.
     """
@@ -58,7 +58,9 @@ def measure_peaks(
             runtime_source("peak.c"),
         ]
     )
-    program = builder.executable({"peak.c": source}, _COMPILE_S)
+    program = builder.executable(
+        {"peak.c": source, "streams.h": runtime_source("streams.h")}, _COMPILE_S
+    )
     most = max(_BEYOND * max(target.cache_bytes), _LEAST_BEYOND)
     sizes = [f"{size:.0f}" for mix in mixes for size in _scaled(mix, most)]
     finished = run_group([program, *sizes], timeout_s=_RUN_S)

@@ -97,7 +97,7 @@ def roof_of(builder: Builder, target: Target, work: Work) -> Roof:
 
 
 def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
-    """The roof now (about half a second). Raises UserError if it cannot be measured here."""
+    """The roof now (about a second). Raises UserError if it cannot be measured here."""
     moves = work.streams.footprint > 0
     peaks, bandwidths = measure_peaks(builder, target, [work.streams] if moves else [])
     bandwidth = bandwidths[0] if moves else 0.0

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+
+#include "streams.h"
 #if defined(__SSE2__)
 #include <immintrin.h>
 #elif defined(__ARM_FEATURE_DOTPROD)
@@ -99,128 +101,83 @@ DEFINE_PEAK(i8, __m256i, 32.0,
 
 /* -- bandwidth ------------------------------------------------------------------------- */
 
-typedef int32_t line_part __attribute__((vector_size(LANE_BYTES)));
+enum { WORTH_TIMING = 8 << 20 };
 
-enum { UNROLL = 8, ROUND_BYTES = UNROLL * LANE_BYTES };
-
-static void load(const char *from, size_t bytes)
-{
-    line_part sums[UNROLL];
-    memset(sums, 0, sizeof sums);
-    for (size_t at = 0; at < bytes; at += ROUND_BYTES)
-        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
-            sums[u] |= *(const line_part *)(from + at + u * LANE_BYTES);
-    for (int u = 0; u < UNROLL; u++)
-        __asm__ volatile("" : : "m"(sums[u]));
-}
-
-static void store(char *to, size_t bytes, line_part value)
-{
-    for (size_t at = 0; at < bytes; at += ROUND_BYTES)
-        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
-            *(volatile line_part *)(to + at + u * LANE_BYTES) = value;
-}
-
-static void update(char *at, size_t bytes, line_part value)
-{
-    for (char *end = at + bytes; at < end; at += ROUND_BYTES)
-        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
-            *(line_part *)(at + u * LANE_BYTES) += value;
-    __asm__ volatile("" : : : "memory");
-}
-
-/* Stores that do not load the line first: what is written only is moved once, not twice. */
-static void store_past_caches(char *to, size_t bytes, line_part value)
-{
-#if defined(__SSE2__)
-    __m128i part;
-    memcpy(&part, &value, LANE_BYTES < 16 ? LANE_BYTES : 16);
-    for (size_t at = 0; at < bytes; at += 16)
-        _mm_stream_si128((__m128i *)(to + at), part);
-    _mm_sfence();
-#else
-    store(to, bytes, value);
-#endif
-}
-
-/* Read, written, updated: bytes of this thread, and where they are. */
-struct mix {
-    size_t bytes[3];
-    char *at[3];
-};
-
-typedef void store_function(char *, size_t, line_part);
-
-/* All three kinds by turns, `pieces` of each. */
-static void move(const struct mix *mix, size_t pieces, store_function *store_some, line_part value)
-{
-    size_t done[3] = {0};
-    for (size_t piece = 1; piece <= pieces; piece++) {
-        size_t upto[3];
-        for (int kind = 0; kind < 3; kind++)
-            upto[kind] = mix->bytes[kind] / ROUND_BYTES * piece / pieces * ROUND_BYTES;
-        load(mix->at[0] + done[0], upto[0] - done[0]);
-        store_some(mix->at[1] + done[1], upto[1] - done[1], value);
-        update(mix->at[2] + done[2], upto[2] - done[2], value);
-        memcpy(done, upto, sizeof done);
-    }
-}
-
-enum { PIECE = 16 << 10, WORTH_TIMING = 8 << 20, WAYS = 4 };
-
-/* The best of several ways: all of a kind after the other or in pieces of 16 KiB by turns,
- * with ordinary stores or past the caches. */
+/* GB/s, loaded plus stored. */
 static double bandwidth(const struct mix *mix, int way, int *meetings)
 {
     static const int32_t zero = 0;
     line_part value = {0};
-    value += *(volatile const int32_t *)&zero;
-    size_t footprint = mix->bytes[0] + mix->bytes[1] + mix->bytes[2];
-    size_t pieces = way & 1 ? footprint / PIECE + 1 : 1;
-    store_function *store_some = way & 2 ? store_past_caches : store;
+    value += *(volatile const int32_t *)&zero; /* unknown to the compiler */
+    size_t footprint = mix->bytes[READ] + mix->bytes[WRITTEN] + mix->bytes[UPDATED];
     size_t passes = WORTH_TIMING / footprint + 1;
-    move(mix, pieces, store_some, value);
+    move(mix, way, value);
     meet(meetings);
     double start = now();
     for (size_t pass = 0; pass < passes; pass++)
-        move(mix, pieces, store_some, value);
+        move(mix, way, value);
     meet(meetings);
-    return 1e-9 * THREADS * passes * (footprint + mix->bytes[2]) / (now() - start);
+    return 1e-9 * THREADS * passes * (footprint + mix->bytes[UPDATED]) / (now() - start);
 }
 
 /* -- everything ------------------------------------------------------------------------ */
 
-enum { PEAKS = 5, MOST_MIXES = 16, REPEATS = 8 };
-static const double LASTING_S = 0.3;
+enum { PEAKS = 5, MOST_MIXES = 16, REPEATS = WAYS };
+static const double LASTING_S = 0.6;
 
 static int mixes;
 static struct mix all_mixes[THREADS][MOST_MIXES];
-static double best[PEAKS + MOST_MIXES];
+static double best_peaks[PEAKS], best_ways[MOST_MIXES][WAYS];
+static int ways[MOST_MIXES]; /* tried next */
 
-static void keep(int rank, int result, double rate)
+static double best_way(int m)
 {
-    if (rank == 0 && rate > best[result])
-        best[result] = rate;
+    double best = 0;
+    for (int way = 0; way < WAYS; way++)
+        best = best_ways[m][way] > best ? best_ways[m][way] : best;
+    return best;
 }
 
-/* By turns and again, for a third of a second at least, so that a disturbance does not meet all attempts at one figure. */
+/* The next one that has not been tried, or is not much worse than the best: where several
+ * are as good, what is measured longest is the machine's best moment. */
+static int next_way(int m)
+{
+    static const double WORSE = 0.9;
+    for (int way = ways[m] + 1;; way++) {
+        double reached = best_ways[m][way % WAYS];
+        if (applies(way % WAYS, &all_mixes[0][m]) && (reached == 0 || reached >= WORSE * best_way(m)))
+            return way % WAYS;
+    }
+}
+
+static void keep(int rank, double *best, double rate)
+{
+    if (rank == 0 && rate > *best)
+        *best = rate;
+}
+
+/* All by turns and again, for a while, so that a disturbance does not meet all attempts at
+ * one figure. */
 static void *measure(void *argument)
 {
     static double (*const peaks[PEAKS])(int *) = {f16_peak, f32_peak, f64_peak, i32_peak, i8_peak};
     int meetings = 0, rank = (int)(intptr_t)argument;
-    static int enough; /* written by the first thread before a meeting, read after it */
+    static int enough; /* as `ways`, written by the first thread between two meetings */
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     for (int repeat = 0; !enough; repeat++) {
         for (int peak = 0; peak < PEAKS; peak++)
-            keep(rank, peak, peaks[peak](&meetings));
+            keep(rank, &best_peaks[peak], peaks[peak](&meetings));
         for (int m = 0; m < mixes; m++)
-            keep(rank, PEAKS + m, bandwidth(&all_mixes[rank][m], repeat % WAYS, &meetings));
+            keep(rank, &best_ways[m][ways[m]], bandwidth(&all_mixes[rank][m], ways[m], &meetings));
         clock_gettime(CLOCK_MONOTONIC, &end);
         double elapsed = end.tv_sec - begin.tv_sec + 1e-9 * (end.tv_nsec - begin.tv_nsec);
         meet(&meetings);
-        if (rank == 0)
+        if (rank == 0) {
             enough = repeat + 1 >= REPEATS && elapsed > LASTING_S;
+            for (int m = 0; m < mixes; m++)
+                ways[m] = next_way(m);
+        }
         meet(&meetings);
     }
     return NULL;
@@ -277,7 +234,9 @@ int main(int count, char **arguments)
     measure(NULL);
     for (int rank = 1; rank < THREADS; rank++)
         pthread_join(others[rank], NULL);
-    for (int result = 0; result < PEAKS + mixes; result++)
-        printf("%.6g ", best[result]);
+    for (int peak = 0; peak < PEAKS; peak++)
+        printf("%.6g ", best_peaks[peak]);
+    for (int m = 0; m < mixes; m++)
+        printf("%.6g ", best_way(m));
     return 0;
 }

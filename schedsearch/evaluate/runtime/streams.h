@@ -1,0 +1,171 @@
+/* Ways of moving given amounts of memory, for peak.c, which defines LANE_BYTES. Which is the
+ * fastest depends on the level and the machine: one after the other where the cores
+ * prefetch best, several at once where more misses at a time or both ports are needed. */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+typedef int32_t line_part __attribute__((vector_size(LANE_BYTES)));
+
+enum { UNROLL = 8, ROUND_BYTES = UNROLL * LANE_BYTES, SUMS = 8 };
+enum { READ, WRITTEN, UPDATED, KINDS };
+
+/* Bytes of this thread, whole rounds of each kind, and where they are. */
+struct mix {
+    size_t bytes[KINDS];
+    char *at[KINDS];
+};
+
+/* Stores that do not load the line first: what is written only is moved once, not twice. */
+static void store_past_caches(char *to, size_t bytes, line_part value)
+{
+#if defined(__SSE2__)
+    __m128i part;
+    memcpy(&part, &value, LANE_BYTES < 16 ? LANE_BYTES : 16);
+    for (size_t at = 0; at < bytes; at += 16)
+        _mm_stream_si128((__m128i *)(to + at), part);
+    _mm_sfence();
+#else
+    for (size_t at = 0; at < bytes; at += LANE_BYTES)
+        *(volatile line_part *)(to + at) = value;
+#endif
+}
+
+/* As many streams of each kind, all constants, in lockstep, register by register, as loops
+ * over several arrays do; those of a kind lie behind each other, `length` bytes each. */
+static inline __attribute__((always_inline)) void
+lockstep(char *const at[KINDS], size_t length, int read, int written, int updated, line_part value)
+{
+    line_part sums[SUMS];
+    memset(sums, 0, sizeof sums);
+    for (size_t begin = 0; begin < length; begin += ROUND_BYTES)
+        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
+        {
+            size_t here = begin + u * LANE_BYTES;
+            _Pragma("GCC unroll 4") for (int s = 0; s < read; s++)
+                sums[(u * read + s) % SUMS] |= *(const line_part *)(at[READ] + s * length + here);
+            _Pragma("GCC unroll 4") for (int s = 0; s < written; s++)
+                *(volatile line_part *)(at[WRITTEN] + s * length + here) = value;
+            _Pragma("GCC unroll 4") for (int s = 0; s < updated; s++)
+                *(line_part *)(at[UPDATED] + s * length + here) += value;
+        }
+    _Pragma("GCC unroll 8") for (int s = 0; s < SUMS; s++)
+    {
+        line_part sum = sums[s]; /* a copy: the sums themselves are to stay in registers */
+        __asm__ volatile("" : : "m"(sum));
+    }
+    __asm__ volatile("" : : : "memory");
+}
+
+#define SHAPE(r, w, u)                             \
+    case 100 * (r) + 10 * (w) + (u):               \
+        lockstep(at, length, r, w, u, value);      \
+        break;
+#define SHAPES_OF_TWO(r, w) SHAPE(r, w, 0) SHAPE(r, w, 1) SHAPE(r, w, 2)
+#define SHAPES_OF_ONE(r) SHAPES_OF_TWO(r, 0) SHAPES_OF_TWO(r, 1) SHAPES_OF_TWO(r, 2)
+
+static void move_streams(char *const at[KINDS], size_t length, const int streams[KINDS],
+                         line_part value)
+{
+    switch (100 * streams[READ] + 10 * streams[WRITTEN] + streams[UPDATED]) {
+        SHAPES_OF_ONE(0)
+        SHAPES_OF_ONE(1)
+        SHAPES_OF_ONE(2)
+        SHAPE(4, 0, 0)
+        SHAPE(0, 4, 0)
+        SHAPE(0, 0, 4)
+    }
+}
+
+/* In lockstep, `wanted` streams of each kind, as long as there is something of all; then
+ * what is left of the others. A kind that is alone has twice as many. */
+static void move_together(const struct mix *mix, const int wanted[KINDS], line_part value)
+{
+    struct mix left = *mix;
+    for (;;) {
+        int streams[KINDS], kinds = 0;
+        for (int kind = 0; kind < KINDS; kind++)
+            kinds += left.bytes[kind] > 0;
+        if (kinds == 0)
+            return;
+        size_t length = SIZE_MAX;
+        for (int kind = 0; kind < KINDS; kind++) {
+            size_t bytes = left.bytes[kind];
+            int fitting = kinds == 1 ? 2 * wanted[kind] : wanted[kind];
+            int shift = bytes < (size_t)fitting * ROUND_BYTES ? 0 : fitting / 2; /* 1, 2, 4 */
+            streams[kind] = bytes == 0 ? 0 : 1 << shift;
+            size_t each = (bytes >> shift) & -(size_t)ROUND_BYTES;
+            if (bytes > 0 && each < length)
+                length = each;
+        }
+        move_streams(left.at, length, streams, value);
+        for (int kind = 0; kind < KINDS; kind++) {
+            left.at[kind] += streams[kind] * length;
+            left.bytes[kind] -= streams[kind] * length;
+        }
+    }
+}
+
+/* One kind after the other, in `pieces` turns; what is only written past the caches or not. */
+static void move_by_turns(const struct mix *mix, size_t pieces, bool past_caches, line_part value)
+{
+    static const int single[KINDS][KINDS] = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}};
+    size_t done[KINDS] = {0};
+    for (size_t piece = 1; piece <= pieces; piece++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            size_t upto = mix->bytes[kind] / ROUND_BYTES * piece / pieces * ROUND_BYTES;
+            char *at[KINDS] = {0};
+            at[kind] = mix->at[kind] + done[kind];
+            if (kind == WRITTEN && past_caches)
+                store_past_caches(at[kind], upto - done[kind], value);
+            else
+                move_streams(at, upto - done[kind], single[kind], value);
+            done[kind] = upto;
+        }
+}
+
+/* By the C library, which compilers call where a loop copies or clears. */
+static void move_by_library(const struct mix *mix, line_part value)
+{
+    size_t read = mix->bytes[READ], written = mix->bytes[WRITTEN];
+    size_t copied = read < written ? read : written;
+    memcpy(mix->at[WRITTEN], mix->at[READ], copied);
+    memset(mix->at[WRITTEN] + copied, 0, written - copied);
+    struct mix left = {{read - copied, 0, mix->bytes[UPDATED]},
+                       {mix->at[READ] + copied, NULL, mix->at[UPDATED]}};
+    move_by_turns(&left, 1, false, value);
+    __asm__ volatile("" : : : "memory");
+}
+
+/* The ways: bits. TOGETHER, with two streams of the kinds in the lowest bits, or by turns. */
+enum { TOGETHER = 8, LIBRARY = 4, IN_PIECES = 1, PAST_CACHES = 2, WAYS = 16 };
+enum { PIECE_BYTES = 16 << 10 };
+
+/* Whether a way is none of the others for this mix. */
+static bool applies(int way, const struct mix *mix)
+{
+    if (way < TOGETHER)
+        return way == 0 || way == IN_PIECES || (mix->bytes[WRITTEN] > 0 && way <= LIBRARY);
+    for (int kind = 0; kind < KINDS; kind++)
+        if (mix->bytes[kind] == 0 && way >> kind & 1)
+            return false;
+    return true;
+}
+
+static void move(const struct mix *mix, int way, line_part value)
+{
+    if (way & TOGETHER) {
+        const int wanted[KINDS] = {1 + (way & 1), 1 + (way >> 1 & 1), 1 + (way >> 2 & 1)};
+        move_together(mix, wanted, value);
+    } else if (way & LIBRARY) {
+        move_by_library(mix, value);
+    } else {
+        size_t footprint = mix->bytes[READ] + mix->bytes[WRITTEN] + mix->bytes[UPDATED];
+        size_t pieces = way & IN_PIECES ? footprint / PIECE_BYTES + 1 : 1;
+        move_by_turns(mix, pieces, way & PAST_CACHES, value);
+    }
+}
