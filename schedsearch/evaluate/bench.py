@@ -126,7 +126,8 @@ class Bench:
             limits = self._limits_text(bounds, verify_s)
             seed = int(nonce[:8], 16)  # of the order of samples: another one each time
             cold = int(self.cache is Cache.COLD)
-            numbers = f"{limits} {plan.sample_ns!r} {seed} {cold} {plan.most_rounds}"
+            numbers = f"{limits} {plan.sample_ns!r} {seed} {cold}"
+            numbers += f" {plan.samples} {plan.most_rounds}"
             cases = [case.job(self.fields) for case in self.cases]
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
@@ -163,7 +164,7 @@ class Bench:
 
         def job(nonce: str) -> str:
             head = [nonce, "record", self.baseline.path, self.baseline.path]
-            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 {len(cases)}"
+            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 0 {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:

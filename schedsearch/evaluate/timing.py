@@ -29,18 +29,19 @@ _ROUNDS_OF_LEADERS = 8
 class TimingPlan:
     """Interleaved rounds of candidate and anchor.
 
-    `kind` is recorded (`screen` or `confirm`). Every sample lasts at least
-    `sample_ns` nanoseconds. After `min_rounds`, timing ends early once the whole
-    interval is below `give_up_below` (a speed-up over the baseline), or is
-    narrower than 2 % and, if the plan is to `decide`, it is clear whether candidate or
-    anchor is faster; else after `max_rounds`. What is then ahead of `give_up_below` has
-    to stay so for some rounds more.
+    `kind` is recorded (`screen` or `confirm`). A round has up to `samples` samples of
+    each (15 at most), and every sample lasts at least `sample_ns` nanoseconds. After
+    `min_rounds`, timing ends early once the whole interval is below `give_up_below` (a
+    speed-up over the baseline), or is narrower than 2 % and, if the plan is to `decide`,
+    it is clear whether candidate or anchor is faster; else after `max_rounds`. What is
+    then ahead of `give_up_below` has to stay so for some rounds more.
     """
 
     kind: str
     min_rounds: int
     max_rounds: int
     sample_ns: float = 2e6
+    samples: int = 15
     give_up_below: float | None = None
     decide: bool = False
 

@@ -69,6 +69,18 @@ def test_a_procedure_agrees_with_itself(procedure: Any, builder: Builder, tmp_pa
     assert all(len(r.candidate_ns) == len(r.reference_ns) for r in result.rounds)
 
 
+@pytest.mark.parametrize("samples", [1, 5, 15])
+def test_a_plan_says_how_many_samples_a_round_has(
+    samples: int, builder: Builder, tmp_path: Path
+) -> None:
+    bench = make(procs.twice, builder, tmp_path)
+    plan = TimingPlan("screen", 2, 2, sample_ns=1e5, samples=samples)
+    result = bench.time_baseline(plan).result
+    assert isinstance(result, Measurement), result
+    assert all(len(r.candidate_ns) <= samples for r in result.rounds)
+    assert max(len(r.candidate_ns) for r in result.rounds) > samples // 2
+
+
 MISTAKES = [
     (procs.every_type, "s[j] * s[j]", "s[j] * s[j] + (n == 1)", "n=1"),
     (procs.every_type, "s[j] * s[j]", "s[j] * s[j] + (n > 64 && n % 8)", "n=131"),

@@ -100,6 +100,7 @@ int main(int argc, char **argv)
     how.round_s = (unsigned)(verify_limit + ROUND_S + 30e-9 * target_ns);
     how.seed = (uint64_t)job_number();
     how.cold = job_number() != 0;
+    how.samples = (int)job_number();
     int rounds = (int)job_number();
     size_t cases = (size_t)job_number();
     bool record = strcmp(action, "record") == 0;

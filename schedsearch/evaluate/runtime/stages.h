@@ -8,11 +8,14 @@ void record_case(struct test_case *test, void *function, int output);
 /* Call the kernel and compare; reports the first difference and ends the process. */
 void verify_case(struct test_case *test, void *function, size_t number);
 
-/* How kernels are timed: nanoseconds a sample lasts at least, seconds that calibration or
- * a round may take, cores that kernels run on, and whether operands are put out of the
+enum { MOST_SAMPLES = 15 };
+
+/* How kernels are timed: nanoseconds a sample lasts at least, samples a round has at most of
+ * each kernel (up to MOST_SAMPLES), seconds that calibration or a round may take, cores that kernels run on, and whether operands are put out of the
  * caches before each call. */
 struct protocol {
     double target_ns;
+    int samples;
     unsigned round_s;
     int cores;
     uint64_t seed;

@@ -132,8 +132,6 @@ static double calibrate(const struct test_case *test, void *function, double tar
     }
 }
 
-enum { MOST_SAMPLES = 15 };
-
 /* Samples of both last about as long, however slow one of them is: a disturbance that
  * comes and goes then takes the same share of both, where a long sample would contain it
  * and a short one slip through between. Kernels about as fast are called as often,
@@ -152,11 +150,12 @@ static void calls_per_sample(const double call_ns[2], double target_ns, long cal
 
 /* Many short samples a round rather than few long ones: a round is as long as before, and
  * its minima are of the machine's fast state more often. Fewer of what takes long. */
-static int samples_per_round(const double call_ns[2], double target_ns, const long calls[2])
+static int samples_per_round(const double call_ns[2], const struct protocol *how,
+                             const long calls[2])
 {
     double first = calls[0] * call_ns[0], second = calls[1] * call_ns[1];
-    double fitting = MOST_SAMPLES * target_ns / (first > second ? first : second);
-    return fitting < 1 ? 1 : fitting < MOST_SAMPLES ? (int)fitting : MOST_SAMPLES;
+    double fitting = how->samples * how->target_ns / (first > second ? first : second);
+    return fitting < 1 ? 1 : fitting < how->samples ? (int)fitting : how->samples;
 }
 
 typedef double sample_pair[MOST_SAMPLES][2];
@@ -185,7 +184,7 @@ void time_rounds(const struct test_case *test, const struct protocol *how)
     for (int side = 0; side < 2; side++)
         call_ns[side] = calibrate(test, functions[side], how->target_ns);
     calls_per_sample(call_ns, how->target_ns, calls);
-    int samples = samples_per_round(call_ns, how->target_ns, calls);
+    int samples = samples_per_round(call_ns, how, calls);
     if (samples > 1) {
         /* A round only to calibrate again, both in the same minute: calibrated one after the
          * other on a busy machine, equal kernels were called unequally often, and their
@@ -195,7 +194,7 @@ void time_rounds(const struct test_case *test, const struct protocol *how)
             for (int i = 0; i < samples; i++)
                 call_ns[side] = ns[i][side] < call_ns[side] ? ns[i][side] : call_ns[side];
         calls_per_sample(call_ns, how->target_ns, calls);
-        samples = samples_per_round(call_ns, how->target_ns, calls);
+        samples = samples_per_round(call_ns, how, calls);
     }
     report("calls %ld %ld %d %s %s", calls[0], calls[1], samples, page_policy, clock);
     for (int round = 0;; round++) {
