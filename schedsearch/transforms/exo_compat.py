@@ -40,6 +40,8 @@ that fails once Exo no longer needs it:
    reads in arguments of external functions             -> `outside`, asked by `loader.pick`.
 19. A window of a named window ends the front end with
    an AttributeError                                    -> `explanation` says what is wrong.
+20. `lift_scope` of an `if` without `else` out of one that
+   has one forgets the other branch                     -> refused by `unsound`.
 """
 
 from __future__ import annotations
@@ -153,6 +155,8 @@ def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
             return "Exo tells whether a loop runs at all only if it starts at 0"
     if operator == "inline_assign" and _called_alike(mirror(procedure), path):
         return "Exo finds what to replace by its name, and another element is called so too"
+    if operator == "lift_scope" and _loses_branch(mirror(procedure), path):
+        return "Exo would leave out the other branch where the condition does not hold"
     if operator == "parallelize_loop":
         ast = mirror(procedure)
         loop = ast.by_path[path]
@@ -185,6 +189,15 @@ def _called_alike(proc: q.Proc, path: q.Path) -> bool:
         for read in q.walk_expr(expr)
         if isinstance(read, q.Read)
     )
+
+
+def _loses_branch(proc: q.Proc, path: q.Path) -> bool:
+    """Whether the statement at `path` is an `if` without `else`, in an `if` with one."""
+    inner = proc.by_path[path]
+    outer = proc.by_path.get(path[:-2] if path[-2:-1] == ("e",) else path[:-1])
+    if not (isinstance(inner, q.If) and isinstance(outer, q.If)):
+        return False
+    return bool(outer.orelse) and not inner.orelse
 
 
 def _names(index: q.Affine) -> list[str]:

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.table import Table
 
 from fuzz.campaign import run
-from fuzz.examine import Report
+from fuzz.examine import Finding, Report
 from schedsearch.transforms.registry import registry
 
 console = Console()
@@ -30,7 +30,7 @@ def main(
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
     findings: Annotated[Path | None, typer.Option(help="A folder for what is found.")] = None,
     shrink: Annotated[
-        bool, typer.Option(help="Make the first finding of SEED small, show it.")
+        bool, typer.Option(help="Show the first finding of SEED, and ever smaller ones.")
     ] = False,
 ) -> None:
     """Fuzz the whole chain: random small procedures, random legal schedules of them by all
@@ -39,12 +39,19 @@ def main(
     Run in the directory tests: python -m fuzz --pairs 2000 --jobs 2
 
     Every seed gives the same procedures and schedules again; to continue, start at the seed that
-    the summary names. What is found is printed with its seed; --seed S --shrink makes it small.
+    the summary names. What is found is printed with its seed; --seed S --shrink shows ever
+    smaller ones, for up to five minutes.
     """
     if shrink:
-        run(seed, shrink=True)
-        console.print("nothing is wrong with this seed")
-        return
+        found = []
+
+        def smaller(finding: Finding) -> None:
+            found.append(finding)
+            console.print(f"{finding}\n", markup=False, highlight=False)
+
+        run(seed, smaller=smaller)
+        console.print("that is the smallest" if found else "nothing is wrong with this seed")
+        raise typer.Exit(bool(found))
     total, started, following = Report(), time.monotonic(), seed
     for number, report in _reports(seed, jobs, lambda: len(total.pairs) < pairs):
         total.add(report)

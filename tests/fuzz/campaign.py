@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,7 +13,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from transforms.helpers import TARGET
 
-from fuzz.examine import Report, examine
+from fuzz.examine import Finding, Report, examine
 from fuzz.procedures import Generated, procedures
 from schedsearch.core.isa import KNOWN
 from schedsearch.core.records import Target
@@ -44,26 +46,32 @@ def targets() -> tuple[Target, ...]:
     return tuple(replace(each, threads=n) for each in found for n in (1, 2))
 
 
+class _Found(Exception):
+    """Tells Hypothesis that there is something to make smaller."""
+
+
 def run(
     number: int,
     machines: Sequence[Target] | None = None,
     count: int = PROCEDURES,
-    shrink: bool = False,
+    smaller: Callable[[Finding], None] | None = None,
 ) -> Report:
     """Examine `count` procedures that are all drawn from the seed `number`, for targets
     among `machines` (`targets()` if None).
 
-    With `shrink`, the first finding is made as small as Hypothesis can, and raised
-    as an AssertionError.
+    With `smaller`, only up to the first finding. Hypothesis makes it smaller then, for at most
+    five minutes; each that is smaller than those before is told, which takes long for the
+    first few and may be interrupted.
     """
-    report = Report()
+    report, least = Report(), [inf]
     with TemporaryDirectory() as folder:
 
         @seed(number)
         @settings(
             max_examples=count,
-            phases=[Phase.generate, *([Phase.shrink] if shrink else [])],
+            phases=[Phase.generate, *([Phase.shrink] if smaller else [])],
             database=None,
+            report_multiple_bugs=False,
             deadline=None,
             suppress_health_check=list(HealthCheck),
         )
@@ -73,7 +81,13 @@ def run(
         ) -> None:
             found = examine(drawn, chosen, target, (*flags, "-march=native"), Path(folder))
             report.add(found)
-            assert not (shrink and found.findings), str(found.findings[0])
+            if smaller and found.findings:
+                finding = found.findings[0]
+                if (size := len(finding.text) + len(str(finding.trace.steps))) < least[0]:
+                    least[0] = size
+                    smaller(finding)
+                raise _Found
 
-        each()
+        with suppress(_Found):
+            each()
     return report

@@ -8,9 +8,13 @@ from pathlib import Path
 import pytest
 from transforms.helpers import TARGET
 
+from fuzz import campaign
 from fuzz.campaign import run
+from fuzz.examine import Finding, Report
+from fuzz.procedures import Generated
 from fuzz.running import cases, differences
 from schedsearch.core.records import GeneratedC
+from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
@@ -64,3 +68,23 @@ def test_what_is_wrong_is_found(tmp_path: Path, old: str, new: str, problem: str
     found = problems(tmp_path, old, new)
     assert list(found) == [1]
     assert problem in found[1]
+
+
+def test_findings_are_made_smaller(monkeypatch: pytest.MonkeyPatch) -> None:
+    def planted(drawn: Generated, *_: object) -> Report:
+        wrong = "relu(" in drawn.text
+        return Report(findings=[Finding(drawn.text, Trace(), "", "")] if wrong else [])
+
+    monkeypatch.setattr(campaign, "examine", planted)
+    found: list[Finding] = []
+
+    def smaller(finding: Finding) -> None:
+        found.append(finding)
+        if len(found) == 4:  # all the way takes a minute
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(1, (TARGET,), smaller=smaller)
+    sizes = [len(finding.text) for finding in found]
+    assert sizes == sorted(set(sizes), reverse=True)
+    assert all("relu(" in finding.text for finding in found)

@@ -339,3 +339,23 @@ def test_19_windows_of_named_windows_end_the_front_end() -> None:
 
     assert "make it of the array" in str(explanation(caught.value))
     assert explanation(AttributeError("other")) is None
+
+
+def test_20_lift_scope_forgets_the_other_branch(tmp_path: Path) -> None:
+    (lift,) = select(["lift_scope"])
+    for name, path in {"other_branch": (0, 0, 0), "else_if": (0, 0, "e", 0)}.items():
+        procedure = PROCEDURES[name]
+        lifted = scheduling.lift_scope(procedure, cursor_at(procedure, path))
+        assert "if n > 4" in str(lifted).split("if i < 3")[1]
+        assert len(mirror(lifted).body[0].body[0].orelse) == 0, "Exo keeps the other branch now"
+        with pytest.raises(RewriteError, match="would leave out the other branch"):
+            run_op(procedure, Op("lift_scope", (At(path),)))
+        assert path not in [each.path for each in lift.rewrites(mirror(procedure), TARGET)]
+    both = PROCEDURES["both_branches"]
+    rewrite = next(e for e in lift.rewrites(mirror(both), TARGET) if e.path == (0, 0, 0))
+    lifted = mirror(apply(both, mirror(both), rewrite))
+    for n in (4, 5):
+        wanted, found = arguments(mirror(both), {"n": n}, 5), arguments(lifted, {"n": n}, 5)
+        interpret(mirror(both), wanted)
+        interpret(lifted, found)
+        assert (wanted[-1] == found[-1]).all()

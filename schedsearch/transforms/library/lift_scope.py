@@ -23,7 +23,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         match outer:
             case q.For(body=(q.If() as inner,)) if outer.iter not in q.expr_vars(inner.cond):
                 yield inner, {}
-            case q.If(body=(q.If() as inner,)):
+            case q.If(body=(q.If() as inner,)) if inner.orelse or not outer.orelse:
                 yield inner, {}
             case q.If(body=(q.For() as inner,), orelse=()):
                 yield inner, {}

@@ -290,3 +290,35 @@ def one_name_of_two_ranks(x: f32[4], y: f32[4]):
     t: f32
     t = x[1]
     y[1] = t
+
+
+@proc
+def other_branch(n: size, x: f32[8]):
+    for i in seq(0, 8):
+        if n > 4:
+            if i < 3:
+                x[i] += 1.0
+        else:
+            x[i] += 2.0
+
+
+@proc
+def else_if(n: size, x: f32[8]):
+    for i in seq(0, 8):
+        if n > 4:
+            x[i] += 1.0
+        else:
+            if i < 3:
+                x[i] += 2.0
+
+
+@proc
+def both_branches(n: size, x: f32[8]):
+    for i in seq(0, 8):
+        if n > 4:
+            if i < 3:
+                x[i] += 1.0
+            else:
+                x[i] += 3.0
+        else:
+            x[i] += 2.0
