@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -16,8 +16,10 @@ from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import control_values
 from schedsearch.evaluate.harness import Buffer, element_bytes, layout
 
-# Iterations looked at one by one, per access: beyond, all of its array counts as accessed.
+# Iterations looked at one by one, at a time, and how often those of an access are halved to
+# be so few: beyond, all of its array counts as accessed.
 _POINTS = 1 << 22
+_HALVINGS = 4
 _LARGEST = 1 << 28  # elements of an array
 
 Loops = tuple[q.For, ...]
@@ -86,8 +88,13 @@ class _Touched:
         self.loaded = np.zeros(shape, bool)
         self.stored = np.zeros(shape, bool)
 
-    def add(self, access: _Access, values: Values) -> None:
+    def add(self, access: _Access, values: Values, halvings: int = _HALVINGS) -> None:
         at = _elements(access, values, self.shape) if self.scale == 1 else None
+        halves = _halves(access, values) if at is None and self.scale == 1 and halvings else ()
+        if halves:
+            for half in halves:
+                self.add(half, values, halvings - 1)
+            return
         # All of it, if nobody knows better; as `...`, also of a scalar.
         where = ... if at is None else at
         if access.store:
@@ -166,6 +173,21 @@ def _elements(
     if not apart or not found:
         return tuple(found)
     return tuple(np.ix_(*map(_distinct, found, shape)))
+
+
+def _halves(access: _Access, values: Values) -> tuple[_Access, ...]:
+    """In the outermost loop that matters, whose bounds depend on no other; () if there is none."""
+    loops = {loop.iter: loop for loop in access.loops}
+    conditions = [condition for condition, _ in access.conditions]
+    indexed = _involved((*access.idx, *conditions), loops)
+    for number, loop in enumerate(access.loops):
+        if loop.iter in indexed:
+            lo, hi = (q.evaluate_affine(end, values.__getitem__) for end in (loop.lo, loop.hi))
+            middle = q.Affine((lo + hi) // 2)
+            parts = replace(loop, hi=middle), replace(loop, lo=middle)
+            before, after = access.loops[:number], access.loops[number + 1 :]
+            return tuple(replace(access, loops=(*before, part, *after)) for part in parts)
+    return ()
 
 
 def _distinct(indices: NDArray[np.int64], extent: int) -> NDArray[np.bool_]:

@@ -112,3 +112,16 @@ def test_an_array_without_end_costs_no_memory() -> None:
     loop = q.For((), i, q.Affine(0), q.Affine(n), (body,), False)
     proc = q.Proc("p", (q.Arg(x, "f32", (q.Affine(n),), False),), (), (loop,))
     assert count_streams(proc, Binding(())).updated == pytest.approx(4 * n)
+
+
+def test_a_large_triangle_is_not_the_square() -> None:
+    n = 3000  # more than 2^22 points
+    a, x, i, j = q.Var("a", 0), q.Var("x", 1), q.Var("i", 2), q.Var("j", 3)
+    read = q.Read(a, (q.as_affine(i), q.as_affine(j)), "f32")
+    body = q.Reduce((), x, (q.as_affine(i),), read, "f32")
+    inner = q.For((), j, q.Affine(0), q.as_affine(i), (body,), False)
+    outer = q.For((), i, q.Affine(0), q.Affine(n), (inner,), False)
+    square, row = (q.Affine(n), q.Affine(n)), (q.Affine(n),)
+    args = (q.Arg(a, "f32", square, False), q.Arg(x, "f32", row, False))
+    found = count_streams(q.Proc("p", args, (), (outer,)), Binding(()))
+    assert found == Streams(4 * n * (n - 1) // 2, 0, 4 * (n - 1))
