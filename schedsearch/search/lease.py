@@ -44,11 +44,9 @@ def locked(
             except BlockingIOError:
                 waiting(_holder(descriptor))
                 fcntl.flock(descriptor, kind)
-            # Who cleans up temporary files may have removed it: then others lock another.
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), path.stat()):
-                    yield
-                    return
+            if _is_at(path, descriptor):
+                yield
+                return
         finally:
             os.close(descriptor)
 
@@ -83,3 +81,10 @@ def _holder(descriptor: int) -> str:
             if "->" not in words and "FLOCK" in words and place in words:
                 return f"process {words[words.index(place) - 1]}"
     return "another process"
+
+
+def _is_at(path: Path, descriptor: int) -> bool:
+    """Who cleans up temporary files may have removed it: then others lock another."""
+    with suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(descriptor), path.stat())
+    return False

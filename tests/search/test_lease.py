@@ -112,3 +112,8 @@ def test_links_are_not_followed(tmp_path: Path) -> None:
 
 def test_the_lease_is_one_for_all_users() -> None:
     assert str(os.getuid()) not in lock_file("measuring").name
+
+
+def test_errors_of_who_holds_the_lock_are_theirs(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="of the caller"), locked(tmp_path / "lock"):
+        raise FileNotFoundError("of the caller")
