@@ -15,6 +15,11 @@ def run_command(run: Callable[..., Any]) -> None:
     """Run a function as the command line: exit code 2 for whatever the user can mend."""
     app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
     app.command()(run)
+    run_app(app)
+
+
+def run_app(app: typer.Typer) -> None:
+    """The same for a command line of several commands."""
     try:
         app()
     except UserError as error:

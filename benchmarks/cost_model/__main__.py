@@ -7,7 +7,6 @@ python -m benchmarks.cost_model search    # whose searches are shorter; ten minu
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -18,6 +17,7 @@ import typer
 from rich.console import Console
 from rich.table import Table as Grid
 
+from benchmarks.command import run_app
 from benchmarks.cost_model.ranking import Scores, scores
 from benchmarks.cost_model.records import SPACES, kernels, table
 from benchmarks.cost_model.searching import Searched, searches, with_features
@@ -143,14 +143,5 @@ def _shown(value: float | None) -> str:
     return "-" if value is None else f"{value:.2f}"
 
 
-def main() -> None:
-    """Exit code 2 for whatever the user can mend."""
-    try:
-        app()
-    except UserError as error:
-        console.print(f"error: {error}", markup=False)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_app(app)

@@ -7,7 +7,6 @@ python -m benchmarks.racing record gemv      # three minutes; on a machine that 
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -16,6 +15,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from benchmarks.command import run_app
 from benchmarks.racing.record import record
 from benchmarks.racing.recording import Recording, load, save
 from benchmarks.racing.replay import Chance, Mean, chances
@@ -103,14 +103,5 @@ def _percent(mean: Mean, digits: int) -> str:
     return f"{mean.value:.{digits}%} ± {mean.within:.{digits}%}"
 
 
-def main() -> None:
-    """Exit code 2 for whatever the user can mend."""
-    try:
-        app()
-    except UserError as error:
-        console.print(f"error: {error}", markup=False)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_app(app)

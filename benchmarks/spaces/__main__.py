@@ -7,7 +7,6 @@ schedsearch simulate benchmarks/spaces/*.json.gz
 
 from __future__ import annotations
 
-import sys
 import tempfile
 from pathlib import Path
 from typing import Annotated
@@ -15,6 +14,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from benchmarks.command import run_app
 from benchmarks.spaces.again import confirm
 from benchmarks.spaces.record import KERNELS, SOURCE, record
 from schedsearch.cli.live import make_view
@@ -98,14 +98,5 @@ def _known(kernels: list[str] | None) -> list[str]:
     return kernels or list(KERNELS)
 
 
-def main() -> None:
-    """Exit code 2 for whatever the user can mend."""
-    try:
-        app()
-    except UserError as error:
-        console.print(f"error: {error}", markup=False)
-        sys.exit(2)
-
-
 if __name__ == "__main__":
-    main()
+    run_app(app)
