@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from rich.table import Table
 
 from benchmarks.efficiency.curve import Course, Point, passed
-from schedsearch.cli import format as fmt
+from schedsearch.present import format as fmt
 
 
 def curve_table(course: Course, flops: float, roof_s: float) -> Table:

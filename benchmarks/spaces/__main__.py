@@ -17,9 +17,9 @@ from rich.console import Console
 from benchmarks.command import run_app
 from benchmarks.spaces.again import confirm
 from benchmarks.spaces.record import KERNELS, SOURCE, record
-from schedsearch.cli.live import make_view
 from schedsearch.cli.parse import parse_seconds
 from schedsearch.core.errors import UserError
+from schedsearch.present.live import make_view
 from schedsearch.search.session import Listener
 from schedsearch.search.space_file import load, save
 from schedsearch.search.subject import load_subject

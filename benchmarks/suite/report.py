@@ -11,7 +11,7 @@ from rich.console import Console, RenderableType
 from rich.table import Table
 
 from benchmarks.suite.contenders import OURS
-from schedsearch.cli.format import duration
+from schedsearch.present.format import duration
 
 Row = dict[str, Any]
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from rich.console import Console
 
-from schedsearch.cli import format as fmt
 from schedsearch.cli.options import CcOption, InstructionsOption, TargetOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Measurement, Target
@@ -18,6 +17,7 @@ from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.peak import measure_peaks
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.traffic import Streams
+from schedsearch.present import format as fmt
 from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here
 from schedsearch.transforms.instruction_sets import find

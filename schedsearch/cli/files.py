@@ -5,11 +5,11 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
-from schedsearch.cli import format as fmt
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.trace import Trace
+from schedsearch.present import format as fmt
 from schedsearch.transforms.export import c_files, schedule_python
 from schedsearch.transforms.loader import Source
 

@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from schedsearch.cli import format as fmt
 from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.evaluate.roofline import Roof
+from schedsearch.present import format as fmt
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 

@@ -10,7 +10,6 @@ import typer
 from rich.console import Console
 from rich.syntax import Syntax
 
-from schedsearch.cli import format as fmt
 from schedsearch.cli.files import schedule_notes, write_schedule
 from schedsearch.cli.inspect import find_scopes
 from schedsearch.cli.options import (
@@ -28,6 +27,7 @@ from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome, Target,
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
+from schedsearch.present import format as fmt
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store

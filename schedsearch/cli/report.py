@@ -10,10 +10,10 @@ from typing import Any
 
 from rich.console import Console
 
-from schedsearch.cli import format as fmt
-from schedsearch.cli.live import rate
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
+from schedsearch.present import format as fmt
+from schedsearch.present.live import rate
 from schedsearch.search.budget import Stop
 from schedsearch.search.closing import margin
 from schedsearch.search.counterpart import Counterpart

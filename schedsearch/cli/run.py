@@ -11,9 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli import format as fmt
 from schedsearch.cli.files import make_writable, schedule_notes, write_schedule
-from schedsearch.cli.live import make_view
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
@@ -28,6 +26,8 @@ from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import as_json, report
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.timing import Cache
+from schedsearch.present import format as fmt
+from schedsearch.present.live import make_view
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.session import Listener, Options, Result, tune
 from schedsearch.search.strategies import STRATEGIES

@@ -14,9 +14,9 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Table
 
-from schedsearch.cli import format as fmt
 from schedsearch.cli.options import JsonOption
 from schedsearch.core.errors import UserError
+from schedsearch.present import format as fmt
 from schedsearch.search import space_file
 from schedsearch.search.comparison import BASELINE, Reached, Standing, compare
 from schedsearch.search.space import Space, spaces_in

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from schedsearch.cli import format as fmt
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.core.records import Outcome
 from schedsearch.core.stats import Estimate
+from schedsearch.present import format as fmt
 
 
 @pytest.mark.parametrize(

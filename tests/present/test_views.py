@@ -10,16 +10,17 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from schedsearch.cli.live import LiveView, PlainView, View, make_view
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
+from schedsearch.present.live import LiveView, PlainView, View, make_view
 from schedsearch.search.progress import Best, Progress
 from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject, load_subject
 
-from .invoke import MATMUL
+MATMUL = Path(__file__).parents[1] / "cli" / "kernels" / "matmul32.py"
+
 
 WIDTH = 80
 

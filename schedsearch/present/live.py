@@ -11,8 +11,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from schedsearch.cli import format as fmt
 from schedsearch.evaluate.roofline import Roof
+from schedsearch.present import format as fmt
 from schedsearch.search.progress import Progress
 from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject

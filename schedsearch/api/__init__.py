@@ -1,0 +1,1 @@
+"""The Python API: what notebooks and scripts call. `schedsearch` itself names its entry points."""
