@@ -2,20 +2,23 @@
 
 The measuring actor holds the custom resource `bench:<target key>`, of which this
 machine has exactly one. Ray starts in a thread, because it takes seconds and the
-baseline can be measured meanwhile. Ray's own token authentication stays on, its
-dashboard off.
+baseline can be measured meanwhile. It listens on the loopback device only, wants a token
+that nobody but its processes has, and has no dashboard.
 """
 
 from __future__ import annotations
 
 import logging
 import os
+import secrets
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import ray
+from ray._private import ray_constants
 from ray.exceptions import RayError, RayTaskError
 
 from schedsearch.evaluate.bench import Bench
@@ -34,6 +37,8 @@ from schedsearch.search.jobs import (
     WorkSpec,
 )
 from schedsearch.search.turns import leave_measuring_cores
+
+_AUTHENTICATION = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
 class _ExpandActor(ExpandWorker):
@@ -96,6 +101,31 @@ class _Pool:
             self.submit(*self._queued.popleft())
 
 
+def _own_token() -> None:
+    """Give Ray a token of this process alone, unless the user chose otherwise.
+
+    Ray would keep one in a file, which it makes readable for everybody (2.60); whoever has
+    the token runs code as this user.
+    """
+    if not any(name in os.environ for name in _AUTHENTICATION):
+        os.environ["RAY_AUTH_TOKEN"] = secrets.token_hex(32)
+
+
+@contextmanager
+def _loopback() -> Iterator[None]:
+    """Have Ray started at 127.0.0.1 instead of at an address that others can reach.
+
+    `ray.init` replaces that address if it is asked for it by `_node_ip_address` (2.60);
+    where Ray has no clusters, as on macOS, it is the default.
+    """
+    before = ray_constants.ENABLE_RAY_CLUSTER
+    ray_constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        ray_constants.ENABLE_RAY_CLUSTER = before
+
+
 class RayExecutor:
     """`slots` actors that expand and as many that build, on this machine."""
 
@@ -116,15 +146,17 @@ class RayExecutor:
         Ray's processes die with the *thread* that started them (PR_SET_PDEATHSIG).
         """
         logging.getLogger("ray").setLevel(logging.ERROR)
+        _own_token()
         try:
-            ray.init(
-                address="local",
-                num_cpus=self.slots,
-                resources={self._lease: 1},
-                include_dashboard=False,
-                log_to_driver=False,
-                configure_logging=False,
-            )
+            with _loopback():
+                ray.init(
+                    address="local",
+                    num_cpus=self.slots,
+                    resources={self._lease: 1},
+                    include_dashboard=False,
+                    log_to_driver=False,
+                    configure_logging=False,
+                )
             expand = ray.remote(num_cpus=1)(_ExpandActor)
             build = ray.remote(num_cpus=0)(_BuildActor)
             spec = self._spec

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 import pytest
@@ -226,6 +230,53 @@ def test_a_worker_that_dies_loses_its_job_and_is_replaced(executor: Executor, wo
     assert "the worker died" in result.message
     results = collect(executor, len([executor.submit(build_anew(f"k{n}")) for n in range(6)]))
     assert all(isinstance(r, Built) and isinstance(r.result, Artifact) for r in results.values())
+
+
+@pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
+def test_ray_is_out_of_reach_of_others(executor: Executor) -> None:
+    """It listens on the loopback device only, and its token is not in a file."""
+    one(executor, ExpandJob(Trace()))  # the workers are up
+    processes = descendants(os.getpid())
+    addresses = listening([os.getpid(), *processes])
+    assert len(addresses) >= 3, "Ray listens somewhere"
+    assert all(address.is_loopback for address in addresses)
+    (head,) = (pid for pid in processes if "gcs_server" in Path(f"/proc/{pid}/cmdline").read_text())
+    environment = Path(f"/proc/{head}/environ").read_text().split("\0")
+    assert {"RAY_AUTH_MODE=token", f"RAY_AUTH_TOKEN={os.environ['RAY_AUTH_TOKEN']}"} <= {
+        *environment
+    }
+
+
+def descendants(pid: int) -> list[int]:
+    found = []
+    for threads in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in map(int, threads.read_text().split()):
+            found += [child, *descendants(child)]
+    return found
+
+
+def listening(processes: list[int]) -> list[IPv4Address | IPv6Address]:
+    """Addresses at which processes accept connections (proc(5): `net/tcp`)."""
+    sockets = set()
+    for pid in processes:
+        for link in Path(f"/proc/{pid}/fd").glob("*"):
+            with suppress(OSError):  # closed meanwhile
+                sockets.add(os.readlink(link))
+    found = []
+    for table in ("tcp", "tcp6"):
+        for line in Path("/proc/net", table).read_text().splitlines()[1:]:
+            words = line.split()
+            if words[3] == "0A" and f"socket:[{words[9]}]" in sockets:
+                found.append(_address(words[1].partition(":")[0]))
+    return found
+
+
+def _address(text: str) -> IPv4Address | IPv6Address:
+    """Words of 32 bits, each in the machine's byte order."""
+    words = [bytes.fromhex(text[at : at + 8]) for at in range(0, len(text), 8)]
+    packed = b"".join(int.from_bytes(w, "big").to_bytes(4, sys.byteorder) for w in words)
+    found = ip_address(packed)
+    return (found.ipv4_mapped or found) if isinstance(found, IPv6Address) else found
 
 
 def build_anew(name: str) -> BuildJob:
