@@ -1,0 +1,255 @@
+"""Text of lock files: what is written is what is read, and nothing else is read.
+
+Whatever is wrong with a file is a UserError that names the entry and the field.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import asdict
+from datetime import date
+from pathlib import PurePosixPath
+from typing import Any
+
+from schedsearch.core.build import COMPILERS
+from schedsearch.core.errors import UserError
+from schedsearch.core.fields import LARGEST, Fields
+from schedsearch.core.locked_target import LockedTarget
+from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
+from schedsearch.core.records import Compiler, InstructionSet, Keys, Workload
+from schedsearch.core.stats import Estimate
+from schedsearch.core.toml_text import toml_lines
+from schedsearch.core.trace import Rewrite, Trace, parse_path
+
+SCHEMA = 1
+MOST_STEPS = 1000
+MOST_SIZES = 100
+CACHES = ("warm", "cold")
+
+_HEAD = """\
+# Written by `schedsearch pin`, read by `schedsearch check`; keep it with the kernels.
+# After a merge conflict keep whole entries, one per kernel and target.
+"""
+
+
+def parse_lock(text: str, where: str) -> Lock:
+    """The lock of a file's text; `where` names the file in messages. Raises UserError."""
+    try:
+        data = tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        hint = " (left by a merge?)" if "\n<<<<<<< " in text else ""
+        raise UserError(f"{where} is not a lock file: {error}{hint}") from error
+    fields = Fields(data, where)
+    schema = fields.integer("schema")
+    if schema != SCHEMA:
+        raise UserError(f"{where} has schema {schema}; this schedsearch reads schema {SCHEMA}")
+    entries = [_entry(table) for table in (fields.tables("kernel") if "kernel" in data else ())]
+    fields.end()
+    slots: set[tuple[Any, ...]] = set()
+    for entry in entries:
+        if entry.slot in slots:
+            raise UserError(f"{where} has two entries for {entry.name}; keep one")
+        slots.add(entry.slot)
+    return Lock().having(entries)
+
+
+def format_lock(lock: Lock) -> str:
+    """Equal locks give equal texts."""
+    lines = [*_HEAD.splitlines(), *toml_lines({"schema": SCHEMA})]
+    for entry in Lock().having(lock.entries).entries:
+        lines += ["", "[[kernel]]", *toml_lines(_entry_table(entry))]
+        lines += ["", *toml_lines(_target_table(entry.target), "kernel.target")]
+        lines += ["", *toml_lines(_speed_table(entry.speed), "kernel.speed")]
+    return "\n".join(lines) + "\n"
+
+
+# -- entries -----------------------------------------------------------------
+
+
+def _entry_table(entry: LockEntry) -> dict[str, Any]:
+    own = entry.workload
+    return {
+        "proc": own.proc,
+        "source": own.source,
+        "source_sha": own.source_sha,
+        "proc_key": own.proc_key,
+        "sizes": dict(own.sizes),
+        "specialized": list(own.specialized),
+        "schedsearch": entry.schedsearch,
+        "ast_key": entry.keys.ast,
+        "code_key": entry.keys.code,
+        "trace": [step.to_json() for step in entry.trace.steps],
+    }
+
+
+def _entry(fields: Fields) -> LockEntry:
+    proc, source = fields.text("proc"), _relative(fields, "source")
+    fields.where = f"{fields.where} ({proc} of {source})"
+    sizes = fields.table("sizes")
+    names = sizes.names()
+    if len(names) > MOST_SIZES:
+        raise fields.wrong("sizes", f"a table of at most {MOST_SIZES} sizes", names)
+    workload = Workload(
+        proc,
+        fields.text("proc_key"),
+        tuple((name, sizes.integer(name, least=-LARGEST)) for name in names),
+        source,
+        fields.text("source_sha"),
+        fields.texts("specialized"),
+    )
+    if set(workload.specialized) - set(names):
+        raise fields.wrong("specialized", "a list of names in sizes", list(workload.specialized))
+    entry = LockEntry(
+        workload,
+        _target(fields.table("target")),
+        _trace(fields),
+        Keys(fields.text("ast_key"), fields.text("code_key")),
+        _speed(fields.table("speed")),
+        fields.text("schedsearch"),
+    )
+    fields.end()
+    return entry
+
+
+def _trace(fields: Fields) -> Trace:
+    steps = fields.tables("trace")
+    if len(steps) > MOST_STEPS:
+        raise fields.wrong("trace", f"a list of at most {MOST_STEPS} rewrites", len(steps))
+    return Trace(tuple(_rewrite(step) for step in steps))
+
+
+def _rewrite(fields: Fields) -> Rewrite:
+    args = fields.table("args")
+    path = fields.text("path")
+    try:
+        parsed = parse_path(path)
+    except ValueError as error:
+        raise fields.wrong("path", "the path of a statement", path) from error
+    found = Rewrite(
+        fields.text("transform"),
+        fields.integer("version"),
+        parsed,
+        fields.text("label"),
+        tuple((name, args.scalar(name)) for name in args.names()),
+    )
+    fields.end()
+    return found
+
+
+def _relative(fields: Fields, name: str) -> str:
+    """A path below the lock file's directory: no other file is ever read because of it."""
+    text = fields.text(name)
+    parts = text.split("/")
+    if "\\" in text or PurePosixPath(text).is_absolute() or {"", ".", ".."} & set(parts):
+        raise fields.wrong(name, "a path below the lock file's directory, with /", text)
+    return text
+
+
+# -- targets and speeds ------------------------------------------------------
+
+
+def _target_table(target: LockedTarget) -> dict[str, Any]:
+    sets = [
+        {name: text for name, text in asdict(each).items() if text} for each in target.instructions
+    ]
+    return asdict(target) | {
+        "instructions": sets,
+        "compiler": _compiler_text(target.compiler),
+        "other_compilers": [_compiler_text(each) for each in target.other_compilers],
+    }
+
+
+def _target(fields: Fields) -> LockedTarget:
+    found = LockedTarget(
+        cpu=fields.text("cpu"),
+        isa=fields.text("isa"),
+        features=fields.text("features"),
+        vector_bits=fields.integer("vector_bits"),
+        vector_registers=fields.integer("vector_registers"),
+        line_bytes=fields.integer("line_bytes", least=1),
+        cache_bytes=fields.integers("cache_bytes", least=1),
+        cores=fields.integer("cores", least=1),
+        threads=fields.integer("threads", least=1),
+        compiler=_compiler(fields, "compiler", fields.text("compiler")),
+        other_compilers=tuple(
+            _compiler(fields, "other_compilers", text) for text in fields.texts("other_compilers")
+        ),
+        flags=fields.texts("flags"),
+        exo_version=fields.text("exo_version"),
+        z3_version=fields.text("z3_version"),
+        instructions=tuple(_instructions(table) for table in fields.tables("instructions")),
+    )
+    fields.end()
+    return found
+
+
+def _compiler_text(compiler: Compiler) -> str:
+    return f"{compiler.kind} {compiler.version}"
+
+
+def _compiler(fields: Fields, name: str, text: str) -> Compiler:
+    kind, _, version = text.partition(" ")
+    if kind not in COMPILERS or not version:
+        raise fields.wrong(name, f"a kind ({', '.join(COMPILERS)}) and a version", text)
+    return Compiler(kind, version, path="")
+
+
+def _instructions_table(instructions: InstructionSet) -> dict[str, str]:
+    """Sets that come with schedsearch have no path."""
+    path = {"path": instructions.path} if instructions.path else {}
+    return {"name": instructions.name, "digest": instructions.digest, **path}
+
+
+def _instructions(fields: Fields) -> InstructionSet:
+    path = _relative(fields, "path") if fields.has("path") else ""
+    found = InstructionSet(fields.text("name"), fields.text("digest"), path)
+    fields.end()
+    return found
+
+
+def _speed_table(speed: LockedSpeed) -> dict[str, Any]:
+    ratio = speed.ratio
+    table: dict[str, Any] = {
+        "ratio": _rounded(ratio.value),
+        "low": _rounded(ratio.low),
+        "high": _rounded(ratio.high),
+        "rounds": speed.rounds,
+        "confirmed": speed.confirmed,
+        "cache": speed.cache,
+        "call_ns": _rounded(speed.call_ns),
+        "measured": speed.measured,
+    }
+    if speed.noise is not None:
+        table["noise"] = _rounded(speed.noise)
+    if speed.roof is not None:
+        table["roof"] = {"share": _rounded(speed.roof.share), "name": speed.roof.name}
+    return table
+
+
+def _rounded(value: float) -> float:
+    """Five digits: more is noise, in numbers as in diffs."""
+    return float(f"{value:.5g}")
+
+
+def _speed(fields: Fields) -> LockedSpeed:
+    value, low, high = (fields.number(name) for name in ("ratio", "low", "high"))
+    if not low <= value <= high:
+        raise fields.wrong("ratio", f"between low and high, {low:g} and {high:g}", value)
+    cache = fields.text("cache")
+    if cache not in CACHES:
+        raise fields.wrong("cache", f"one of {', '.join(CACHES)}", cache)
+    roof = fields.table("roof") if fields.has("roof") else None
+    found = LockedSpeed(
+        Estimate(value, low, high),
+        fields.integer("rounds", least=1),
+        fields.value("confirmed", bool, "true or false"),
+        cache,
+        fields.number("call_ns"),
+        fields.value("measured", date, "a date"),
+        fields.number("noise", zero=True) if fields.has("noise") else None,
+        LockedRoof(roof.number("share"), roof.text("name")) if roof else None,
+    )
+    fields.end()
+    if roof:
+        roof.end()
+    return found
