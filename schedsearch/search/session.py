@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,7 @@ from schedsearch.search.jobs import WorkSpec
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategies import make_strategy
+from schedsearch.search.strategy import Strategy
 from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.transfer import Origin, origins
 from schedsearch.search.turns import measuring_slot
@@ -124,12 +126,55 @@ class Listener:
     progress: Observer
 
 
+@dataclass(frozen=True)
+class Session:
+    """A run that has begun: workers and bench are ready, the store has its root."""
+
+    setting: Setting
+    store: Store
+    run_id: int
+    bench: Bench
+    executor: Executor
+    seed: int
+
+    def search(self, strategy: Strategy, budget: Budget, observer: Observer) -> Search:
+        """From what the store knows now."""
+        setting, scope = self.setting, self.setting.scope
+        subject, baseline = setting.subject, self.bench.baseline
+        call_s = setting.baseline.measurement.candidate_ns * 1e-9
+        inspector = Inspector(subject.ast, subject.code, self.bench, subject.builder)
+        return Search(
+            self.store,
+            scope,
+            self.run_id,
+            self.executor,
+            strategy,
+            budget,
+            Anchor(baseline, baseline.code_key, call_s=call_s),
+            self.store.walk(scope),
+            observer,
+            _ranker(self.store, scope, subject, self.seed),
+            [origin.trace for origin in setting.known.origins],
+            once(inspector, self.store, scope),
+        )
+
+
 def tune(options: Options, listener: Listener) -> Result:
     """Run one search. Raises UserError for whatever the user can mend."""
+    strategy = make_strategy(options.strategy, Trace().key, options.seed)
+    with begun(options, listener) as session:
+        search = session.search(strategy, options.budget, listener.progress)
+        result = _run(search, session)
+        other = find_counterpart(session.store, session.setting.subject, options.sizes)
+        return replace(result, counterpart=other)
+
+
+@contextmanager
+def begun(options: Options, listener: Listener) -> Iterator[Session]:
+    """Begin a run; workers end with the context. Raises UserError as `tune` does."""
     if options.executor not in EXECUTORS:
         raise UserError(f"unknown executor {options.executor!r}; known: {', '.join(EXECUTORS)}")
     transforms = tuple(transform.name for transform in select(options.transforms))
-    strategy = make_strategy(options.strategy, Trace().key, options.seed)
     subject = load_subject(
         options.file,
         options.proc,
@@ -180,33 +225,14 @@ def tune(options: Options, listener: Listener) -> Result:
                 found = origins(store, scope, subject.workload, subject.target)
                 known = replace(known, origins=tuple(found))
             listener.started(subject, baseline, known)
-            search = Search(
-                store,
-                scope,
-                run_id,
-                executor,
-                strategy,
-                options.budget,
-                Anchor(
-                    bench.baseline,
-                    bench.baseline.code_key,
-                    call_s=baseline.measurement.candidate_ns * 1e-9,
-                ),
-                store.walk(scope),
-                listener.progress,
-                _ranker(store, scope, subject, options.seed),
-                [origin.trace for origin in known.origins],
-                once(Inspector(subject.ast, subject.code, bench, subject.builder), store, scope),
-            )
-            result = _run(search, store, run_id, bench, Setting(subject, baseline, scope, known))
-            other = find_counterpart(store, subject, options.sizes)
-            result = replace(result, counterpart=other)
+            setting = Setting(subject, baseline, scope, known)
+            yield Session(setting, store, run_id, bench, executor, options.seed)
         finally:
             executor.close()
-    return result
 
 
-def _run(search: Search, store: Store, run_id: int, bench: Bench, setting: Setting) -> Result:
+def _run(search: Search, session: Session) -> Result:
+    store, run_id, setting = session.store, session.run_id, session.setting
     status = "failed"
     noise = None
     summary: dict[str, Any] = {}
@@ -228,7 +254,7 @@ def _run(search: Search, store: Store, run_id: int, bench: Bench, setting: Setti
         roof = last_roof(setting.subject, setting.baseline.roof, best)
         if best is not None and stop is not Stop.INTERRUPTED:
             code = store.code(search.ledger.tree.nodes[best.key].keys.code or "")
-            noise = session_noise(bench, setting.subject, code)
+            noise = session_noise(session.bench, setting.subject, code)
         summary["noise"] = noise.to_json() if noise else None
         summary["roof"] = roof.to_json()
         summary["over_roof"] = best is not None and roof.exceeded(
