@@ -61,6 +61,8 @@ _THREAD_BYTES = 160 << 20
 _RACE_CHECKS = 5
 # Of the cases of a mode: both ends of every array are guarded in one of them.
 _PLACEMENT = {Mode.INTEGERS: Placement.GUARDED_END, Mode.FLOATS: Placement.GUARDED_START}
+# Nothing is timed, and nothing given up early.
+_VERIFY = TimingPlan("verify", 0, 0)
 
 
 @dataclass(frozen=True)
@@ -111,15 +113,49 @@ class Bench:
         the first difference, CRASH, TIMEOUT; PRUNED if already its verification
         shows that it is far below `plan.give_up_below`.
         """
-        verdict = Verdict(
-            self.cases, self.fields, plan, anchor.code_key, anchor.speedup, self.cache
-        )
+        verdict = self._verdict(plan, anchor)
         verify_s = self._verify_s(plan)
         # The child itself gives each round as long as verification; this is the
         # backstop. Calibration counts as two more rounds.
         round_s = verify_s + 12e-9 * plan.sample_ns
         wall_s = verify_s + (plan.most_rounds + 2) * round_s
-        bounds = self._limits(wall_s, round_s, 0)
+        start = time.perf_counter()
+        failure = self._run(candidate, plan, anchor, verdict, self._limits(wall_s, round_s, 0))
+        total_s = time.perf_counter() - start
+        if failure and failure.outcome is Outcome.TIMEOUT and verify_s < self._verify_s(None):
+            failure = Failure(
+                Outcome.PRUNED,
+                f"too slow to be of use: not verified after {verify_s:.2g} s, while the "
+                f"fastest needs less than {verify_s / _HOPELESS:.2g} s",
+            )
+        verified_s = verdict.verified_at - start if verdict.verified_at else total_s
+        return Evaluation(verdict.result(failure), verified_s, total_s - verified_s)
+
+    def verify(self, candidate: Artifact) -> Failure | None:
+        """The verification of `evaluate` alone, nothing is timed; None if all cases agree."""
+        anchor = Anchor(self.baseline, self.baseline.code_key)
+        verdict = self._verdict(_VERIFY, anchor)
+        verify_s = self._verify_s(_VERIFY)
+        bounds = self._limits(verify_s, verify_s, 0)
+        failure = self._run(candidate, _VERIFY, anchor, verdict, bounds)
+        if failure is None and verdict.verified_at is not None:
+            return None
+        found = verdict.result(failure)
+        assert isinstance(found, Failure), "nothing was timed"
+        return found
+
+    def _verdict(self, plan: TimingPlan, anchor: Anchor) -> Verdict:
+        return Verdict(self.cases, self.fields, plan, anchor.code_key, anchor.speedup, self.cache)
+
+    def _run(
+        self,
+        candidate: Artifact,
+        plan: TimingPlan,
+        anchor: Anchor,
+        verdict: Verdict,
+        bounds: Limits,
+    ) -> Failure | None:
+        verify_s = self._verify_s(plan)
 
         def job(nonce: str) -> str:
             head = [nonce, "evaluate", candidate.path, anchor.artifact.path]
@@ -131,17 +167,7 @@ class Bench:
             cases = [case.job(self.fields) for case in self.cases]
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
-        start = time.perf_counter()
-        failure = run_harness(self.executable, job, bounds, verdict.handle)
-        total_s = time.perf_counter() - start
-        if failure and failure.outcome is Outcome.TIMEOUT and verify_s < self._verify_s(None):
-            failure = Failure(
-                Outcome.PRUNED,
-                f"too slow to be of use: not verified after {verify_s:.2g} s, while the "
-                f"fastest needs less than {verify_s / _HOPELESS:.2g} s",
-            )
-        verified_s = verdict.verified_at - start if verdict.verified_at else total_s
-        return Evaluation(verdict.result(failure), verified_s, total_s - verified_s)
+        return run_harness(self.executable, job, bounds, verdict.handle)
 
     def _verify_s(self, plan: TimingPlan | None) -> float:
         """Seconds that verification may take; less while screening, once there is something

@@ -114,6 +114,19 @@ def test_a_small_mistake_is_found(
     assert part in result.message
 
 
+def test_verification_alone_finds_the_same_and_times_nothing(
+    builder: Builder, tmp_path: Path
+) -> None:
+    bench = make(procs.triangle, builder, tmp_path)
+    assert bench.verify(bench.baseline) is None
+    wrong = builder.build(edited(procs.triangle, "j < i", "j < i - (i == 36)"), 60)
+    assert isinstance(wrong, Artifact)
+    found = bench.verify(wrong)
+    assert found is not None
+    assert found.outcome is Outcome.INCORRECT
+    assert "y[36] is " in found.message
+
+
 NORMALISE = """
 #include <math.h>
 void normalise(void *ctxt, const float *x, float *y) {
