@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from schedsearch import __version__
-from schedsearch.cli import doctor, inspect, replay, run, simulate
+from schedsearch.cli import doctor, inspect, pin, replay, run, simulate
 from schedsearch.core.errors import UserError
 
 app = typer.Typer(
@@ -46,6 +46,7 @@ app.command("best")(inspect.best)
 app.command("show")(inspect.show)
 app.command("replay")(replay.replay)
 app.command("export")(replay.export)
+app.command("pin")(pin.pin)
 app.command("simulate")(simulate.simulate)
 app.command("doctor")(doctor.doctor)
 

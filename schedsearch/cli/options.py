@@ -46,3 +46,11 @@ FileOption = Annotated[
     Path | None,
     typer.Option("--file", metavar="FILE", help="The procedure's file, if it has moved."),
 ]
+LockOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--lock",
+        metavar="FILE",
+        help="Lock file. Default: schedules.lock here or above, else at the top of the repository.",
+    ),
+]

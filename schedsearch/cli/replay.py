@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -22,23 +21,19 @@ from schedsearch.cli.options import (
     TargetOption,
 )
 from schedsearch.core.build import Build
-from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome, Target, Workload
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
+from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.identity import ast_key, proc_key
 from schedsearch.transforms.instruction_sets import load_instructions
-from schedsearch.transforms.loader import Source, load_source, pick
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.replay import Replayer, State
 
 COMPILE_S = 60.0
 
@@ -61,7 +56,9 @@ def replay(
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target(candidate.scope)
-    _, procedure = _load(workload, file, instructions)
+    _, procedure = load_kept(workload, file)
+    for each in instructions or ():
+        load_instructions(each)
     trace = candidate.record.trace
     if step is not None and step > len(trace):
         raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
@@ -69,10 +66,10 @@ def replay(
     console = Console(highlight=False)
     for number, rewrite in enumerate(upto.steps, 1):
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
-    state = _replayed(procedure, upto)
+    state = replayed(procedure, upto)
     console.print(Syntax(str(state.procedure), "python", background_color="default"))
     if len(upto) == len(trace) and candidate.record.keys.ast:
-        console.print(_as_recorded(state, candidate.record.keys))
+        console.print(as_recorded(state, candidate.record.keys))
         _note_compiler(tuned_for, state.build)
 
 
@@ -96,16 +93,14 @@ def export(
         candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target(candidate.scope)
-    source, procedure = _load(workload, file, instructions)
+    require_verified(candidate)
+    source, procedure = load_kept(workload, file)
+    for each in instructions or ():
+        load_instructions(each)
     trace = candidate.record.trace
     measurement = candidate.record.measurement
-    if candidate.record.outcome is not Outcome.CORRECT or measurement is None:
-        outcome = fmt.state(candidate.record)
-        raise UserError(
-            f"candidate {candidate.id} is not a verified schedule: {outcome}. "
-            f"`schedsearch best` lists those that are; `schedsearch show {candidate.id}` tells more"
-        )
-    state = _replayed(procedure, trace)
+    assert measurement is not None, "it was verified"
+    state = replayed(procedure, trace)
     code = generate_c(state.procedure, state.build)
     claim = fmt.claim(measurement) if trace.steps else "as written, without rewrites"
     notes = schedule_notes(claim, tuned_for, state.build, workload)
@@ -115,22 +110,6 @@ def export(
         print(path)
     if target is None:
         _note_compiler(tuned_for, state.build)
-
-
-def _as_recorded(state: State, keys: Keys) -> str:
-    """What the replayed schedule has in common with its record. Raises UserError if it differs."""
-    if ast_key(state.ast, state.build) != keys.ast:
-        what = "schedule"
-    elif keys.code and generate_c(state.procedure, state.build).key != keys.code:
-        what = "C"
-    elif keys.code:
-        return f"C as recorded (code_key {keys.code})"
-    else:
-        return f"schedule as recorded (ast_key {keys.ast}); it has not been built"
-    raise UserError(
-        f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
-        "the version that recorded it"
-    )
 
 
 def _note_compiler(tuned_for: Target, build: Build) -> None:
@@ -167,32 +146,3 @@ def _compiled_for(request: str, code: GeneratedC) -> str:
     if isinstance(built, Failure):
         raise UserError(f"the C of this schedule does not compile for {request}:\n{built.message}")
     return f"compiles for {fmt.target(target)}; neither verified nor timed there"
-
-
-def _load(
-    workload: Workload, file: Path | None, instructions: list[Path] | None
-) -> tuple[Source, Any]:
-    """The user's own files: the store's copy of their text is never executed."""
-    path = file or Path(workload.source)
-    if not path.exists():
-        raise UserError(
-            f"{workload.proc} was tuned from {path}, which is not there (any more); "
-            "give the file with --file"
-        )
-    source = load_source(path)
-    for each in instructions or ():
-        load_instructions(each)
-    procedure = specialize(pick(source, workload.proc), workload.fixed)
-    if proc_key(mirror(procedure)) != workload.proc_key:
-        raise UserError(
-            f"{workload.proc} in {source.path} is not what was tuned: it has changed since. "
-            "Tune it again, or give the old file with --file"
-        )
-    return source, procedure
-
-
-def _replayed(procedure: Any, trace: Trace) -> State:
-    try:
-        return Replayer(procedure).state(trace)
-    except ReplayError as error:
-        raise UserError(f"the recorded schedule does not replay: {error}") from error

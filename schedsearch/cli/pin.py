@@ -1,0 +1,76 @@
+"""`schedsearch pin`"""
+
+from __future__ import annotations
+
+import sys
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from schedsearch.cli.inspect import find_scopes
+from schedsearch.cli.options import DEFAULT_STORE, FileOption, LockOption, StoreOption
+from schedsearch.core.errors import UserError
+from schedsearch.core.lock_place import default_lock, read_lock, write_lock
+from schedsearch.core.lockfile import Lock, LockEntry
+from schedsearch.present import format as fmt
+from schedsearch.search.pinning import Pins, changes, lock_entry, pin_best
+from schedsearch.store.database import Store
+
+
+def pin(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID|PROC",
+            help="A candidate, as `best` prints it, or a procedure. Default: all procedures.",
+        ),
+    ] = None,
+    file: FileOption = None,
+    lock: LockOption = None,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Write schedules into schedules.lock, to be committed and checked in CI.
+
+    Without an ID: the best of each procedure that was tuned on this machine's CPU, the
+    fastest that was confirmed. Each is replayed first. Entries of other machines and
+    other procedures stay as they are.
+    """
+    path = lock or default_lock(Path.cwd())
+    known = read_lock(path) if path.exists() else Lock()
+    # The user's file may print; standard output is for what changed.
+    with Store.open(store, create=False) as opened, redirect_stdout(sys.stderr):
+        pins = _pins(opened, what, path.resolve().parent, file)
+    console = Console(highlight=False)
+    for entry in pins.entries:
+        console.print(_line(known.at(entry.slot), entry), markup=False, soft_wrap=True)
+    for each in pins.skipped:
+        console.print(f"not pinned: {each.name}: {each.reason}", markup=False, soft_wrap=True)
+    if not pins.entries:
+        raise UserError(f"nothing to pin in {store} for this machine's CPU")
+    write_lock(path, known.having(pins.entries))
+    console.print(f"written: {path}", markup=False, soft_wrap=True)
+
+
+def _pins(store: Store, what: str | None, folder: Path, file: Path | None) -> Pins:
+    if what is not None and what.isdecimal():
+        return Pins((lock_entry(store, store.candidate(int(what)), folder, file),))
+    if file is not None:
+        raise UserError("--file is for one candidate: schedsearch pin ID --file FILE")
+    find_scopes(store, what)
+    return pin_best(store, what, folder)
+
+
+def _line(before: LockEntry | None, entry: LockEntry) -> str:
+    speed = fmt.speedup(entry.speed.ratio)
+    if not entry.speed.confirmed:
+        speed += ", not confirmed"
+    if before is None:
+        return f"added {entry.name}: {speed}, {fmt.count(len(entry.trace), 'rewrite')}"
+    changed = changes(before, entry)
+    if not changed:
+        return f"unchanged {entry.name}: {speed}"
+    then = fmt.speedup(before.speed.ratio)
+    return f"changed {entry.name}: {then} before, now {speed} ({', '.join(changed)})"

@@ -1,0 +1,184 @@
+"""From a store to the lock file: which schedules are pinned, and what is said of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any
+
+from schedsearch import __version__
+from schedsearch.core.errors import UserError
+from schedsearch.core.lock_text import format_lock
+from schedsearch.core.locked_target import LockedTarget
+from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
+from schedsearch.core.records import InstructionSet, Measurement
+from schedsearch.evaluate.host import cpu_identity
+from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.timing import Cache
+from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
+from schedsearch.store.database import Store
+from schedsearch.store.views import Run, Scope, StoredCandidate
+from schedsearch.transforms.instruction_sets import load_instructions, shipped
+
+AMONG = 50
+"""The fastest of a scope, among which the first confirmed one is its best."""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A schedule that was not pinned, and why."""
+
+    name: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Pins:
+    """Entries for a lock file, and what could not be pinned."""
+
+    entries: tuple[LockEntry, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+def pin_best(store: Store, proc: str | None, folder: Path) -> Pins:
+    """The best schedule of every scope (of `proc`, if given) that was tuned on this machine's
+    CPU, for a lock file in `folder`. Of several for one kernel and kind of target (the file or
+    the compiler has changed) it is the latest run's that can be pinned."""
+    entries: dict[tuple[Any, ...], LockEntry] = {}
+    skipped = []
+    for scope in _scopes_here(store, proc):
+        workload, target = store.workload(scope), store.target(scope)
+        kernel = (Path(workload.source).resolve(), workload.proc, workload.sizes)
+        slot = (*kernel, workload.specialized, *LockedTarget.of(target, ()).kind)
+        if slot in entries:
+            continue
+        best = best_of(store, scope)
+        try:
+            if best is None:
+                raise UserError("nothing faster than as written was found")
+            entries[slot] = lock_entry(store, best, folder)
+        except UserError as error:
+            skipped.append(Skipped(f"{workload.proc} of {workload.source}", str(error)))
+    return Pins(tuple(entries.values()), tuple(skipped))
+
+
+def _scopes_here(store: Store, proc: str | None) -> list[Scope]:
+    """Those of this CPU, the one that ran last first."""
+    here = cpu_identity()
+    last = {
+        scope: store.runs(scope)[-1].id
+        for scope in store.scopes()
+        if proc in (None, store.workload(scope).proc)
+        and (store.target(scope).cpu, store.target(scope).features) == here
+    }
+    return sorted(last, key=lambda scope: last[scope], reverse=True)
+
+
+def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
+    """The fastest that was confirmed, else the fastest; None if nothing is faster than the
+    procedure as written. In the few rounds of a screening lucky ones look faster."""
+    fastest = [c for c in store.best(scope, AMONG) if c.record.trace.steps]
+    faster = [c for c in fastest if (c.record.speedup or 0.0) > 1.0]
+    confirmed = (c for c in faster if _measurement(c).kind == "confirm")
+    return next(confirmed, faster[0] if faster else None)
+
+
+def lock_entry(
+    store: Store, candidate: StoredCandidate, folder: Path, file: Path | None = None
+) -> LockEntry:
+    """What a lock file in `folder` says of a candidate, which is replayed for it.
+
+    Raises UserError if the candidate is not verified, does not replay to the same C from
+    today's source (`file`, else where it was), or if a file lies outside of `folder`.
+    """
+    require_verified(candidate)
+    trace = candidate.record.trace
+    if not trace.steps:
+        raise UserError(f"candidate {candidate.id} is the procedure as written: nothing to pin")
+    workload, target = store.workload(candidate.scope), store.target(candidate.scope)
+    source, procedure = load_kept(workload, file)
+    sets = tuple(_locked_set(each, folder) for each in target.instructions)
+    as_recorded(replayed(procedure, trace), candidate.record.keys)
+    return LockEntry(
+        replace(workload, source=_below(source.path, folder), source_sha=source.sha, signature=()),
+        LockedTarget.of(target, sets),
+        trace,
+        replace(candidate.record.keys, binary=None),
+        _speed(store, candidate),
+        __version__,
+    )
+
+
+def changes(before: LockEntry, after: LockEntry) -> list[str]:
+    """What a new entry says otherwise than the one of its slot, in words; empty if nothing."""
+    if format_lock(Lock((before,))) == format_lock(Lock((after,))):
+        return []
+    target = [
+        each.name.replace("_", " ")
+        for each in fields(LockedTarget)
+        if getattr(before.target, each.name) != getattr(after.target, each.name)
+    ]
+    words = {
+        "schedule": before.trace != after.trace,
+        "procedure": before.workload.proc_key != after.workload.proc_key,
+        "C": before.trace == after.trace and before.keys.code != after.keys.code,
+        **dict.fromkeys(target, True),
+    }
+    return [word for word, differs in words.items() if differs] or ["measurement"]
+
+
+def _locked_set(record: InstructionSet, folder: Path) -> InstructionSet:
+    """With no path if it comes with schedsearch; the user's own is loaded."""
+    if record in [each.record for each in shipped().values()]:
+        return replace(record, path="")
+    path = Path(record.path)
+    if load_instructions(path) != record:
+        raise UserError(f"{path} has changed since it was tuned with; tune again")
+    return replace(record, path=_below(path, folder))
+
+
+def _below(path: Path, folder: Path) -> str:
+    """`path` as seen from `folder`, with `/`."""
+    try:
+        return path.resolve().relative_to(folder.resolve()).as_posix()
+    except ValueError:
+        raise UserError(
+            f"{path} is not below {folder.resolve()}, where the lock file is: paths in it stay "
+            "below it, so that they mean the same everywhere. Choose another place with --lock"
+        ) from None
+
+
+def _measurement(candidate: StoredCandidate) -> Measurement:
+    assert candidate.record.measurement is not None, "it was verified and timed"
+    return candidate.record.measurement
+
+
+def _speed(store: Store, candidate: StoredCandidate) -> LockedSpeed:
+    measurement, scope = _measurement(candidate), candidate.scope
+    timed = [
+        each
+        for each in store.timeline(scope)
+        if each.candidate_id == candidate.id and each.kind == measurement.kind
+    ][-1]
+    run = next(run for run in store.runs(scope) if run.id == timed.run_id)
+    return LockedSpeed(
+        measurement.speedup,
+        len(measurement.rounds),
+        measurement.kind == "confirm",
+        dict(measurement.host).get("cache", Cache.WARM),
+        measurement.candidate_ns,
+        timed.at.date(),
+        _noise(run),
+        _roof(run, measurement.candidate_ns * 1e-9),
+    )
+
+
+def _noise(run: Run) -> float | None:
+    found = (run.summary or {}).get("noise")
+    return abs(Measurement.from_json(found).speedup.value - 1.0) if found else None
+
+
+def _roof(run: Run, seconds: float) -> LockedRoof | None:
+    found = (run.summary or {}).get("roof") or run.environment.get("roof")
+    roof = Roof.from_json(found) if found else None
+    return LockedRoof(roof.share(seconds), roof.name) if roof and roof.least_s else None
