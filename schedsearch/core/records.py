@@ -253,6 +253,11 @@ class Measurement:
             "reference_speedup": self.reference_speedup,
         }
 
+    def _repr_html_(self) -> str:
+        from schedsearch.core import html
+
+        return html.measurement(self)
+
     @staticmethod
     def from_json(data: dict[str, Any]) -> Measurement:
         return Measurement(

@@ -136,6 +136,11 @@ class Trace:
     def dumps(self) -> str:
         return self._text
 
+    def _repr_html_(self) -> str:
+        from schedsearch.core import html
+
+        return html.trace(self)
+
     @cached_property
     def _text(self) -> str:
         return _json([step.to_json() for step in self.steps])

@@ -6,28 +6,14 @@ from collections.abc import Container, Mapping, Sequence
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.decision import TOLERANCE, Decision
+from schedsearch.core.numbers import count as count
+from schedsearch.core.numbers import duration as duration
+from schedsearch.core.numbers import speedup as speedup
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord
-from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.search.ranker import Standing
 
 _BARS = "▁▂▃▄▅▆▇█"
-
-
-def duration(seconds: float) -> str:
-    """`0.0000123` -> `12.3 us`"""
-    for limit, factor, unit in ((1e-6, 1e9, "ns"), (1e-3, 1e6, "us"), (1.0, 1e3, "ms")):
-        # 999.6 ns is shown as 1 us: three digits are kept.
-        if seconds < 0.9995 * limit:
-            return f"{seconds * factor:.3g} {unit}"
-    return f"{seconds:.3g} s" if seconds < 100 else f"{seconds / 60:.1f} min"
-
-
-def speedup(estimate: Estimate) -> str:
-    """`24.8x [24.1, 25.6]`"""
-    digits = 1 if estimate.value >= 10 else 2
-    low, high = (f"{bound:.{digits}f}" for bound in (estimate.low, estimate.high))
-    return f"{estimate.value:.{digits}f}x [{low}, {high}]"
 
 
 def of_roof(roof: Roof, seconds: float) -> str:
@@ -72,11 +58,6 @@ def claim(measurement: Measurement) -> str:
     """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
     state = "confirmed" if measurement.kind == "confirm" else "not confirmed yet"
     return f"{speedup(measurement.speedup)} the speed of the unscheduled procedure, {state}"
-
-
-def count(number: int, noun: str) -> str:
-    """`1 rewrite`, `2 rewrites`"""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def sparkline(values: Sequence[float], width: int = 32) -> str:

@@ -1,0 +1,53 @@
+"""HTML of schedules and measurements: nothing from a file becomes markup."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedsearch.core.html import code, folded, table
+from schedsearch.core.records import Measurement, Round
+from schedsearch.core.trace import Rewrite, Trace
+
+from .reading import Reader
+
+samples = st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=6).map(tuple)
+measurements = st.builds(
+    Measurement,
+    st.sampled_from(["screen", "confirm"]),
+    st.lists(st.builds(Round, samples, samples), min_size=1, max_size=5).map(tuple),
+    st.integers(1, 10**6),
+    st.just((("clock", "<cpu>"),)),
+)
+
+
+@given(st.text(), st.text(), st.integers())
+def test_traces_show_what_files_say_as_text(label: str, name: str, value: int) -> None:
+    trace = Trace((Rewrite("split", 1, (0,), label, ((name, value), ("kind", "<script>"))),))
+    read = Reader(trace._repr_html_())
+    assert {tag for tag, _ in read.tags} == {"table", "tr", "th", "td", "b", "code"}
+    if "\r" not in label and "\0" not in label:
+        assert label in read.text
+    assert "<script>" in read.text
+
+
+def test_the_unscheduled_procedure_has_no_table() -> None:
+    assert Reader(Trace()._repr_html_()).text == "as written, no rewrites"
+
+
+@given(measurements)
+def test_every_sample_is_a_dot_within_the_picture(measurement: Measurement) -> None:
+    read = Reader(measurement._repr_html_())
+    dots = [attrs for tag, attrs in read.tags if tag == "circle"]
+    rounds = measurement.rounds
+    taken = sum(len(each.candidate_ns) + len(each.reference_ns) for each in rounds)
+    assert len(dots) == taken + len(rounds)
+    width = float(next(attrs["width"] or 0 for tag, attrs in read.tags if tag == "svg"))
+    assert all(0 < float(attrs["cx"] or -1) < width for attrs in dots)
+    assert "clock <cpu>" in read.text
+
+
+def test_markup_is_kept_and_text_is_escaped() -> None:
+    read = Reader(table(("a<b",), [(code("x<y"),), (folded("<more>", code("&")),)]))
+    assert [tag for tag, _ in read.tags].count("code") == 2
+    assert read.text == "a<bx<y<more>&"

@@ -1,0 +1,44 @@
+"""Procedures side by side."""
+
+from __future__ import annotations
+
+from core.reading import Reader
+from hypothesis import given
+from hypothesis import strategies as st
+
+from schedsearch.present.diff import LEXERS, Diff, coloured
+
+lines = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1)
+texts = st.lists(lines, min_size=1, max_size=30).map("\n".join)
+
+
+@given(texts, st.sampled_from(list(LEXERS)))
+def test_colours_keep_every_line(text: str, language: str) -> None:
+    shown = [Reader(line).text for line in coloured(text, LEXERS[language])]
+    assert shown == text.split("\n")
+
+
+@given(texts, texts)
+def test_changed_lines_are_marked_on_their_side(before: str, after: str) -> None:
+    read = Reader(Diff(before, after)._repr_html_())
+    marked = [str(attrs.get("style")) for tag, attrs in read.tags if tag == "td"]
+    removed = set(before.split("\n")) - set(after.split("\n"))
+    added = set(after.split("\n")) - set(before.split("\n"))
+    assert sum("214,69,61" in style for style in marked) >= len(removed)
+    assert sum("42,138,62" in style for style in marked) >= len(added)
+
+
+def test_far_lines_are_left_out() -> None:
+    before = [f"x = {number}" for number in range(100)]
+    after = [*before[:50], "y = 1", *before[51:]]
+    diff = Diff("\n".join(before), "\n".join(after))
+    read = Reader(diff._repr_html_())
+    assert "x = 49" in read.text
+    assert "x = 10" not in read.text
+    assert read.text.count("⋯") == 2
+    assert "-x = 50\n+y = 1" in repr(diff)
+
+
+def test_equal_texts_have_no_difference() -> None:
+    assert repr(Diff("a", "a")) == "no difference"
+    assert Reader(Diff("a", "a")._repr_html_()).text == "no difference"
