@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from math import prod
 from typing import Any
 
@@ -12,18 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedsearch.core import ast as q
+from schedsearch.evaluate.accesses import Access, Values, involved, list_accesses, truth
 from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.boxes import NOTHING, Box, classes, progression
 from schedsearch.evaluate.effects import control_values
+from schedsearch.evaluate.elements import elements, halves, outermost
 from schedsearch.evaluate.harness import Buffer, element_bytes, layout
 
-# Iterations looked at one by one, at a time, and how often those of an access are halved to
-# be so few: beyond, all of its array counts as accessed.
-_POINTS = 1 << 22
+# What is no box is looked at iteration by iteration; where these are many, as boxes row by row
+# of a loop, or halved this often. Beyond, all of its array counts as accessed.
 _HALVINGS = 4
+_ROWS = 1 << 14
 _LARGEST = 1 << 28  # elements of an array
 
-Loops = tuple[q.For, ...]
-Values = dict[q.Atom, int]
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -46,15 +48,7 @@ class Streams:
         return self.footprint + self.updated
 
 
-@dataclass(frozen=True)
-class _Access:
-    """`loops` and `conditions` (with the outcome that leads here) are around it."""
-
-    buf: q.Var
-    idx: tuple[q.Affine, ...]
-    loops: Loops
-    conditions: tuple[tuple[q.Expr, bool], ...]
-    store: bool
+NO_STREAMS = Streams(0, 0, 0)
 
 
 def count_streams(proc: q.Proc, binding: Binding) -> Streams:
@@ -64,194 +58,136 @@ def count_streams(proc: q.Proc, binding: Binding) -> Streams:
     rather under- than overestimated, since it is a lower bound of what a call moves.
     """
     values = control_values(proc, binding)
-    touched = {
-        arg.var: _Touched(item)
+    found: dict[q.Var, list[Access]] = {}
+    for access in list_accesses(proc.body, (), ()):
+        found.setdefault(access.buf, []).append(access)
+    totals = [
+        _of_array(item, found[arg.var], values)
         for arg, item in zip(proc.args, layout(proc, binding), strict=True)
-        if isinstance(item, Buffer)
+        if isinstance(item, Buffer) and arg.var in found
+    ]
+    return Streams(*(sum(kind) for kind in zip(*totals, strict=True))) if totals else NO_STREAMS
+
+
+def _of_array(buffer: Buffer, accesses: Sequence[Access], values: Values) -> tuple[int, ...]:
+    """Bytes of an array that are read, written and updated."""
+    totals = _by_classes(len(buffer.shape), accesses, values)
+    if totals is None:
+        touched = _Touched(buffer.shape)
+        for access in accesses:
+            touched.add(access, values)
+        totals = touched.totals()
+    return tuple(element_bytes(buffer.type) * elements for elements in totals)
+
+
+def _by_classes(dims: int, accesses: Sequence[Access], values: Values) -> Totals | None:
+    """Elements read, written and updated, if all that is accessed are boxes."""
+    boxes = [_box(access, values, dims) for access in accesses]
+    if not all(box is not None for box in boxes):
+        return None
+    held, counts = [], []
+    for dim in range(dims):
+        own = classes([box[dim] for box in boxes if box is not None])
+        if own is None:
+            return None
+        held.append(np.array(list(own), bool).reshape(len(own), len(boxes)).T)
+        counts.append(np.array(list(own.values()), np.int64))
+    shape = tuple(len(own) for own in counts)
+    loaded, stored = np.zeros(shape, bool), np.zeros(shape, bool)
+    for number, (access, box) in enumerate(zip(accesses, boxes, strict=True)):
+        if NOTHING not in (box or ()):
+            _mark(loaded, stored, np.ix_(*(own[number] for own in held)), access.store)
+    weights = reduce(np.multiply.outer, counts, np.ones((), np.int64))
+    return _totals(loaded, stored, lambda mask: int(np.sum(weights, where=mask)))
+
+
+def _box(access: Access, values: Values, dims: int) -> Box | None:
+    """What an access may touch; None if that is no box, or not known to be one."""
+    loops = {loop.iter: loop for loop in access.loops}
+    ends = [end for loop in access.loops for end in (loop.lo, loop.hi)]
+    if involved((*ends, *(condition for condition, _ in access.conditions)), loops):
+        return None
+    env = values.__getitem__
+    trips = {
+        var: (q.evaluate_affine(loop.lo, env), q.evaluate_affine(loop.hi, env))
+        for var, loop in loops.items()
     }
-    for access in _accesses(proc.body, (), ()):
-        if access.buf in touched:
-            touched[access.buf].add(access, values)
-    totals = np.sum([own.totals() for own in touched.values()] or [(0, 0, 0)], axis=0)
-    return Streams(*map(int, totals))
+    taken = all(truth(held, values, {}) in (None, outcome) for held, outcome in access.conditions)
+    if not taken or any(lo >= hi for lo, hi in trips.values()):
+        return (NOTHING,) * dims
+    per_dim = [involved((index,), loops) for index in access.idx]
+    if sum(map(len, per_dim)) > len(set().union(*per_dim)):
+        return None  # dimensions that depend on each other
+    found = [progression(index, values, trips) for index in access.idx]
+    return tuple(part for part in found if part is not None) if None not in found else None
+
+
+def _rows(access: Access, values: Values, dims: int) -> list[Box] | None:
+    """A box for each iteration of the outermost loop that matters, of a triangle, say. None if
+    these are no boxes, or too many."""
+    loop = outermost(access)
+    if loop is None:
+        return None
+    within = replace(access, loops=tuple(other for other in access.loops if other != loop))
+    lo, hi = (q.evaluate_affine(end, values.__getitem__) for end in (loop.lo, loop.hi))
+    rows: list[Box] = []
+    if hi - lo > _ROWS:
+        return None
+    for at in range(lo, hi):
+        row = _box(within, values | {loop.iter: at}, dims)
+        if row is None:
+            return None
+        rows.append(row)
+    return rows
+
+
+Totals = tuple[int, int, int]
+"""Elements that are read, written and updated."""
+
+
+def _mark(loaded: Mask, stored: Mask, where: Any, store: bool) -> None:
+    """Access elements, of which only those not stored before have to be loaded."""
+    if store:
+        stored[where] = True
+    else:
+        loaded[where] |= ~stored[where]
+
+
+def _totals(loaded: Mask, stored: Mask, count: Callable[[Mask], int]) -> Totals:
+    """`count` says how many elements those of a mask stand for."""
+    return count(loaded & ~stored), count(stored & ~loaded), count(loaded & stored)
 
 
 class _Touched:
-    """What is known of the elements of one array."""
+    """What is known of the elements of one array, one by one."""
 
-    def __init__(self, buffer: Buffer) -> None:
-        self.shape = buffer.shape
-        self.width = element_bytes(buffer.type)
-        shape = self.shape if prod(self.shape) <= _LARGEST else (1,) * len(self.shape)
+    def __init__(self, shape: tuple[int, ...]) -> None:
+        self.shape = shape
+        held = shape if prod(shape) <= _LARGEST else (1,) * len(shape)
         # One element stands for all of an array that is too large.
-        self.scale = prod(self.shape) // prod(shape)
-        self.loaded = np.zeros(shape, bool)
-        self.stored = np.zeros(shape, bool)
+        self.scale = prod(shape) // prod(held)
+        self.loaded = np.zeros(held, bool)
+        self.stored = np.zeros(held, bool)
 
-    def add(self, access: _Access, values: Values, halvings: int = _HALVINGS) -> None:
-        at = _elements(access, values, self.shape) if self.scale == 1 else None
-        halves = _halves(access, values) if at is None and self.scale == 1 and halvings else ()
-        if halves:
-            for half in halves:
-                self.add(half, values, halvings - 1)
-            return
-        # All of it, if nobody knows better; as `...`, also of a scalar.
-        where = ... if at is None else at
-        if access.store:
-            self.stored[where] = True
+    def add(self, access: Access, values: Values) -> None:
+        for where in self._places(access, values) if self.scale == 1 else [...]:
+            _mark(self.loaded, self.stored, where, access.store)
+
+    def _places(self, access: Access, values: Values) -> Iterator[Any]:
+        """Indices into the array."""
+        at = elements(access, values, self.shape)
+        if at is not None:
+            yield at
+        elif (rows := _rows(access, values, len(self.shape))) is not None:
+            for row in rows:
+                yield tuple(slice(part.first, part.last + 1, part.step) for part in row)
         else:
-            self.loaded[where] |= ~self.stored[where]
+            for part in halves(access, values, _HALVINGS):
+                at = elements(part, values, self.shape)
+                # `...` is all of it: nobody knows better.
+                yield ... if at is None else at
 
-    def totals(self) -> tuple[int, int, int]:
-        """Bytes read, written and updated."""
-        each = self.width * self.scale
-        both = int((self.loaded & self.stored).sum())
-        return (
-            each * (int(self.loaded.sum()) - both),
-            each * (int(self.stored.sum()) - both),
-            each * both,
+    def totals(self) -> Totals:
+        return _totals(
+            self.loaded, self.stored, lambda mask: self.scale * int(np.count_nonzero(mask))
         )
-
-
-def _accesses(
-    body: tuple[q.Stmt, ...], loops: Loops, conditions: tuple[tuple[q.Expr, bool], ...]
-) -> Iterator[_Access]:
-    """In the order of the text; of a statement, loads first."""
-    for stmt in body:
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                if isinstance(node, q.Read):
-                    yield _Access(node.buf, node.idx, loops, conditions, store=False)
-        match stmt:
-            case q.Assign() | q.Reduce():
-                if isinstance(stmt, q.Reduce):
-                    yield _Access(stmt.buf, stmt.idx, loops, conditions, store=False)
-                yield _Access(stmt.buf, stmt.idx, loops, conditions, store=True)
-            case q.For():
-                yield from _accesses(stmt.body, (*loops, stmt), conditions)
-            case q.If():
-                yield from _accesses(stmt.body, loops, (*conditions, (stmt.cond, True)))
-                yield from _accesses(stmt.orelse, loops, (*conditions, (stmt.cond, False)))
-            case _:
-                pass
-
-
-# -- which elements ------------------------------------------------------------------
-
-Points = dict[q.Atom, NDArray[np.int64]]
-"""Values of loop variables, iteration by iteration: arrays of one length."""
-
-
-def _elements(
-    access: _Access, values: Values, shape: tuple[int, ...]
-) -> tuple[NDArray[np.int64], ...] | None:
-    """An index into an array of this shape; None if looking at every iteration is too much work."""
-    loops = {loop.iter: loop for loop in access.loops}
-    per_dim = [_involved((index,), loops) for index in access.idx]
-    guards = [_involved((condition,), loops) for condition, _ in access.conditions]
-    indexed = set[q.Var]().union(*per_dim, *guards)
-    # Other loops matter only if they may have no iterations.
-    others = [loop for loop in access.loops if loop.iter not in indexed]
-    guards += [_involved((loop.lo, loop.hi), loops) & indexed for loop in others]
-    # Dimensions with loops of their own are independent: all combinations are accessed.
-    apart = sum(map(len, per_dim)) == len(indexed) and not any(guards)
-    found = []
-    for index, involved in zip(access.idx, per_dim, strict=True):
-        chosen = involved if apart else indexed
-        points = _points([loop for loop in access.loops if loop.iter in chosen], values)
-        if points is None:
-            return None
-        count, own = points
-        taken = np.ones(count, bool)
-        for condition, outcome in access.conditions:
-            truth = _truth(condition, values, own)
-            taken &= True if truth is None else truth == outcome
-        for loop in others:
-            if not (q.expr_vars(loop.lo) | q.expr_vars(loop.hi)) & loops.keys() - indexed:
-                taken &= _evaluate(loop.lo, values, own) < _evaluate(loop.hi, values, own)
-        found.append((_evaluate(index, values, own) + np.zeros(count, np.int64))[taken])
-    if not apart or not found:
-        return tuple(found)
-    return tuple(np.ix_(*map(_distinct, found, shape)))
-
-
-def _halves(access: _Access, values: Values) -> tuple[_Access, ...]:
-    """In the outermost loop that matters, whose bounds depend on no other; () if there is none."""
-    loops = {loop.iter: loop for loop in access.loops}
-    conditions = [condition for condition, _ in access.conditions]
-    indexed = _involved((*access.idx, *conditions), loops)
-    for number, loop in enumerate(access.loops):
-        if loop.iter in indexed:
-            lo, hi = (q.evaluate_affine(end, values.__getitem__) for end in (loop.lo, loop.hi))
-            middle = q.Affine((lo + hi) // 2)
-            parts = replace(loop, hi=middle), replace(loop, lo=middle)
-            before, after = access.loops[:number], access.loops[number + 1 :]
-            return tuple(replace(access, loops=(*before, part, *after)) for part in parts)
-    return ()
-
-
-def _distinct(indices: NDArray[np.int64], extent: int) -> NDArray[np.bool_]:
-    """As a mask; `np.unique` takes a hundred times as long."""
-    mask = np.zeros(extent, bool)
-    mask[indices] = True
-    return mask
-
-
-def _involved(exprs: Iterable[q.Expr], loops: dict[q.Var, q.For]) -> set[q.Var]:
-    """Loop variables that `exprs` depend on, and those that their bounds depend on."""
-    found = set[q.Var]()
-    left = [var for expr in exprs for var in q.expr_vars(expr) & loops.keys()]
-    while left:
-        var = left.pop()
-        if var not in found:
-            found.add(var)
-            loop = loops[var]
-            left += (q.expr_vars(loop.lo) | q.expr_vars(loop.hi)) & loops.keys()
-    return found
-
-
-def _points(loops: list[q.For], values: Values) -> tuple[int, Points] | None:
-    """All iterations of nested `loops`, how many and which; None beyond `_POINTS`."""
-    count, points = 1, Points()
-    for loop in loops:
-        lo = _evaluate(loop.lo, values, points) + np.zeros(count, np.int64)
-        trips = np.maximum(_evaluate(loop.hi, values, points) - lo, 0)
-        outer = count
-        count = int(trips.sum())
-        if count > _POINTS:
-            return None
-        within = np.repeat(np.arange(outer), trips)
-        first = np.cumsum(trips) - trips
-        points = {var: held[within] for var, held in points.items()}
-        points[loop.iter] = (lo - first)[within] + np.arange(count)
-    return count, points
-
-
-def _evaluate(value: q.Affine, values: Values, points: Points) -> Any:
-    """An integer, or an array of one per point."""
-    known: dict[q.Atom, Any] = values | points
-    return q.evaluate_affine(value, known.__getitem__)
-
-
-def _truth(condition: q.Expr, values: Values, points: Points) -> Any:
-    """A condition's value at each point; None if it depends on more than loops and sizes."""
-    match condition:
-        case q.BinOp(op="and" | "or" as op):
-            sides = [_truth(side, values, points) for side in (condition.lhs, condition.rhs)]
-            if sides[0] is None or sides[1] is None:
-                return None
-            return sides[0] & sides[1] if op == "and" else sides[0] | sides[1]
-        case q.BinOp(op=op, lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
-            left, right = (_evaluate(side, values, points) for side in (lhs, rhs))
-            return np.asarray(_COMPARISONS[op](left, right))
-        case _:
-            return None
-
-
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-}

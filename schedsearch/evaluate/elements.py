@@ -1,0 +1,93 @@
+"""Which elements an access touches, by looking at iterations one by one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from schedsearch.core import ast as q
+from schedsearch.evaluate.accesses import Access, Points, Values, evaluate, involved, truth
+
+_POINTS = 1 << 22  # iterations looked at at a time
+
+
+def elements(
+    access: Access, values: Values, shape: tuple[int, ...]
+) -> tuple[NDArray[np.int64], ...] | None:
+    """An index into an array of this shape; None if looking at every iteration is too much work."""
+    loops = {loop.iter: loop for loop in access.loops}
+    per_dim = [involved((index,), loops) for index in access.idx]
+    guards = [involved((condition,), loops) for condition, _ in access.conditions]
+    indexed = set[q.Var]().union(*per_dim, *guards)
+    # Other loops matter only if they may have no iterations: by those that bound them.
+    others = [loop for loop in access.loops if loop.iter not in indexed]
+    guards += [involved((loop.lo, loop.hi), loops) for loop in others]
+    indexed.update(*guards)
+    others = [loop for loop in others if loop.iter not in indexed]
+    # Dimensions with loops of their own are independent: all combinations are accessed.
+    apart = sum(map(len, per_dim)) == len(indexed) and not any(guards)
+    found = []
+    for index, own_loops in zip(access.idx, per_dim, strict=True):
+        chosen = own_loops if apart else indexed
+        points = _points([loop for loop in access.loops if loop.iter in chosen], values)
+        if points is None:
+            return None
+        count, own = points
+        taken = np.ones(count, bool)
+        for condition, outcome in access.conditions:
+            held = truth(condition, values, own)
+            taken &= True if held is None else held == outcome
+        for loop in others:
+            taken &= evaluate(loop.lo, values, own) < evaluate(loop.hi, values, own)
+        found.append((evaluate(index, values, own) + np.zeros(count, np.int64))[taken])
+    if not apart or not found:
+        return tuple(found)
+    return tuple(np.ix_(*map(_distinct, found, shape)))
+
+
+def halves(access: Access, values: Values, times: int) -> list[Access]:
+    """The iterations of the outermost loop that matters, halved so many times."""
+    loop = outermost(access)
+    if loop is None or not times:
+        return [access]
+    lo, hi = (q.evaluate_affine(end, values.__getitem__) for end in (loop.lo, loop.hi))
+    middle = q.Affine((lo + hi) // 2)
+    number = access.loops.index(loop)
+    before, after = access.loops[:number], access.loops[number + 1 :]
+    parts = replace(loop, hi=middle), replace(loop, lo=middle)
+    each = (replace(access, loops=(*before, part, *after)) for part in parts)
+    return [quarter for half in each for quarter in halves(half, values, times - 1)]
+
+
+def outermost(access: Access) -> q.For | None:
+    """The outermost loop that indices or conditions depend on; its bounds depend on no other."""
+    loops = {loop.iter: loop for loop in access.loops}
+    conditions = [condition for condition, _ in access.conditions]
+    matters = involved((*access.idx, *conditions), loops)
+    return next((loop for loop in access.loops if loop.iter in matters), None)
+
+
+def _distinct(indices: NDArray[np.int64], extent: int) -> NDArray[np.bool_]:
+    """As a mask; `np.unique` takes a hundred times as long."""
+    mask = np.zeros(extent, bool)
+    mask[indices] = True
+    return mask
+
+
+def _points(loops: list[q.For], values: Values) -> tuple[int, Points] | None:
+    """All iterations of nested `loops`, how many and which; None beyond `_POINTS`."""
+    count, points = 1, Points()
+    for loop in loops:
+        lo = evaluate(loop.lo, values, points) + np.zeros(count, np.int64)
+        trips = np.maximum(evaluate(loop.hi, values, points) - lo, 0)
+        outer = count
+        count = int(trips.sum())
+        if count > _POINTS:
+            return None
+        within = np.repeat(np.arange(outer), trips)
+        first = np.cumsum(trips) - trips
+        points = {var: held[within] for var, held in points.items()}
+        points[loop.iter] = (lo - first)[within] + np.arange(count)
+    return count, points
