@@ -134,8 +134,9 @@ class Builder:
 
     def instrumented(self, code: GeneratedC, sanitizers: str, timeout_s: float) -> Path | Failure:
         """`code` for programs that have these sanitizers (`address,undefined`), of this
-        compiler; OpenMP is the program's."""
+        compiler; OpenMP is the program's. Variables on the stack start with large numbers."""
         flags = (*self.flags, "-O1", "-g", "-fno-omit-frame-pointer")
+        flags = (*flags, "-ftrivial-auto-var-init=pattern")
         flags = (*flags, f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all")
         key = digest_of([self.key, flags, code.key, code.header, code.source])
         library = self.cache_dir / key[:2] / f"{key}.so"

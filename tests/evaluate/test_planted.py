@@ -11,13 +11,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from exo.rewrite import LoopIR_scheduling
+from exo.rewrite.new_eff import Check_FissionLoop
 from exo.stdlib.scheduling import (
+    fission,
+    fuse,
     inline_assign,
+    lift_alloc,
+    lift_scope,
     parallelize_loop,
     remove_loop,
     rename,
+    reorder_stmts,
     replace,
     simplify,
+    sink_alloc,
 )
 from transforms.procs import compat
 
@@ -105,18 +113,35 @@ def test_planted_in_c(bench: Bench, builder: Builder, body: str, part: str) -> N
     assert part in result.message
 
 
-CODE_GENERATOR = {
-    "parentheses of 5 * (i % 2)": compat.parentheses,
-    "remainder of a negative index": compat.negative_modulo,
-    "-(-x) as a decrement": compat.double_negation,
+AS_WRITTEN = {
+    "parentheses of 5 * (i % 2)": (compat.parentheses, "disagrees with the reference"),
+    "remainder of a negative index": (
+        compat.negative_modulo,
+        "accessed memory 20 bytes before the start of y",
+    ),
+    "-(-x) as a decrement": (compat.double_negation, "disagrees with the reference"),
+    "y[i + 7 / 2] as y[i + 3.5]": (compat.constant_division, "does not compile"),
+    "unchecked write through a window": (
+        compat.written_outside,
+        "accessed memory 16 bytes past the end of x",
+    ),
+    "unchecked write by a call": (
+        compat.written_outside_by_a_call,
+        "accessed memory 16 bytes past the end of x",
+    ),
+    "unchecked read in a function's argument": (
+        compat.read_outside,
+        "accessed memory 16 bytes past the end of x",
+    ),
 }
 
 
-@pytest.mark.parametrize("procedure", CODE_GENERATOR.values(), ids=CODE_GENERATOR.keys())
-def test_mistakes_of_the_code_generator(procedure: Any, builder: Builder, tmp_path: Path) -> None:
-    """Exo's own C of the unscheduled procedure, against the reference."""
+@pytest.mark.parametrize(("procedure", "found"), AS_WRITTEN.values(), ids=AS_WRITTEN.keys())
+def test_mistakes_of_front_end_and_code_generator(
+    procedure: Any, found: str, builder: Builder, tmp_path: Path
+) -> None:
+    """Exo's own C of the unscheduled procedure, against reference and guard pages."""
     proc = mirror(procedure)
-    found = "disagrees with the reference|accessed memory 20 bytes before the start of y"
     with pytest.raises(UserError, match=found):
         prepare(proc, procs.generate(procedure), bind(proc, {}), builder, tmp_path)
 
@@ -139,7 +164,35 @@ OPERATORS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
         compat.one_name_twice,
         lambda p: inline_assign(p, p.body()[1]),
     ),
+    "inline_assign of what is read again": (
+        compat.read_again,
+        lambda p: inline_assign(p, p.find("t[_] = _")),
+    ),
+    "lift_scope of one of two branches": (
+        compat.other_branch,
+        lambda p: lift_scope(p, p.find("if i < 3: _")),
+    ),
+    "reorder_stmts of a window and its array": (
+        compat.read_of_moved_window,
+        lambda p: reorder_stmts(p, p.body()[2].expand(0, 1)),
+    ),
+    "fission of a window and its array": (
+        compat.read_beside_window,
+        lambda p: fission(p, p.body()[2].body()[0].after()),
+    ),
+    "fuse of a window and its array": (
+        compat.read_before_window,
+        lambda p: fuse(p, p.body()[2], p.body()[3]),
+    ),
+    "sink_alloc of what iterations share": (
+        compat.kept_rows,
+        lambda p: sink_alloc(p, p.body()[0]),
+    ),
     "parallelize_loop of a sum": (procs.sums, lambda p: parallelize_loop(p, "j")),
+    "lift_alloc out of a parallel loop": (
+        compat.scratch_of_each,
+        lambda p: lift_alloc(p, "t : _"),
+    ),
 }
 
 
@@ -152,6 +205,30 @@ def test_mistakes_of_operators(
     result = judged(prepared(procedure, builder, tmp_path), builder, generate_c(wrong))
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.INCORRECT
+
+
+def test_fission_of_a_sum_and_its_beginning(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    procedure = compat.sums
+    monkeypatch.setattr(LoopIR_scheduling, "Check_FissionLoop", Check_FissionLoop)  # Exo's own
+    wrong = rename(fission(procedure, procedure.find("s[_] = _").after()), procedure.name())
+    result = judged(prepared(procedure, builder, tmp_path), builder, generate_c(wrong))
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
+
+
+@pytest.mark.parametrize("procedure", [compat.kept_row, compat.kept_on_stack])
+def test_temporaries_that_hold_what_was_left_there(
+    procedure: Any, builder: Builder, tmp_path: Path
+) -> None:
+    """What `sink_alloc` makes of them may give right results, with luck: small blocks are used
+    again, and registers too."""
+    wrong = rename(sink_alloc(procedure, procedure.body()[0]), procedure.name())
+    bench, code = prepared(procedure, builder, tmp_path), generate_c(procedure)
+    memory = Inspector(mirror(procedure), code, bench, builder).inspect(generate_c(wrong))[0]
+    assert memory.verdict is Finding.FAILED
+    assert "expected" in memory.detail
 
 
 def test_a_race_that_did_not_happen(builder: Builder, tmp_path: Path) -> None:

@@ -56,7 +56,8 @@ void GOMP_parallel(void (*body)(void *), void *data, unsigned threads, unsigned 
 
 const char *__asan_default_options(void)
 {
-    return "detect_leaks=0:detect_stack_use_after_return=1";
+    /* Fresh blocks are filled, all of them, so that what is read before it is written shows. */
+    return "detect_leaks=0:detect_stack_use_after_return=1:max_malloc_fill_size=1073741824";
 }
 
 const char *__ubsan_default_options(void)

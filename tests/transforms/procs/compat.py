@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from exo import DRAM, instr, proc
+from exo.libs.externs import relu
+from exo.libs.memories import DRAM_STACK
 
 
 @proc
@@ -322,3 +324,107 @@ def both_branches(n: size, x: f32[8]):
                 x[i] += 3.0
         else:
             x[i] += 2.0
+
+
+@proc
+def read_of_moved_window(x: f32[8], y: f32[4]):
+    x[0] = 0.0
+    w = x[2:6]
+    for i in seq(0, 4):
+        w[i] = 1.0
+    for i in seq(0, 4):
+        y[i] = x[i]
+
+
+@proc
+def read_beside_window(x: f32[8], y: f32[4]):
+    x[0] = 0.0
+    w = x[2:6]
+    for i in seq(0, 4):
+        y[i] = x[i]
+        w[i] = 2.0
+
+
+@proc
+def read_before_window(x: f32[8], y: f32[4]):
+    x[0] = 0.0
+    w = x[2:6]
+    for i in seq(0, 4):
+        y[i] = x[i]
+    for i in seq(0, 4):
+        w[i] = 1.0
+
+
+@proc
+def kept_rows(x: f32[8, 512], y: f32[8]):
+    t: f32[512]
+    for i in seq(0, 8):
+        if i == 0:
+            for j in seq(0, 512):
+                t[j] = x[0, j]
+        y[i] = t[100 + i]
+
+
+@proc
+def kept_row(x: f32[8], y: f32[8]):
+    t: f32[8]
+    for i in seq(0, 8):
+        if i == 0:
+            for j in seq(0, 8):
+                t[j] = x[j]
+        y[i] = t[i]
+
+
+@proc
+def kept_on_stack(x: f32[8], y: f32[8]):
+    t: f32[8] @ DRAM_STACK
+    for i in seq(0, 8):
+        if i == 0:
+            for j in seq(0, 8):
+                t[j] = x[j]
+        y[i] = t[i]
+
+
+@proc
+def read_again(x: f32[8], y: f32[8]):
+    t: f32[8]
+    for i in seq(0, 8):
+        t[i] = x[i] * 2.0
+        y[i] = t[i]
+    for i in seq(0, 8):
+        y[i] += t[7 - i]
+
+
+@proc
+def scratch_of_each(x: f32[64, 64], y: f32[64]):
+    for r in seq(0, 2):
+        for i in par(0, 64):
+            t: f32[64] @ DRAM_STACK
+            for j in seq(0, 64):
+                t[j] = x[i, j] * 2.0
+            for j in seq(0, 64):
+                y[i] += t[63 - j]
+
+
+@proc
+def write_last(a: [f32][9]):
+    a[8] = 0.0
+
+
+@proc
+def written_outside(x: f32[4]):
+    x[0] = 0.0
+    w = x[0:1]
+    w[8] = 0.0
+
+
+@proc
+def written_outside_by_a_call(x: f32[4]):
+    x[0] = 0.0
+    w = x[0:9]
+    write_last(w)
+
+
+@proc
+def read_outside(x: f32[4], y: f32[1]):
+    y[0] = relu(x[8])
