@@ -19,6 +19,7 @@ _SCALAR_BYTES = 8  # one register without vectors: an f64, two f32
 # Memory beyond the caches is as fast at any size; this many times the largest of them.
 _BEYOND = 4
 _LEAST_BEYOND = 64 << 20
+_LEAST_OF_FIRST = 4  # a quarter of the first level
 
 
 @dataclass(frozen=True)
@@ -61,8 +62,7 @@ def measure_peaks(
     program = builder.executable(
         {"peak.c": source, "streams.h": runtime_source("streams.h")}, _COMPILE_S
     )
-    most = max(_BEYOND * max(target.cache_bytes), _LEAST_BEYOND)
-    sizes = [f"{size:.0f}" for mix in mixes for size in _scaled(mix, most)]
+    sizes = [f"{size:.0f}" for mix in mixes for size in _scaled(mix, target)]
     finished = run_group([program, *sizes], timeout_s=_RUN_S)
     numbers = finished.stdout.split() if finished and finished.code == 0 else []
     if len(numbers) != 5 + len(mixes):
@@ -75,6 +75,10 @@ def measure_peaks(
     return Peaks(*rates[:5]), rates[5:]
 
 
-def _scaled(mix: Streams, most: int) -> tuple[float, float, float]:
-    factor = min(1.0, most / mix.footprint)
+def _scaled(mix: Streams, target: Target) -> tuple[float, float, float]:
+    """As much of each kind as is moved: of little, more, so that what a loop costs to begin
+    and to end does not count; of what is beyond the caches, less."""
+    least = target.threads * target.cache_bytes[0] / _LEAST_OF_FIRST
+    most = max(_BEYOND * max(target.cache_bytes), _LEAST_BEYOND)
+    factor = min(max(1.0, least / mix.footprint), most / mix.footprint)
     return mix.read * factor, mix.written * factor, mix.updated * factor

@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #if defined(__SSE2__)
 #include <emmintrin.h>
@@ -11,7 +12,7 @@
 
 typedef int32_t line_part __attribute__((vector_size(LANE_BYTES)));
 
-enum { UNROLL = 8, ROUND_BYTES = UNROLL * LANE_BYTES, SUMS = 8 };
+enum { UNROLL = 8, ROUND_BYTES = UNROLL * LANE_BYTES, MOST_STEPS = 12 };
 enum { READ, WRITTEN, UPDATED, KINDS };
 
 /* Bytes of this thread, whole rounds of each kind, and where they are. */
@@ -36,28 +37,22 @@ static void store_past_caches(char *to, size_t bytes, line_part value)
 }
 
 /* As many streams of each kind, all constants, in lockstep, register by register, as loops
- * over several arrays do; those of a kind lie behind each other, `length` bytes each. */
+ * over several arrays do; those of a kind lie behind each other, `length` bytes each. Loads
+ * are volatile instead of summed up: in the first level what ends a short loop would count. */
 static inline __attribute__((always_inline)) void
 lockstep(char *const at[KINDS], size_t length, int read, int written, int updated, line_part value)
 {
-    line_part sums[SUMS];
-    memset(sums, 0, sizeof sums);
     for (size_t begin = 0; begin < length; begin += ROUND_BYTES)
         _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
         {
             size_t here = begin + u * LANE_BYTES;
             _Pragma("GCC unroll 4") for (int s = 0; s < read; s++)
-                sums[(u * read + s) % SUMS] |= *(const line_part *)(at[READ] + s * length + here);
+                (void)*(const volatile line_part *)(at[READ] + s * length + here);
             _Pragma("GCC unroll 4") for (int s = 0; s < written; s++)
                 *(volatile line_part *)(at[WRITTEN] + s * length + here) = value;
             _Pragma("GCC unroll 4") for (int s = 0; s < updated; s++)
                 *(line_part *)(at[UPDATED] + s * length + here) += value;
         }
-    _Pragma("GCC unroll 8") for (int s = 0; s < SUMS; s++)
-    {
-        line_part sum = sums[s]; /* a copy: the sums themselves are to stay in registers */
-        __asm__ volatile("" : : "m"(sum));
-    }
     __asm__ volatile("" : : : "memory");
 }
 
@@ -81,33 +76,43 @@ static void move_streams(char *const at[KINDS], size_t length, const int streams
     }
 }
 
+struct step {
+    char *at[KINDS];
+    int streams[KINDS];
+    size_t length;
+};
+
 /* In lockstep, `wanted` streams of each kind, as long as there is something of all; then
- * what is left of the others. A kind that is alone has twice as many. */
-static void move_together(const struct mix *mix, const int wanted[KINDS], line_part value)
+ * what is left of the others. A kind that is alone has twice as many. Decided before it is
+ * timed. Returns the number of steps. */
+static int plan_together(const struct mix *mix, const int wanted[KINDS],
+                         struct step steps[MOST_STEPS])
 {
     struct mix left = *mix;
-    for (;;) {
-        int streams[KINDS], kinds = 0;
+    for (int count = 0; count < MOST_STEPS; count++) {
+        struct step *step = &steps[count];
+        int kinds = 0;
         for (int kind = 0; kind < KINDS; kind++)
             kinds += left.bytes[kind] > 0;
         if (kinds == 0)
-            return;
-        size_t length = SIZE_MAX;
+            return count;
+        step->length = SIZE_MAX;
         for (int kind = 0; kind < KINDS; kind++) {
             size_t bytes = left.bytes[kind];
             int fitting = kinds == 1 ? 2 * wanted[kind] : wanted[kind];
             int shift = bytes < (size_t)fitting * ROUND_BYTES ? 0 : fitting / 2; /* 1, 2, 4 */
-            streams[kind] = bytes == 0 ? 0 : 1 << shift;
+            step->streams[kind] = bytes == 0 ? 0 : 1 << shift;
+            step->at[kind] = left.at[kind];
             size_t each = (bytes >> shift) & -(size_t)ROUND_BYTES;
-            if (bytes > 0 && each < length)
-                length = each;
+            if (bytes > 0 && each < step->length)
+                step->length = each;
         }
-        move_streams(left.at, length, streams, value);
         for (int kind = 0; kind < KINDS; kind++) {
-            left.at[kind] += streams[kind] * length;
-            left.bytes[kind] -= streams[kind] * length;
+            left.at[kind] += step->streams[kind] * step->length;
+            left.bytes[kind] -= step->streams[kind] * step->length;
         }
     }
+    abort(); /* each step but one of a kind leaves nothing, or less than a round of each stream */
 }
 
 /* One kind after the other, in `pieces` turns; what is only written past the caches or not. */
@@ -156,16 +161,33 @@ static bool applies(int way, const struct mix *mix)
     return true;
 }
 
-static void move(const struct mix *mix, int way, line_part value)
+/* A way of moving a mix. */
+struct plan {
+    const struct mix *mix;
+    int way, steps; /* steps of those moved together */
+    struct step together[MOST_STEPS];
+};
+
+static struct plan make_plan(const struct mix *mix, int way)
 {
-    if (way & TOGETHER) {
-        const int wanted[KINDS] = {1 + (way & 1), 1 + (way >> 1 & 1), 1 + (way >> 2 & 1)};
-        move_together(mix, wanted, value);
-    } else if (way & LIBRARY) {
-        move_by_library(mix, value);
+    const int wanted[KINDS] = {1 + (way & 1), 1 + (way >> 1 & 1), 1 + (way >> 2 & 1)};
+    struct plan plan = {mix, way, 0, {{{0}, {0}, 0}}};
+    if (way & TOGETHER)
+        plan.steps = plan_together(mix, wanted, plan.together);
+    return plan;
+}
+
+static void move(const struct plan *plan, line_part value)
+{
+    if (plan->way & TOGETHER) {
+        for (const struct step *step = plan->together; step < plan->together + plan->steps; step++)
+            move_streams(step->at, step->length, step->streams, value);
+    } else if (plan->way & LIBRARY) {
+        move_by_library(plan->mix, value);
     } else {
-        size_t footprint = mix->bytes[READ] + mix->bytes[WRITTEN] + mix->bytes[UPDATED];
-        size_t pieces = way & IN_PIECES ? footprint / PIECE_BYTES + 1 : 1;
-        move_by_turns(mix, pieces, way & PAST_CACHES, value);
+        const size_t *bytes = plan->mix->bytes;
+        size_t footprint = bytes[READ] + bytes[WRITTEN] + bytes[UPDATED];
+        size_t pieces = plan->way & IN_PIECES ? footprint / PIECE_BYTES + 1 : 1;
+        move_by_turns(plan->mix, pieces, plan->way & PAST_CACHES, value);
     }
 }
