@@ -2,6 +2,30 @@
 
 A schedule is a list of data (a trace); everything else finds, checks, times
 or remembers traces.
+
+From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows.
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from schedsearch.api.opened import open_store as open
+
 __version__ = "0.1.0"
+
+__all__ = ["open"]
+
+_PLACES = {"open": ("schedsearch.api.opened", "open_store")}
+
+
+def __getattr__(name: str) -> Any:
+    """Loaded when first used: importing Exo takes a second, Ray two."""
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module, attribute = _PLACES[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

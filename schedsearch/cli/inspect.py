@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 
 from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
-from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
+from schedsearch.search.recorded import find_scopes, stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
@@ -88,25 +88,6 @@ def best(
                 " ".join(step.transform for step in candidate.record.trace.steps) or "(as written)",
             )
     Console(highlight=False).print(table)
-
-
-def stored_roof(store: Store, scope: Scope) -> Roof | None:
-    """As the latest run measured it; None if all are of earlier versions."""
-    for run in reversed(store.runs(scope)):
-        if found := (run.summary or {}).get("roof") or run.environment.get("roof"):
-            return Roof.from_json(found)
-    return None
-
-
-def find_scopes(store: Store, proc: str | None) -> list[Scope]:
-    """Scopes of the procedure (all if None). Raises UserError if it was never tuned."""
-    scopes = [s for s in store.scopes() if proc in (None, store.workload(s).proc)]
-    if not scopes:
-        known = sorted({store.workload(scope).proc for scope in store.scopes()})
-        if not known:
-            raise UserError(f"{store.path} is empty; `schedsearch run FILE` fills it")
-        raise UserError(f"no procedure {proc!r} in {store.path}; it has: {', '.join(known)}")
-    return scopes
 
 
 def show(

@@ -10,13 +10,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli.inspect import find_scopes
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, LockOption, StoreOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.lock_place import default_lock, read_lock, write_lock
 from schedsearch.core.lockfile import Lock, LockEntry
 from schedsearch.present import format as fmt
 from schedsearch.search.pinning import Pins, changes, lock_entry, pin_best
+from schedsearch.search.recorded import find_scopes
 from schedsearch.store.database import Store
 
 

@@ -10,7 +10,6 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from schedsearch.cli.files import schedule_notes, write_schedule
-from schedsearch.cli.inspect import find_scopes
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
@@ -28,6 +27,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
 from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
+from schedsearch.search.recorded import find_scopes
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store

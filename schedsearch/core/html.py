@@ -44,6 +44,13 @@ def lines(parts: Iterable[object]) -> Markup:
     )
 
 
+def block(parts: Iterable[object]) -> Markup:
+    """Below each other."""
+    return Markup("<div>{}</div>").format(
+        Markup("").join(Markup('<div style="margin:4px 0">{}</div>').format(part) for part in parts)
+    )
+
+
 def folded(title: object, body: object) -> Markup:
     """Closed until clicked."""
     return Markup("<details><summary>{}</summary>{}</details>").format(title, body)

@@ -12,11 +12,11 @@ from sqlalchemy import Connection, Engine
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
-from schedsearch.store import queries, revisions, runs, tree
+from schedsearch.store import queries, revisions, runs, tables, tree
 from schedsearch.store.engine import beginning, make_engine
 from schedsearch.store.failures import explained
 from schedsearch.store.schema import CandidateRow, RunStatus
-from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Timed
+from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Table, Timed
 
 
 class Store:
@@ -277,6 +277,21 @@ class Store:
         """Seconds per stage, over all runs."""
         with self._begin("DEFERRED") as connection:
             return queries.stage_seconds(connection, scope)
+
+    def candidate_table(self, scope: Scope) -> Table:
+        """Every candidate without its trace and samples, parents first (see `tables.py`)."""
+        with self._begin("DEFERRED") as connection:
+            return tables.candidates(connection, scope)
+
+    def measurement_table(self, scope: Scope) -> Table:
+        """Every timing without its samples, the oldest first."""
+        with self._begin("DEFERRED") as connection:
+            return tables.measurements(connection, scope)
+
+    def stage_table(self, scope: Scope) -> Table:
+        """Seconds by run and stage."""
+        with self._begin("DEFERRED") as connection:
+            return tables.stages(connection, scope)
 
     def workload(self, scope: Scope) -> Workload:
         with self._begin("DEFERRED") as connection:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -78,3 +78,11 @@ class Run:
     started_at: datetime
     finished_at: datetime | None
     summary: Mapping[str, Any] | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, and rows with a value for each."""
+
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]

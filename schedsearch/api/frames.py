@@ -1,0 +1,172 @@
+"""DataFrames of a store. Every call reads the store as it is now, also while a run writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Outcome
+from schedsearch.present import format as fmt
+from schedsearch.store.database import Store
+from schedsearch.store.views import Run, Scope, Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+PLACE = ("procedure", "sizes", "target")
+"""The first columns of every frame: what was tuned, and where."""
+
+NOT_MEASURED = "not_measured"
+
+CATEGORIES = (*PLACE, "transform", "kind", "duplicate_level", "stage", "strategy")
+
+
+def pandas() -> Any:
+    """The module. Raises UserError naming the extra that brings it."""
+    try:
+        import pandas as found
+    except ModuleNotFoundError as error:
+        raise UserError(
+            "DataFrames need pandas: pip install 'schedsearch[notebook]'. Without it the command "
+            "line shows the same: schedsearch list, best, show"
+        ) from error
+    return found
+
+
+def scopes(store: Store) -> pd.DataFrame:
+    """One row per procedure and target: runs, candidates, how many of them were verified and
+    timed, the best speed-up over the unscheduled procedure and the id that has it."""
+    rows = []
+    for scope in store.scopes():
+        counts = store.outcomes(scope)
+        best = next(iter(store.best(scope, 1)), None)
+        runs, candidates = len(store.runs(scope)), sum(counts.values())
+        measured = counts.get(Outcome.CORRECT, 0)
+        found = (best.record.speedup, best.id) if best else (None, None)
+        rows.append((*_place(store, scope), runs, candidates, measured, *found))
+    names = ("runs", "candidates", "measured", "speedup", "best")
+    return _frame((*PLACE, *names), rows, {"best": "Int64"})
+
+
+def runs(store: Store) -> pd.DataFrame:
+    """One row per run, by id: how it was started and what it ended with. Times are in UTC,
+    `elapsed_s` and `budget_s` in seconds, `speedup` is the best seen while it searched."""
+    rows = [
+        (*_place(store, scope), *_run(run)) for scope in store.scopes() for run in store.runs(scope)
+    ]
+    return _frame((*PLACE, *RUN), rows).set_index("run").sort_index()
+
+
+RUN = (
+    "run",
+    "strategy",
+    "seed",
+    "status",
+    "started_at",
+    "finished_at",
+    "elapsed_s",
+    "budget_s",
+    "measured",
+    "expanded",
+    "speedup",
+    "stop",
+    "settings",
+    "environment",
+)
+
+
+def _run(run: Run) -> tuple[Any, ...]:
+    summary = run.summary or {}
+    curve = summary.get("curve") or [(None, None)]
+    elapsed = (run.finished_at - run.started_at).total_seconds() if run.finished_at else None
+    return (
+        run.id,
+        run.strategy,
+        run.seed,
+        run.status.value,
+        run.started_at,
+        run.finished_at,
+        elapsed,
+        run.settings.get("budget_s"),
+        summary.get("measured"),
+        summary.get("expanded"),
+        curve[-1][1],
+        summary.get("stop"),
+        dict(run.settings),
+        dict(run.environment),
+    )
+
+
+def candidates(store: Store) -> pd.DataFrame:
+    """One row per candidate, by id, the rejected ones too: its last rewrite, its outcome
+    (`not_measured`: legal so far) and why, its identities, and its speed-up over the unscheduled
+    procedure with interval; `candidate_ns` is nanoseconds per call, `predicted` the log
+    speed-up over its parent that the cost estimate promised."""
+    frame = _of_scopes(store, store.candidate_table, "id")
+    frame["outcome"] = frame["outcome"].map(lambda outcome: outcome or NOT_MEASURED, na_action=None)
+    types = dict.fromkeys(("parent_id", "duplicate_of"), "Int64")
+    types |= dict.fromkeys(("speedup", "low", "high", "candidate_ns", "predicted"), "float64")
+    return frame.astype(types | {"outcome": "category"})
+
+
+def measurements(store: Store) -> pd.DataFrame:
+    """One row per timing, by id; `candidate_ns` is nanoseconds per call."""
+    return _of_scopes(store, store.measurement_table, "id")
+
+
+def stages(store: Store) -> pd.DataFrame:
+    """Seconds by run and stage; `count` is how many pieces of work they were spent on."""
+    return _of_scopes(store, store.stage_table, None)
+
+
+def tree(store: Store) -> pd.DataFrame:
+    """The search tree, one row per candidate, by id, which is larger than its parent's.
+
+    `children` and `size` count direct and all descendants (`size` with itself), `best_below`
+    is the highest speed-up among itself and them, and `on_best_path` says whether the fastest
+    of its procedure and target is one of them.
+    """
+    pd = pandas()
+    frame = candidates(store)
+    keep = [*PLACE, "parent_id", "depth", "transform", "rewrite", "outcome", "message"]
+    frame = frame[[*keep, "speedup", "predicted", "expanded"]].copy()
+    parents = dict(zip(frame.index, frame["parent_id"].fillna(0), strict=True))
+    children, size = dict.fromkeys(parents, 0), dict.fromkeys(parents, 1)
+    best = {key: (value, key) for key, value in frame["speedup"].fillna(0.0).items()}
+    for key in reversed(frame.index):  # children before their parents
+        if parent := parents[key]:
+            children[parent] += 1
+            size[parent] += size[key]
+            best[parent] = max(best[parent], best[key])
+    fastest = {best[key][1] for key, parent in parents.items() if not parent}
+    frame["children"] = pd.Series(children)
+    frame["size"] = pd.Series(size)
+    frame["best_below"] = pd.Series({key: value or None for key, (value, _) in best.items()})
+    frame["on_best_path"] = [best[key][1] in fastest for key in frame.index]
+    return frame
+
+
+def _of_scopes(store: Store, read: Callable[[Scope], Table], index: str | None) -> pd.DataFrame:
+    rows: list[tuple[Any, ...]] = []
+    columns: tuple[str, ...] = ()
+    for scope in store.scopes():
+        place, table = _place(store, scope), read(scope)
+        columns = table.columns
+        rows += [(*place, *row) for row in table.rows]
+    frame = _frame((*PLACE, *columns), rows)
+    return frame.set_index(index).sort_index() if index else frame
+
+
+def _frame(
+    columns: Sequence[str], rows: Iterable[Sequence[Any]], types: dict[str, str] | None = None
+) -> pd.DataFrame:
+    frame = pandas().DataFrame(list(rows), columns=list(columns))
+    categories = {name: "category" for name in columns if name in CATEGORIES}
+    return frame.astype(categories | (types or {}))
+
+
+def _place(store: Store, scope: Scope) -> tuple[str, str, str]:
+    """Values of `PLACE`."""
+    workload, target = store.workload(scope), store.target(scope)
+    return workload.proc, fmt.sizes(workload.sizes, workload.specialized), fmt.target(target)

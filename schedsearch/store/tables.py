@@ -1,0 +1,105 @@
+"""What is known, as tables: for data frames. No traces, no raw samples, few queries.
+
+Each function runs inside the caller's transaction.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection, Text, cast, select
+
+from schedsearch.core.records import Outcome
+from schedsearch.core.trace import Rewrite
+from schedsearch.store.queries import in_scope
+from schedsearch.store.schema import CandidateRow, MeasurementRow, RunRow, StageTimeRow
+from schedsearch.store.views import Scope, Table
+
+_CANDIDATES = select(
+    CandidateRow.id,
+    CandidateRow.parent_id,
+    CandidateRow.run_id,
+    CandidateRow.depth,
+    CandidateRow.outcome,
+    CandidateRow.predicted,
+    CandidateRow.expanded_at.is_not(None).label("expanded"),
+    CandidateRow.duplicate_of,
+    CandidateRow.duplicate_level,
+    CandidateRow.message,
+    CandidateRow.trace_key,
+    CandidateRow.ast_key,
+    CandidateRow.code_key,
+    CandidateRow.binary_key,
+    cast(CandidateRow.rewrite, Text).label("step"),
+).order_by(CandidateRow.id)
+
+_MEASUREMENTS = (
+    select(
+        MeasurementRow.id,
+        MeasurementRow.candidate_id,
+        MeasurementRow.run_id,
+        MeasurementRow.kind,
+        MeasurementRow.created_at,
+        MeasurementRow.speedup,
+        MeasurementRow.low,
+        MeasurementRow.high,
+        MeasurementRow.candidate_ns,
+    )
+    .join(CandidateRow, CandidateRow.id == MeasurementRow.candidate_id)
+    .order_by(MeasurementRow.id)
+)
+
+_TIMED = ("speedup", "low", "high", "candidate_ns", "kind")
+
+
+def candidates(connection: Connection, scope: Scope) -> Table:
+    """One row per candidate, parents first. `rewrite` is its last step as text, `transform`
+    that step's name, both empty for the root; speed-ups are of the measurement that ranks it,
+    None if it was not measured or failed after it."""
+    ranking = _ranking(connection, scope)
+
+    @lru_cache(maxsize=1 << 14)
+    def read(step: str | None) -> tuple[str, str]:
+        data = json.loads(step) if step else None
+        rewrite = Rewrite.from_json(data) if data else None
+        return (rewrite.transform, str(rewrite)) if rewrite else ("", "")
+
+    def row(found: Any) -> tuple[Any, ...]:
+        known, step = found[:-1], found[-1]
+        timed = ranking.get(found.id) if found.outcome is Outcome.CORRECT else None
+        said = tuple(getattr(timed, name, None) for name in _TIMED)
+        return (*known, *read(step), *said)
+
+    result = connection.execute(_CANDIDATES.where(in_scope(scope)))
+    *names, _ = result.keys()
+    return Table((*names, "transform", "rewrite", *_TIMED), [row(found) for found in result])
+
+
+def _ranking(connection: Connection, scope: Scope) -> dict[int, Any]:
+    """By candidate: its latest confirmation, else its latest measurement."""
+    found: dict[int, Any] = {}
+    for row in connection.execute(_MEASUREMENTS.where(in_scope(scope))):
+        known = found.get(row.candidate_id)
+        if known is None or row.kind == "confirm" or known.kind != "confirm":
+            found[row.candidate_id] = row
+    return found
+
+
+def measurements(connection: Connection, scope: Scope) -> Table:
+    """One row per timing, the oldest first; `candidate_ns` is of one call."""
+    return _table(connection, _MEASUREMENTS.where(in_scope(scope)))
+
+
+def stages(connection: Connection, scope: Scope) -> Table:
+    """Seconds by run and stage, and on how many pieces of work they were spent."""
+    columns = (StageTimeRow.run_id, StageTimeRow.stage, StageTimeRow.seconds, StageTimeRow.count)
+    runs = select(*columns).join(RunRow, RunRow.id == StageTimeRow.run_id)
+    own = runs.where(RunRow.workload_id == scope.workload_id, RunRow.target_id == scope.target_id)
+    return _table(connection, own.order_by(StageTimeRow.run_id, StageTimeRow.stage))
+
+
+def _table(connection: Connection, statement: Any) -> Table:
+    result = connection.execute(statement)
+    return Table(tuple(result.keys()), [tuple(row) for row in result])
