@@ -1,0 +1,1 @@
+"""How far the roofs can be trusted on this machine."""
