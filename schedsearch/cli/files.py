@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
+from collections.abc import Collection, Mapping
 from pathlib import Path
+from typing import Any
 
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
@@ -12,6 +15,9 @@ from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
 from schedsearch.transforms.export import c_files, schedule_python
 from schedsearch.transforms.loader import Source
+
+FORMATS = ("py", "c", "json")
+DEFAULT_FORMATS = ("py", "c")
 
 
 def make_writable(out: Path) -> None:
@@ -23,12 +29,10 @@ def make_writable(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
         tempfile.TemporaryFile(dir=out).close()
     except OSError as error:
-        raise _unwritable(out, error) from error
-
-
-def _unwritable(out: Path, error: OSError) -> UserError:
-    cause = error.strerror or error
-    return UserError(f"cannot write to --out {out}: {cause}; choose another directory")
+        cause = error.strerror or error
+        raise UserError(
+            f"cannot write to --out {out}: {cause}; choose another directory"
+        ) from error
 
 
 def schedule_notes(claim: str, target: Target, build: Build, workload: Workload) -> list[str]:
@@ -41,26 +45,41 @@ def schedule_notes(claim: str, target: Target, build: Build, workload: Workload)
 
 
 def write_schedule(
-    out: Path, source: Source, workload: Workload, trace: Trace, code: GeneratedC, notes: list[str]
+    out: Path,
+    source: Source,
+    workload: Workload,
+    trace: Trace,
+    code: GeneratedC,
+    notes: list[str],
+    formats: Collection[str] = DEFAULT_FORMATS,
+    data: Mapping[str, Any] | None = None,
 ) -> list[Path]:
-    """Write `NAME.schedule.py`, `NAME.c` and `NAME.h` into `out`; returns their paths.
+    """Write `NAME.schedule.py`, `NAME.c` and `NAME.h`, `NAME.schedule.json` into `out`, as
+    `formats` asks; returns their paths. `data` is for JSON.
 
     NAME is that of the C function. Raises UserError if `out` cannot be written.
     """
     name = code.proc
     if "#pragma omp" in code.source:
         notes = [*notes, "compile with -fopenmp; OMP_NUM_THREADS says on how many threads it runs"]
-    header, body = c_files(code, name, notes)
-    python = schedule_python(source, workload.proc, trace, notes, workload.fixed)
-    texts = {
-        f"{name}.schedule.py": python,
-        f"{name}.c": body,
-        f"{name}.h": header,
-    }
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        for file, text in texts.items():
-            (out / file).write_text(text)
-    except OSError as error:
-        raise _unwritable(out, error) from error
+    texts = {}
+    if "py" in formats:
+        python = schedule_python(source, workload.proc, trace, notes, workload.fixed)
+        texts[f"{name}.schedule.py"] = python
+    if "c" in formats:
+        header, body = c_files(code, name, notes)
+        texts |= {f"{name}.c": body, f"{name}.h": header}
+    if "json" in formats:
+        texts[f"{name}.schedule.json"] = json.dumps(data, indent=2) + "\n"
+    make_writable(out)
+    for file, text in texts.items():
+        write_file(out / file, text)
     return [out / file for file in texts]
+
+
+def write_file(path: Path, text: str) -> None:
+    """Raises UserError if it cannot be written."""
+    try:
+        path.write_text(text)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error

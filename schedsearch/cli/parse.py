@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from schedsearch.cli.files import FORMATS
 from schedsearch.core.errors import UserError
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
@@ -37,4 +38,12 @@ def parse_names(text: str | None) -> tuple[str, ...] | None:
     names = tuple(name.strip() for name in text.split(",") if name.strip())
     if not names:
         raise UserError("--transforms is empty; name some, or leave it out to use all")
+    return names
+
+
+def parse_formats(text: str) -> tuple[str, ...]:
+    """`py,c` -> `("py", "c")`. Raises UserError for other names than those of `FORMATS`."""
+    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
+    if not names or not set(names) <= set(FORMATS):
+        raise UserError(f"--format {text!r}: choose from {', '.join(FORMATS)}, e.g. py,json")
     return names

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.syntax import Syntax
 
-from schedsearch.cli.files import schedule_notes, write_schedule
+from schedsearch.cli.files import DEFAULT_FORMATS, schedule_notes, write_file, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
@@ -19,6 +21,7 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
+from schedsearch.cli.parse import parse_formats
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, GeneratedC, Target
@@ -28,9 +31,11 @@ from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
 from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
 from schedsearch.search.recorded import find_scopes
+from schedsearch.search.schedule_json import schedule_json
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
+from schedsearch.store.t4 import t4_results
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.instruction_sets import load_instructions
@@ -82,6 +87,23 @@ def export(
     instructions: InstructionsOption = None,
     target: TargetOption = None,
     out: OutOption = DEFAULT_OUT,
+    formats: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="A,B,...",
+            help="What to write: py (Exo), c (with header), json (the trace, and all it takes to "
+            "build it again).",
+        ),
+    ] = ",".join(DEFAULT_FORMATS),
+    t4: Annotated[
+        Path | None,
+        typer.Option(
+            "--t4",
+            metavar="FILE",
+            help="Write all measured candidates of the procedure in T4 format instead.",
+        ),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write a schedule as standalone Exo Python (needs exo-lang only), C and header.
@@ -93,6 +115,11 @@ def export(
         candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target(candidate.scope)
+        if t4 is not None:
+            write_file(t4, json.dumps(t4_results(opened, candidate.scope), indent=1) + "\n")
+            print(t4)
+            return
+    wanted = parse_formats(formats)
     require_verified(candidate)
     source, procedure = load_kept(workload, file)
     for each in instructions or ():
@@ -106,7 +133,8 @@ def export(
     notes = schedule_notes(claim, tuned_for, state.build, workload)
     if target is not None:
         notes.append(_compiled_for(target, code))
-    for path in write_schedule(out, source, workload, trace, code, notes):
+    data = schedule_json(candidate, workload, tuned_for, source.text, code)
+    for path in write_schedule(out, source, workload, trace, code, notes, wanted, data):
         print(path)
     if target is None:
         _note_compiler(tuned_for, state.build)

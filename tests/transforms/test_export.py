@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schedsearch.core.errors import RewriteError
+from schedsearch.core.errors import ReplayError, RewriteError
+from schedsearch.core.records import Compiler
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import c_files, schedule_lines, schedule_python
@@ -172,3 +176,32 @@ def test_generated_instructions_travel_with_the_file(name: str, tmp_path: Path) 
     subprocess.run([sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, path], check=True)
     expected = Replayer(source.procs[name]).state(trace).procedure
     assert generate_c(scheduled(path, name)).key == generate_c(expected).key
+
+
+def chain(procedure: Any, names: Sequence[str]) -> Trace:
+    """The first legal rewrite of each transform, in turn."""
+    target = replace(TARGET, threads=2, other_compilers=(Compiler("clang", "19", ""),))
+    trace, replayer = Trace(), Replayer(procedure)
+    for name in names:
+        (transform,) = select([name])
+        ast = replayer.state(trace).ast
+        for rewrite in transform.rewrites(ast, target):
+            with suppress(ReplayError):
+                replayer.state(trace.then(rewrite))
+                trace = trace.then(rewrite)
+                break
+        else:
+            pytest.fail(f"{name} is nowhere legal")
+    return trace
+
+
+def test_long_schedules_run_without_schedsearch(tmp_path: Path) -> None:
+    """Packed, placed, in registers, parallel: all that takes is in the file."""
+    source = load_source(PROCS / "blocks.py")
+    names = ("pack", "place", "register_block", "parallelize", "compile_with")
+    trace = chain(source.procs["transposed"], names)
+    path = tmp_path / "long_schedule.py"
+    path.write_text(schedule_python(source, "transposed", trace))
+    subprocess.run([sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, path], check=True)
+    expected = Replayer(source.procs["transposed"]).state(trace).procedure
+    assert generate_c(scheduled(path, "transposed")).key == generate_c(expected).key
