@@ -10,7 +10,7 @@ from typing import Any
 
 from exo.stdlib.scheduling import rename
 
-from benchmarks.noise.kernels import ROWS
+from benchmarks.noise.kernels import UNITS
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Measurement
 from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
@@ -20,7 +20,12 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 
 FILE = Path(__file__).with_name("kernels.py")
-BOUND_BY = {"polynomial": "arithmetic", "combine": "cache", "row_sums": "memory"}
+BOUND_BY = {
+    "polynomial": "arithmetic",
+    "combine_l2": "L2",
+    "combine_l3": "L3",
+    "stream": "memory",
+}
 SLOWDOWNS = (0.01, 0.02, 0.05, 0.10)
 
 
@@ -54,7 +59,7 @@ def pairs(work_dir: Path) -> Iterator[Pair]:
     """Of every kernel, itself and every slowdown. Raises UserError if they cannot be built."""
     source = load_source(FILE)
     for kernel in BOUND_BY:
-        subject = load_subject(FILE, kernel, {"rows": ROWS}, cc=None, specialized=True)
+        subject = load_subject(FILE, kernel, {"units": UNITS}, cc=None, specialized=True)
         bench = prepare(
             subject.ast, subject.code, subject.binding, subject.builder, work_dir / kernel
         )
@@ -62,14 +67,14 @@ def pairs(work_dir: Path) -> Iterator[Pair]:
         shutil.copy(bench.baseline.path, copy)
         yield Pair(kernel, 0.0, bench, replace(bench.baseline, path=str(copy)))
         for slowdown in SLOWDOWNS:
-            rows = round(ROWS * (1 + slowdown))
-            code = generate_c(with_rows(source.procs[kernel], rows, subject.ast.name))
+            units = round(UNITS * (1 + slowdown))
+            code = generate_c(with_units(source.procs[kernel], units, subject.ast.name))
             artifact = subject.builder.build(code, timeout_s=60.0)
             if isinstance(artifact, Failure):
                 raise UserError(f"a kernel of this benchmark does not compile: {artifact.message}")
             yield Pair(kernel, slowdown, bench, artifact)
 
 
-def with_rows(general: Any, rows: int, name: str) -> Any:
-    """`general` for that many rows, under a name."""
-    return rename(general.partial_eval(rows=rows), name)
+def with_units(general: Any, units: int, name: str) -> Any:
+    """`general` for that many units of work, under a name."""
+    return rename(general.partial_eval(units=units), name)

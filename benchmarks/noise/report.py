@@ -11,10 +11,35 @@ from scipy.stats import binomtest
 
 from benchmarks.noise.pairs import BOUND_BY
 from benchmarks.noise.trials import WITHIN_S, Trial
+from benchmarks.noise.truth import TOLERANCE, UNSEEN, Check, fit
 
 ALL = "all"
 WIDE = 140
 """Columns the table needs."""
+
+
+def show_truth(console: Console, checks: Sequence[Check]) -> None:
+    """A line per kernel: how far its times are off what its work says."""
+    table = Table(title="Time over work, undisturbed", title_justify="left")
+    table.add_column("kernel")
+    slowdowns = sorted({each.slowdown for each in checks})
+    for slowdown in slowdowns:
+        table.add_column(f"{slowdown:.0%} more work", justify="right")
+    table.add_column("")
+    for kernel in dict.fromkeys(each.kernel for each in checks):
+        own = {each.slowdown: each for each in checks if each.kernel == kernel}
+        cells = [f"{c.off:+.2%} ({c.low:+.2%} to {c.high:+.2%})" for c in own.values()]
+        verdict = "fit" if kernel in fit(checks) else "[red]unfit, not counted[/]"
+        table.add_row(_name(kernel), *cells, verdict)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
+    console.print(table)
+    console.print(
+        "how far the ratio of times is off the ratio of work; in brackets 99 % intervals. Unfit: "
+        f"an interval is beyond {TOLERANCE:.1%}, or reaches {UNSEEN:.0%}.",
+        soft_wrap=True,
+        markup=False,
+    )
 
 
 def show(console: Console, trials: Sequence[Trial]) -> None:

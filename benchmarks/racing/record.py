@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +14,9 @@ from benchmarks.spaces.record import KERNELS
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, prepare
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.race import HEAT
 from schedsearch.search.space import Space
 from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.turns import measuring_slot
@@ -43,7 +45,7 @@ def record(
     if len(built) < leaders:
         raise UserError(f"of {space.name} only {len(built)} schedules replay and build")
     anchor = Anchor(built[0], built[0].code_key)
-    plan = TimingPlan("race", rounds, rounds)
+    plan = replace(HEAT, min_rounds=rounds, max_rounds=rounds)
     timed = np.empty((2, passes, leaders, rounds))
     calls = [0] * leaders
     spent_s = timing_s = 0.0

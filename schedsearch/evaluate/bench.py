@@ -12,7 +12,7 @@ from pathlib import Path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
-from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome, Round
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, compare
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
@@ -29,7 +29,7 @@ from schedsearch.evaluate.oracle import Mode, oracle
 from schedsearch.evaluate.reports import Recordings, Verdict
 from schedsearch.evaluate.runner import Limits, run_harness
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
-from schedsearch.evaluate.timing import Cache, TimingPlan
+from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 from schedsearch.evaluate.work import count_work
 
 __all__ = ["Anchor", "Bench", "Cache", "Evaluation", "TimingPlan", "prepare"]
@@ -107,20 +107,35 @@ class Bench:
     agreement: Agreement = NOT_COMPARED
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
-        """Verify `candidate` on every case, then time it against `anchor`, in one child.
+        """Verify `candidate` on every case, then time it against `anchor`, in one child, or
+        in as many, one after the other, as the plan says; each verifies again.
 
         A candidate that is not verified is never timed. Failures: INCORRECT with
         the first difference, CRASH, TIMEOUT; PRUNED if already its verification
         shows that it is far below `plan.give_up_below`.
         """
         verdict = self._verdict(plan, anchor)
+        whole = self._evaluate(candidate, anchor, verdict)
+        while isinstance(so_far := whole.result, Measurement) and plan.wants_more(
+            so_far.rounds, anchor.speedup
+        ):
+            verdict = self._verdict(plan, anchor, so_far.rounds, verdict.sampling)
+            part = self._evaluate(candidate, anchor, verdict)
+            later = part.result
+            result = so_far.pooled(later) if isinstance(later, Measurement) else later
+            whole = Evaluation(result, whole.verify_s + part.verify_s, whole.time_s + part.time_s)
+        return whole
+
+    def _evaluate(self, candidate: Artifact, anchor: Anchor, verdict: Verdict) -> Evaluation:
+        """What one child says."""
+        plan = verdict.plan
         verify_s = self._verify_s(plan)
         # The child itself gives each round as long as verification; this is the
         # backstop. Calibration counts as two more rounds.
         round_s = verify_s + 12e-9 * plan.sample_ns
         wall_s = verify_s + (plan.most_rounds + 2) * round_s
         start = time.perf_counter()
-        failure = self._run(candidate, plan, anchor, verdict, self._limits(wall_s, round_s, 0))
+        failure = self._run(candidate, anchor, verdict, self._limits(wall_s, round_s, 0))
         total_s = time.perf_counter() - start
         if failure and failure.outcome is Outcome.TIMEOUT and verify_s < self._verify_s(None):
             failure = Failure(
@@ -137,25 +152,33 @@ class Bench:
         verdict = self._verdict(_VERIFY, anchor)
         verify_s = self._verify_s(_VERIFY)
         bounds = self._limits(verify_s, verify_s, 0)
-        failure = self._run(candidate, _VERIFY, anchor, verdict, bounds)
+        failure = self._run(candidate, anchor, verdict, bounds)
         if failure is None and verdict.verified_at is not None:
             return None
         found = verdict.result(failure)
         assert isinstance(found, Failure), "nothing was timed"
         return found
 
-    def _verdict(self, plan: TimingPlan, anchor: Anchor) -> Verdict:
-        return Verdict(self.cases, self.fields, plan, anchor.code_key, anchor.speedup, self.cache)
+    def _verdict(
+        self,
+        plan: TimingPlan,
+        anchor: Anchor,
+        earlier: Sequence[Round] = (),
+        sampling: Sampling | None = None,
+    ) -> Verdict:
+        key, speedup = anchor.code_key, anchor.speedup
+        return Verdict(self.cases, self.fields, plan, key, speedup, self.cache, earlier, sampling)
 
     def _run(
         self,
         candidate: Artifact,
-        plan: TimingPlan,
         anchor: Anchor,
         verdict: Verdict,
         bounds: Limits,
     ) -> Failure | None:
+        plan = verdict.plan
         verify_s = self._verify_s(plan)
+        how = verdict.sampling or Sampling(plan.samples, (0, 0))
 
         def job(nonce: str) -> str:
             head = [nonce, "evaluate", candidate.path, anchor.artifact.path]
@@ -163,7 +186,7 @@ class Bench:
             seed = int(nonce[:8], 16)  # of the order of samples: another one each time
             cold = int(self.cache is Cache.COLD)
             numbers = f"{limits} {plan.sample_ns!r} {seed} {cold}"
-            numbers += f" {plan.samples} {plan.most_rounds}"
+            numbers += f" {how.samples} {how.calls[0]} {how.calls[1]} {plan.most_rounds}"
             cases = [case.job(self.fields) for case in self.cases]
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
@@ -190,7 +213,7 @@ class Bench:
 
         def job(nonce: str) -> str:
             head = [nonce, "record", self.baseline.path, self.baseline.path]
-            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 0 {len(cases)}"
+            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 0 0 0 {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:

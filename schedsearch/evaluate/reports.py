@@ -11,7 +11,7 @@ from schedsearch.core.records import Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.harness import Buffer, Case, Field
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.sandbox import NO_SANDBOX, parse_sandbox
-from schedsearch.evaluate.timing import Cache, TimingPlan
+from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,7 @@ class Verdict:
     """Collects the reports of one evaluation (the `report` calls in runtime/).
 
     Only their order makes a measurement of them: every case verified, in turn, then timed.
+    `earlier` are the rounds of processes before this one, `sampling` what they calibrated.
     """
 
     def __init__(
@@ -63,6 +64,8 @@ class Verdict:
         anchor_key: str,
         anchor_speedup: float,
         cache: Cache,
+        earlier: Sequence[Round] = (),
+        sampling: Sampling | None = None,
     ) -> None:
         self.cases = cases
         self.fields = fields
@@ -70,6 +73,9 @@ class Verdict:
         self.anchor_key = anchor_key
         self.anchor_speedup = anchor_speedup
         self.cache = cache
+        self.earlier = earlier
+        self.sampling = sampling
+        self.begun_at = time.perf_counter()
         self.host = host_state()
         self.verified_at: float | None = None
         self.stage = "loading the kernel"
@@ -117,18 +123,30 @@ class Verdict:
                 _expect(self.verifying == len(self.cases) - 1 and self.verified_at is None)
                 self.verified_at = time.perf_counter()
                 self.stage = "timing"
-            case ["calls", calls, _, _, pages, clock]:
-                _expect(self.verified_at is not None and int(calls) > 0)
+            case ["calls", calls, anchors, samples, pages, clock]:
+                _expect(self.verified_at is not None and self.calls == 0)
+                _expect(min(int(calls), int(anchors), int(samples)) > 0)
                 self.calls, self.pages, self.clock = int(calls), pages, clock
+                self.sampling = Sampling(int(samples), (int(calls), int(anchors)))
             case ["round", *samples]:
                 ns = tuple(map(float, samples))
                 _expect(self.calls > 0 and all(0 < each < math.inf for each in ns))
                 half = len(ns) // 2
                 self.rounds.append(Round(ns[:half], ns[half:]))
-                return "g" if self.plan.wants_more(self.rounds, self.anchor_speedup) else "s"
+                so_far = (*self.earlier, *self.rounds)
+                more = self._stays() and self.plan.wants_more(so_far, self.anchor_speedup)
+                return "g" if more else "s"
             case ["error", *message]:
                 self.error = " ".join(message)
         return None
+
+    def _stays(self) -> bool:
+        """Whether another round may be of this process."""
+        if not self.plan.fresh:
+            return True
+        assert self.verified_at is not None, "its rounds follow"
+        verify_s = self.verified_at - self.begun_at
+        return time.perf_counter() - self.verified_at < verify_s
 
     def result(self, failure: Failure | None) -> Measurement | Failure:
         """The outcome, given how the child ended."""

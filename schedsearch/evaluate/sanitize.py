@@ -114,7 +114,7 @@ class Inspector:
             cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
             bounds = f"{_ADDRESS_BYTES} {_THREADS * _RUN_S:.0f} {_FILE_BYTES} {_RUN_S:.0f}"
             head = [nonce, "evaluate", str(kernel), str(kernel)]
-            numbers = f"{cores} {bounds} 0 0 0 0 0 {len(cases)}"  # nothing is timed
+            numbers = f"{cores} {bounds} 0 0 0 0 0 0 0 {len(cases)}"  # nothing is timed
             return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])
 
         failure = run_harness(program, job, limits, heard.handle, words=_MESSAGE)

@@ -19,6 +19,15 @@ class Cache(StrEnum):
     COLD = "cold"
 
 
+@dataclass(frozen=True)
+class Sampling:
+    """Samples of a round, and calls of a sample of candidate and anchor: what calibration
+    found."""
+
+    samples: int
+    calls: tuple[int, int]
+
+
 _NARROW = 0.02
 _ENOUGH_FOR_INTERVAL = 5
 # The fastest of hundreds after three rounds is mostly a lucky one.
@@ -35,6 +44,9 @@ class TimingPlan:
     speed-up over the baseline), or is narrower than 2 % and, if the plan is to `decide`,
     it is clear whether candidate or anchor is faster; else after `max_rounds`. What is
     then ahead of `give_up_below` has to stay so for some rounds more.
+
+    `fresh`: each round is of a new process, so that where its memory lies is drawn again
+    (of one that took longer to be verified: as many rounds as take that long).
     """
 
     kind: str
@@ -44,6 +56,7 @@ class TimingPlan:
     samples: int = 15
     give_up_below: float | None = None
     decide: bool = False
+    fresh: bool = False
 
     @property
     def most_rounds(self) -> int:

@@ -12,7 +12,7 @@ from schedsearch.search.progress import Best
 from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
 
-NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10)
+NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10, fresh=True)
 
 
 def session_noise(bench: Bench, subject: Subject, code: GeneratedC | None) -> Measurement | None:

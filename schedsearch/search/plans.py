@@ -12,7 +12,7 @@ a screening then takes 0.5 s instead of 0.2 s, of a kernel of 1 ms."""
 
 SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=3, samples=FEW)
 ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5, samples=FEW)
-CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=40, decide=True)
+CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=40, decide=True, fresh=True)
 
 SLOW_S = 0.3
 """A baseline slower than this is measured no more often than it has to be."""

@@ -57,6 +57,12 @@ def triple(y: f32[64], x: f32[64]):
 
 
 @proc
+def shifted(y: f32[512], x: f32[512]):
+    for i in seq(0, 512):
+        y[i] = x[i] + 1.0
+
+
+@proc
 def twice(x: f32[64]):
     for i in seq(0, 64):
         x[i] = 2.0 * x[i]

@@ -12,11 +12,13 @@ from exo.stdlib.scheduling import divide_loop, rename, reorder_loops
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
+from schedsearch.evaluate import bench as bench_module
 from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.oracle import Mode
+from schedsearch.evaluate.reports import Verdict
 from schedsearch.transforms.mirror import mirror
 
 from . import procs
@@ -41,6 +43,36 @@ def edited(procedure: Any, old: str, new: str) -> GeneratedC:
     code = procs.generate(procedure)
     assert old in code.source
     return procs.handwritten(code, code.source.replace(old, new))
+
+
+def test_each_round_is_of_a_new_process_and_what_is_calibrated_stays(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    jobs: list[str] = []
+    run = bench_module.run_harness
+
+    def watched(executable: Path, job: Any, *rest: Any) -> Failure | None:
+        def kept(nonce: str) -> str:
+            jobs.append(job(nonce))
+            return jobs[-1]
+
+        return run(executable, kept, *rest)
+
+    bench = make(procs.twice, builder, tmp_path)
+    monkeypatch.setattr(bench_module, "run_harness", watched)
+    monkeypatch.setattr(Verdict, "_stays", lambda self: not self.plan.fresh)
+    for fresh, processes in ((False, 1), (True, 4)):
+        jobs.clear()
+        plan = TimingPlan("confirm", 4, 4, sample_ns=1e5, fresh=fresh)
+        result = bench.time_baseline(plan).result
+        assert isinstance(result, Measurement), result
+        assert len(result.rounds) == 4
+        assert len({len(each.candidate_ns) for each in result.rounds}) == 1
+        first, *later = [job.splitlines()[4].split()[-4:-1] for job in jobs]
+        assert first == ["15", "0", "0"]
+        assert all(int(samples) <= 15 and int(calls) > 0 for samples, calls, _ in later)
+        assert len(later) == processes - 1
+        assert len({*map(tuple, later)}) <= 1
 
 
 ALL = [
@@ -253,6 +285,55 @@ def test_caches_are_warm_or_cold_and_the_record_says_which(
     assert dict(result.host)["cache"] == cache
     assert dict(result.host)["clock"] in ("cpu", "wall")
     assert all(ns > 0 for each in result.rounds for ns in each.candidate_ns)
+
+
+def test_cold_caches_are_cold(builder: Builder, tmp_path: Path) -> None:
+    """What fits into a cache is read several times as fast from there as from memory: 4 KB here,
+    20 times as fast where it was tried."""
+    bench = make(procs.shifted, builder, tmp_path)
+    plan = replace(PLAN, max_rounds=3)
+    times = {}
+    for cache in Cache:
+        result = replace(bench, cache=cache).time_baseline(plan).result
+        assert isinstance(result, Measurement), result
+        times[cache] = min(ns for each in result.rounds for ns in each.candidate_ns)
+    assert times[Cache.COLD] > 2 * times[Cache.WARM]
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="two threads need two cores")
+def test_threads_run_at_once_and_the_wall_says_how_long(builder: Builder, tmp_path: Path) -> None:
+    """Two threads that take 1 ms of CPU time each are timed as faster than one that takes 2,
+    in the sandbox: at least in some round, since other programs may need the cores."""
+    code = procs.generate(procs.triple)
+
+    def taking(clause: str) -> Artifact:
+        source = f"""
+            #define _POSIX_C_SOURCE 200809L
+            #include <time.h>
+            static double cpu_ms(void) {{
+                struct timespec t;
+                clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+                return 1e3 * t.tv_sec + 1e-6 * t.tv_nsec;
+            }}
+            void triple(void *ctxt, float *y, const float *x) {{
+                #pragma omp parallel for schedule(static, 32) {clause}
+                for (int i = 0; i < 64; i++) {{
+                    double start = cpu_ms();
+                    y[i] = 3.0f * x[i];
+                    while (cpu_ms() - start < 1.0 / 32) {{}}
+                }}
+            }}"""
+        artifact = builder.build(procs.handwritten(code, source), 60)
+        assert isinstance(artifact, Artifact), artifact
+        return artifact
+
+    bench = make(procs.triple, builder, tmp_path, threads=2)
+    alone, plan = taking("num_threads(1)"), TimingPlan("screen", 5, 5, sample_ns=1e5)
+    result = bench.evaluate(taking(""), plan, Anchor(alone, alone.code_key)).result
+    assert isinstance(result, Measurement), result
+    assert all(ns > 1e6 for each in result.rounds for ns in each.candidate_ns)
+    assert all(ns > 2e6 for each in result.rounds for ns in each.reference_ns)
+    assert max(each.speedup for each in result.rounds) > 1.3
 
 
 def test_several_cores_are_timed_by_the_wall(builder: Builder, tmp_path: Path) -> None:

@@ -101,6 +101,8 @@ int main(int argc, char **argv)
     how.seed = (uint64_t)job_number();
     how.cold = job_number() != 0;
     how.samples = (int)job_number();
+    for (int side = 0; side < 2; side++)
+        how.calls[side] = (long)job_number();
     int rounds = (int)job_number();
     size_t cases = (size_t)job_number();
     bool record = strcmp(action, "record") == 0;

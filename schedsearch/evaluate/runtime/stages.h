@@ -11,11 +11,14 @@ void verify_case(struct test_case *test, void *function, size_t number);
 enum { MOST_SAMPLES = 15 };
 
 /* How kernels are timed: nanoseconds a sample lasts at least, samples a round has at most of
- * each kernel (up to MOST_SAMPLES), seconds that calibration or a round may take, cores that kernels run on, and whether operands are put out of the
- * caches before each call. */
+ * each kernel (up to MOST_SAMPLES), seconds that calibration or a round may take, cores that
+ * kernels run on, and whether operands are put out of the caches before each call. `calls`
+ * are those of a sample of each, if a process before this one has found them (and then
+ * `samples` too): else 0. */
 struct protocol {
     double target_ns;
     int samples;
+    long calls[2];
     unsigned round_s;
     int cores;
     uint64_t seed;

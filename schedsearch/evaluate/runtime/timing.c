@@ -171,45 +171,56 @@ static void interleave(const struct test_case *test, void *functions[2], const l
     }
 }
 
+/* How often each kernel is called in a sample, and samples of a round. Returns whether `ns`
+ * then has a sample of a very slow one: that was timed for calibration, long enough to count. */
+static bool calibrate_both(const struct test_case *test, void *functions[2],
+                           const struct protocol *how, uint64_t *seed, long calls[2],
+                           int *samples, sample_pair ns)
+{
+    double call_ns[2];
+    for (int side = 0; side < 2; side++)
+        call_ns[side] = calibrate(test, functions[side], how->target_ns);
+    calls_per_sample(call_ns, how->target_ns, calls);
+    *samples = samples_per_round(call_ns, how, calls);
+    if (*samples > 1) {
+        /* A round only to calibrate again, both in the same minute: calibrated one after the
+         * other on a busy machine, equal kernels were called unequally often, and their
+         * minima differed by 10 %. */
+        interleave(test, functions, calls, *samples, seed, ns);
+        for (int side = 0; side < 2; side++)
+            for (int i = 0; i < *samples; i++)
+                call_ns[side] = ns[i][side] < call_ns[side] ? ns[i][side] : call_ns[side];
+        calls_per_sample(call_ns, how->target_ns, calls);
+        *samples = samples_per_round(call_ns, how, calls);
+    }
+    int slow = call_ns[0] > call_ns[1] ? 0 : 1;
+    if (call_ns[slow] <= SLOWEST_NS)
+        return false;
+    ns[0][slow] = call_ns[slow];
+    ns[0][!slow] = sample_ns(test, functions[!slow], calls[!slow]);
+    return true;
+}
+
 void time_rounds(const struct test_case *test, const struct protocol *how)
 {
     alarm(how->round_s);
     const char *clock = choose_clock(how->cores);
     cold_caches = how->cold;
     uint64_t seed = how->seed;
-    long calls[2];
-    double call_ns[2];
+    long calls[2] = {how->calls[0], how->calls[1]};
+    int samples = how->samples;
     sample_pair ns;
     void *functions[2] = {function_of_copy(0, 0), function_of_copy(1, 0)};
-    for (int side = 0; side < 2; side++)
-        call_ns[side] = calibrate(test, functions[side], how->target_ns);
-    calls_per_sample(call_ns, how->target_ns, calls);
-    int samples = samples_per_round(call_ns, how, calls);
-    if (samples > 1) {
-        /* A round only to calibrate again, both in the same minute: calibrated one after the
-         * other on a busy machine, equal kernels were called unequally often, and their
-         * minima differed by 10 %. */
-        interleave(test, functions, calls, samples, &seed, ns);
-        for (int side = 0; side < 2; side++)
-            for (int i = 0; i < samples; i++)
-                call_ns[side] = ns[i][side] < call_ns[side] ? ns[i][side] : call_ns[side];
-        calls_per_sample(call_ns, how->target_ns, calls);
-        samples = samples_per_round(call_ns, how, calls);
-    }
+    bool sampled = calls[0] == 0
+        && calibrate_both(test, functions, how, &seed, calls, &samples, ns);
     report("calls %ld %ld %d %s %s", calls[0], calls[1], samples, page_policy, clock);
     for (int round = 0;; round++) {
         alarm(how->round_s);
         if (round > 0)
             for (int side = 0; side < 2; side++)
                 functions[side] = function_of_copy(side, round);
-        /* A very slow call has been timed for calibration, long enough to count. */
-        int slow = call_ns[0] > call_ns[1] ? 0 : 1;
-        if (round == 0 && call_ns[slow] > SLOWEST_NS) {
-            ns[0][slow] = call_ns[slow];
-            ns[0][!slow] = sample_ns(test, functions[!slow], calls[!slow]);
-        } else {
+        if (round > 0 || !sampled)
             interleave(test, functions, calls, samples, &seed, ns);
-        }
         char line[1024];
         int used = 0;
         for (int side = 0; side < 2; side++)
