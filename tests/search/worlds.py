@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from schedsearch.core.records import (
     Artifact,
@@ -36,12 +37,12 @@ from schedsearch.search.jobs import (
     ReplayJob,
     Result,
 )
-from schedsearch.search.progress import Progress
+from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategies import make_strategy
 from schedsearch.search.strategy import Event, Strategy
 from schedsearch.store.database import Store
-from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.expand import Child, Expansion, Replay
 from schedsearch.transforms.features import COLUMNS
 
@@ -260,43 +261,57 @@ class Ended:
         return [name for name, plan, _ in self.executor.measured() if plan.kind == kind]
 
 
+def start(
+    store: Store,
+    world: World,
+    *,
+    strategy: Strategy,
+    seed: int = 0,
+    budget: Budget = FOREVER,
+    interrupt_at: int | None = None,
+    baseline_s: float = 0.0,
+    inspect: Inspect = not_inspected,
+    observer: Observer = lambda progress: None,
+    proc: str = "mm",
+) -> Search:
+    """A search in `store` of the procedure `proc`, as a session makes it."""
+    workload = Workload(proc, "prockey", (), "mm.py", "5ha")
+    scope = store.register(workload, TARGET, "")
+    run_id = store.start_run(scope, seed=seed, strategy="scripted", settings={}, environment={})
+    anchor = Anchor(BASELINE, BASELINE.code_key, call_s=baseline_s)
+    timed = measurement(1.0, TimingPlan("baseline", 2, 2), anchor)
+    keys = Keys("a-root", "c-root", "b-root")
+    store.add_root(scope, run_id, TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=timed))
+    return Search(
+        store,
+        scope,
+        run_id,
+        ScriptedExecutor(world, interrupt_at),
+        strategy,
+        budget,
+        anchor,
+        store.walk(scope),
+        observer,
+        Ranker(0, bytes(4 * len(COLUMNS))),
+        inspect=inspect,
+    )
+
+
 def run(
     store: Store,
     world: World,
     *,
     strategy: str = "best-first",
     seed: int = 0,
-    budget: Budget = FOREVER,
-    interrupt_at: int | None = None,
-    baseline_s: float = 0.0,
     replays: Sequence[Trace] = (),
-    inspect: Inspect = not_inspected,
+    **how: Any,
 ) -> Ended:
-    """One run in `store`, as a session makes it; books and store are compared at the end."""
-    workload = Workload("mm", "prockey", (), "mm.py", "5ha")
-    scope: Scope = store.register(workload, TARGET, "")
-    run_id = store.start_run(scope, seed=seed, strategy=strategy, settings={}, environment={})
-    anchor = Anchor(BASELINE, BASELINE.code_key, call_s=baseline_s)
-    timed = measurement(1.0, TimingPlan("baseline", 2, 2), anchor)
-    keys = Keys("a-root", "c-root", "b-root")
-    store.add_root(scope, run_id, TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=timed))
-    executor = ScriptedExecutor(world, interrupt_at)
+    """One search to its end; books and store are compared then. `how`: as for `start`."""
     observed: list[Progress] = []
     chosen = Replaying(make_strategy(strategy, Trace().key, seed), replays)
-    search = Search(
-        store,
-        scope,
-        run_id,
-        executor,
-        chosen,
-        budget,
-        anchor,
-        store.walk(scope),
-        observed.append,
-        Ranker(0, bytes(4 * len(COLUMNS))),
-        inspect=inspect,
-    )
+    search = start(store, world, strategy=chosen, seed=seed, observer=observed.append, **how)
     stop = search.run()
-    candidates = {name_of(c.record.trace): c for c in store.load(scope)}
-    assert +search.ledger.outcomes == store.outcomes(scope)
-    return Ended(world, stop, search, executor, observed, candidates, chosen.told)
+    candidates = {name_of(c.record.trace): c for c in store.load(search.ledger.scope)}
+    assert +search.ledger.outcomes == store.outcomes(search.ledger.scope)
+    assert isinstance(search.executor, ScriptedExecutor)
+    return Ended(world, stop, search, search.executor, observed, candidates, chosen.told)

@@ -1,0 +1,46 @@
+"""Kill searches, many times, and look whether anything is lost."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from itertools import count
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from faults.campaign import kill_drivers, processes
+
+console = Console(highlight=False)
+
+
+def main(
+    kills: Annotated[int, typer.Option(help="Processes to kill, at least.")] = 200,
+    seed: Annotated[int, typer.Option(help="The first seed; the others follow it.")] = 0,
+) -> None:
+    """Kill the drivers of searches with SIGKILL at random moments, continue them, and compare
+    what they find with what an undisturbed search of the same seed does.
+
+    Run in the directory tests: python -m faults --kills 200
+
+    The measuring is made up; driver, strategies and store are real. After every kill the store
+    must open and be sound, and have all that was committed; in the end the search must have
+    found the same schedules and name the same best. Each seed is another space and strategy.
+    """
+    context, started = processes(), time.monotonic()
+    killed = commits = 0
+    for number in count(seed):
+        with tempfile.TemporaryDirectory() as folder:
+            report = kill_drivers(context, Path(folder), number)
+        killed, commits = killed + report.kills, commits + report.commits
+        took = time.monotonic() - started
+        console.print(f"seed {number}, {report.plan.strategy}: {killed} kills, {took:.0f} s")
+        if killed >= kills:
+            break
+    console.print(f"{killed} kills; {commits} transactions were committed, and none was lost")
+
+
+if __name__ == "__main__":  # not so in the processes it starts
+    typer.run(main)
