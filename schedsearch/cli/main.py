@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from schedsearch import __version__
-from schedsearch.cli import doctor, inspect, pin, replay, run, simulate
+from schedsearch.cli import doctor, explain, inspect, pin, replay, run, simulate
 from schedsearch.core.errors import UserError
 
 app = typer.Typer(
@@ -44,6 +44,8 @@ app.command("run")(run.run)
 app.command("list")(inspect.list_)
 app.command("best")(inspect.best)
 app.command("show")(inspect.show)
+app.command("explain")(explain.explain)
+app.command("compare")(explain.compare)
 app.command("replay")(replay.replay)
 app.command("export")(replay.export)
 app.command("pin")(pin.pin)

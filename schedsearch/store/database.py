@@ -208,6 +208,11 @@ class Store:
         with self._begin("DEFERRED") as connection:
             return queries.known(connection, scope, trace_keys)
 
+    def find(self, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
+        """Those of `trace_keys` that are stored, by id."""
+        with self._begin("DEFERRED") as connection:
+            return queries.find(connection, scope, trace_keys)
+
     def best(self, scope: Scope, limit: int = 10) -> list[StoredCandidate]:
         """Correct and measured candidates, the fastest first.
 

@@ -101,6 +101,12 @@ def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> se
     return set(connection.scalars(found))
 
 
+def find(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
+    return select_candidates(
+        connection, and_(in_scope(scope), CandidateRow.trace_key.in_(trace_keys))
+    )
+
+
 def _ranked(where: ColumnElement[bool]) -> Subquery:
     """Measurements of correct candidates; `rank` 1 is the one that ranks its candidate."""
     rank = func.row_number().over(

@@ -264,6 +264,15 @@ def test_unknown_trace_keys_are_lookup_errors(store: Store) -> None:
         store.record(other, run, correct(FIRST, 2.0))
 
 
+def test_candidates_are_found_by_their_traces(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    found = store.find(scope, [SECOND.key, FIRST.key, "unknown"])
+    assert [c.record.trace for c in found] == [FIRST, SECOND]
+    assert found[0].record.speedup == pytest.approx(2.0)
+    assert store.find(scope, []) == []
+
+
 def test_duplicates_refer_to_earlier_later_and_stored_candidates(store: Store) -> None:
     scope, run = start_tree(store)
     late, early, known = (FIRST.then(step(n)) for n in range(3))

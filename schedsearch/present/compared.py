@@ -1,0 +1,75 @@
+"""Two schedules side by side, as a person reads it and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from schedsearch.core.stats import Estimate
+from schedsearch.evaluate.roofline import Roof
+from schedsearch.present import format as fmt
+from schedsearch.present.explained import brief, coloured_change
+from schedsearch.search.versus import Versus
+from schedsearch.store.views import StoredCandidate
+
+SCHEMA = 1
+
+Pair = tuple[StoredCandidate, StoredCandidate]
+
+
+def terminal(
+    pair: Pair, found: Versus, ratio: Estimate | None, roof: Roof | None
+) -> RenderableType:
+    """`ratio`: times the second is as fast as the first."""
+    parts: list[RenderableType] = [Text(line, style="bold") for line in _heads(pair, roof)]
+    parts += [Text(), Text(verdict(pair, ratio))]
+    shared = fmt.count(len(found.shared), "rewrite")
+    parts += [Text(), Text(f"{shared} in common", style="bold")]
+    parts += [Text(f"  {brief(step)}", style="dim") for step in found.shared]
+    for candidate, own in zip(pair, found.own, strict=True):
+        parts.append(Text(f"then candidate {candidate.id}", style="bold"))
+        parts += [Text(f"  {step}") for step in own] or [Text("  (nothing more)", style="dim")]
+    parts += [Text(), Text(f"loop nest, from {pair[0].id} to {pair[1].id}", style="bold")]
+    return Group(*parts, *coloured_change(found.nest, "  (the same loop nest)"))
+
+
+def verdict(pair: Pair, ratio: Estimate | None) -> str:
+    """One sentence: which is faster, and how that is known."""
+    first, second = (candidate.id for candidate in pair)
+    if ratio is None:
+        return f"Not both were measured: nothing is known of {second} over {first}."
+    text = f"{second} is {fmt.speedup(ratio)} as fast as {first}, by measurements made apart."
+    if ratio.low <= 1 <= ratio.high:
+        text += " That may be either way."
+    return text
+
+
+def to_json(pair: Pair, found: Versus, ratio: Estimate | None) -> dict[str, Any]:
+    """`ratio`: times the second is as fast as the first, with its interval."""
+    return {
+        "schema": SCHEMA,
+        "candidates": [candidate.id for candidate in pair],
+        "speedups": [candidate.record.speedup for candidate in pair],
+        "shared": [step.to_json() for step in found.shared],
+        "own": [[step.to_json() for step in steps] for steps in found.own],
+        "nest": list(found.nest),
+        "ratio": asdict(ratio) if ratio else None,
+    }
+
+
+def _heads(pair: Pair, roof: Roof | None) -> Iterator[str]:
+    for candidate in pair:
+        measurement = candidate.record.measurement
+        if measurement is None:
+            yield f"candidate {candidate.id}: {fmt.state(candidate.record)}"
+            continue
+        seconds = measurement.candidate_ns * 1e-9
+        of_roof = f", {fmt.of_roof(roof, seconds)}" if roof and roof.least_s else ""
+        yield (
+            f"candidate {candidate.id}: {fmt.speedup(measurement.speedup)} ({measurement.kind}), "
+            f"{fmt.duration(seconds)}{of_roof}"
+        )
