@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from schedsearch import __version__
-from schedsearch.cli import doctor, explain, inspect, pin, replay, run, simulate
+from schedsearch.cli import check, doctor, explain, inspect, pin, replay, run, simulate
 from schedsearch.core.errors import UserError
 
 app = typer.Typer(
@@ -49,6 +49,7 @@ app.command("compare")(explain.compare)
 app.command("replay")(replay.replay)
 app.command("export")(replay.export)
 app.command("pin")(pin.pin)
+app.command("check")(check.check)
 app.command("simulate")(simulate.simulate)
 app.command("doctor")(doctor.doctor)
 

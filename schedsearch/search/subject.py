@@ -69,23 +69,32 @@ def load_subject(
     Raises UserError for whatever the user can mend.
     """
     source = load_source(file)
-    procedure, binding, workload = bind_workload(source, pick(source, proc), sizes, specialized)
-    ast = mirror(procedure)
-    if reason := next(races(ast), None):
-        raise UserError(
-            f"{file}: {reason}. Make the loop sequential (`seq`), or give each iteration "
-            "elements of its own; what cannot be proven counts as a race."
-        )
+    bound = bind_workload(source, pick(source, proc), sizes, specialized)
     check_threads(threads)
     target = resolve_target(read_target(target_request), cc, threads, instructions)
     require_native(target)
-    if threads > 1:
+    return make_subject(source, *bound, target)
+
+
+def make_subject(
+    source: Source, procedure: Any, binding: Binding, workload: Workload, target: Target
+) -> Subject:
+    """The procedure ready to be tuned on a native target. Raises UserError for races, and if
+    Exo cannot generate its C."""
+    ast = mirror(procedure)
+    if reason := next(races(ast), None):
+        raise UserError(
+            f"{source.path}: {reason}. Make the loop sequential (`seq`), or give each iteration "
+            "elements of its own; what cannot be proven counts as a race."
+        )
+    if target.threads > 1:
         target = with_openmp(target, cache_dir() / "artifacts")
     try:
         code = generate_c(procedure)
     except CodegenError as error:
         raise UserError(
-            f"Exo cannot generate C for {ast.name} in {file}: {error}\nCorrect the procedure first."
+            f"Exo cannot generate C for {ast.name} in {source.path}: {error}\n"
+            "Correct the procedure first."
         ) from error
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
@@ -103,9 +112,17 @@ def bind_workload(
     """
     whole = bind(mirror(general), sizes)
     fixed = _fixed(general.name(), whole, sizes) if specialized else {}
+    rest = {name: value for name, value in sizes.items() if name not in fixed}
+    return bind_fixed(source, general, rest, fixed)
+
+
+def bind_fixed(
+    source: Source, general: Any, sizes: Mapping[str, int], fixed: Mapping[str, int]
+) -> tuple[Any, Binding, Workload]:
+    """The same with the sizes `fixed` as constants; `sizes` are values of others."""
     procedure = specialize(general, fixed)
     ast = mirror(procedure)
-    binding = bind(ast, {name: value for name, value in sizes.items() if name not in fixed})
+    binding = bind(ast, sizes)
     workload = Workload(
         general.name(),
         proc_key(ast),

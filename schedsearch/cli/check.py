@@ -1,0 +1,138 @@
+"""`schedsearch check`"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from schedsearch.cli.options import (
+    DEFAULT_STORE,
+    CcOption,
+    InstructionsOption,
+    StoreOption,
+    TargetOption,
+)
+from schedsearch.cli.parse import parse_share
+from schedsearch.cli.run import INTERRUPTED
+from schedsearch.core.checked import Checked, exit_code
+from schedsearch.core.errors import UserError
+from schedsearch.present.annotations import annotation_lines
+from schedsearch.present.checked import as_json, show
+from schedsearch.present.junit import junit_xml
+from schedsearch.present.markdown import markdown
+from schedsearch.search.checking import Options
+from schedsearch.search.checking import check as check_entries
+from schedsearch.search.interrupts import noticed_interrupts
+from schedsearch.search.lock_choice import choose
+from schedsearch.search.locked_kernel import Where, stored_c
+
+
+def check(
+    paths: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="LOCK|KERNEL|DIR",
+            help="Default: all of the schedules.lock found from here upwards.",
+        ),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option(metavar="GLOB", help="Procedures or files like this: 'gemm*'.")
+    ] = None,
+    correct_only: Annotated[
+        bool, typer.Option("--correct-only", help="Time nothing: for machines that cannot.")
+    ] = False,
+    tolerance: Annotated[
+        str, typer.Option(metavar="PERCENT", help="How far below the locked interval is held.")
+    ] = "5%",
+    cc: CcOption = None,
+    target: TargetOption = None,
+    instructions: InstructionsOption = None,
+    store: StoreOption = DEFAULT_STORE,
+    json_: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write results as JSON.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Write results as JUnit XML.")
+    ] = None,
+    markdown_: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="Write results as Markdown.")
+    ] = None,
+) -> None:
+    """Check that locked schedules still apply, are right, and are as fast as locked.
+
+    For CI: every entry of schedules.lock (see `pin`) is replayed on today's source and
+    verified; then it is timed, interleaved with the procedure as written, and that ratio
+    compared with the locked one. What is slower is measured twice more before it counts.
+
+    Exit codes: 0 passed, 1 slower than locked (or the schedule does not apply any more),
+    2 usage or configuration, 3 inconclusive, 4 wrong result, 5 nothing comparable on this
+    machine, 130 interrupted. In a GitHub workflow, annotations are printed and the step's
+    summary is written.
+    """
+    files = {"--json": json_, "--junit": junit, "--markdown": markdown_}
+    for option, file in files.items():
+        if file is not None and not os.access(file.resolve().parent, os.W_OK):
+            raise UserError(f"{option} {file}: its directory is not there, or not writable")
+    chosen = choose(paths or (), only)
+    options = Options(
+        chosen.path.parent,
+        Where(cc, target, tuple(instructions or ())),
+        timing=not correct_only,
+        tolerance=parse_share("--tolerance", tolerance),
+        known=stored_c(store),
+    )
+    found: dict[int, Checked] = {}
+    interrupted = False
+    try:
+        # Kernels' files may print; standard output is for the result alone.
+        with redirect_stdout(sys.stderr), noticed_interrupts() as noticed, _told() as tell:
+            for number, result in check_entries(chosen.entries, options, tell):
+                if noticed.is_set():  # Exo may have taken it for a failure of the schedule
+                    raise KeyboardInterrupt
+                found[number] = result
+    except KeyboardInterrupt:
+        interrupted = True
+    results = [found[number] for number in sorted(found)]
+    texts: Mapping[Path | None, Callable[[], str]] = {
+        json_: lambda: json.dumps(as_json(chosen.path, results, interrupted), indent=2) + "\n",
+        junit: lambda: junit_xml(results),
+        markdown_: lambda: markdown(results),
+    }
+    for file, text in texts.items():
+        if file is not None:
+            file.write_text(text(), encoding="utf-8")
+    show(Console(highlight=False), results)
+    _tell_github(results, chosen.path.parent)
+    if interrupted:
+        left = len(chosen.entries) - len(results)
+        print(f"interrupted; {left} of {len(chosen.entries)} not checked", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED)
+    raise typer.Exit(exit_code(results))
+
+
+@contextmanager
+def _told() -> Iterator[Callable[[str], None]]:
+    """What is going on: one line that changes on a terminal, lines elsewhere."""
+    console = Console(stderr=True, highlight=False)
+    if console.is_terminal:
+        with console.status("loading") as status:
+            yield lambda text: status.update(text.replace("[", r"\["))
+    else:
+        yield lambda text: console.print(text, markup=False, soft_wrap=True)
+
+
+def _tell_github(results: list[Checked], root: Path) -> None:
+    if os.environ.get("GITHUB_ACTIONS") == "true":
+        for line in annotation_lines(results, root):
+            print(line)
+    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
+        with open(summary, "a", encoding="utf-8") as file:
+            file.write(markdown(results))

@@ -1,0 +1,121 @@
+"""What a check found, as table and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from schedsearch.core.checked import Checked, Status, exit_code
+from schedsearch.core.stats import Estimate
+from schedsearch.present import format as fmt
+
+SCHEMA = 1
+"""Raised when a field changes its meaning; described in docs/check.schema.json."""
+
+STYLES = {
+    Status.PASSED: "green",
+    Status.WRONG: "bold red",
+    Status.REGRESSION: "red",
+    Status.ERROR: "red",
+    Status.INCONCLUSIVE: "yellow",
+    Status.SKIPPED: "dim",
+}
+PLAIN_COLUMNS = 120
+"""Of logs, which have no width of their own."""
+
+
+def show(console: Console, results: Sequence[Checked]) -> None:
+    """One line for each entry, then what is behind every one that did not just pass."""
+    if not console.is_terminal:
+        console.width = max(console.width, PLAIN_COLUMNS)
+    table = Table(box=None, header_style="bold")
+    for title in ("kernel", "file", "status", "now", "locked", "held from", "time"):
+        table.add_column(title, overflow="fold", justify="left")
+    for each in results:
+        timing, locked = each.timing, each.entry.speed
+        table.add_row(
+            escape(_printable(kernel(each))),
+            escape(each.entry.workload.source),
+            f"[{STYLES[each.status]}]{each.status}[/]",
+            escape(fmt.speedup(timing.ratio)) if timing else "-",
+            escape(fmt.speedup(locked.ratio)),
+            f"{timing.least:.3g}x" if timing else "-",
+            f"{each.seconds:.1f} s",
+        )
+    console.print(table)
+    for each in results:
+        if each.status is not Status.PASSED or each.notes:
+            name = escape(_printable(each.entry.name))
+            console.print(f"\n[{STYLES[each.status]}]{each.status}[/] {name}")
+            for line in (each.summary, *each.notes):
+                console.print(f"  {_printable(line)}", markup=False, soft_wrap=True)
+    console.print(f"\n{headline(results)}", markup=False)
+
+
+def _printable(text: str) -> str:
+    """Messages of compilers and kernels may hold what a terminal obeys."""
+    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def kernel(result: Checked) -> str:
+    """`gemv (K=512)`"""
+    own = result.entry.workload
+    sizes = fmt.sizes(own.sizes, own.specialized)
+    return f"{own.proc} ({sizes})" if sizes else own.proc
+
+
+def headline(results: Sequence[Checked]) -> str:
+    """`3 schedules: 2 passed, 1 regression`"""
+    counts = {status: sum(each.status is status for each in results) for status in Status}
+    parts = ", ".join(f"{count} {status}" for status, count in counts.items() if count)
+    return f"{fmt.count(len(results), 'schedule')}: {parts or 'nothing was checked'}"
+
+
+def as_json(lock: Path, results: Sequence[Checked], interrupted: bool = False) -> dict[str, Any]:
+    """The same for programs."""
+    return {
+        "schema": SCHEMA,
+        "lock": str(lock),
+        "exit_code": exit_code(results),
+        "interrupted": interrupted,
+        "results": [_result(each) for each in results],
+    }
+
+
+def _result(result: Checked) -> dict[str, Any]:
+    own, timing = result.entry.workload, result.timing
+    return {
+        "proc": own.proc,
+        "source": own.source,
+        "line": result.line or None,
+        "sizes": dict(own.sizes),
+        "specialized": list(own.specialized),
+        "target": {
+            "cpu": result.entry.target.cpu,
+            "isa": result.entry.target.isa,
+            "threads": result.entry.target.threads,
+        },
+        "status": str(result.status),
+        "summary": result.summary,
+        "notes": list(result.notes),
+        "locked": _estimate(result.entry.speed.ratio),
+        "timing": None
+        if timing is None
+        else {
+            "ratio": _estimate(timing.ratio),
+            "least": timing.least,
+            "visits": timing.visits,
+            "call_ns": timing.call_ns,
+            "baseline_ns": timing.baseline_ns,
+        },
+        "seconds": result.seconds,
+    }
+
+
+def _estimate(estimate: Estimate) -> dict[str, float]:
+    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}

@@ -1,0 +1,146 @@
+"""Is a locked schedule still as fast as it was locked?
+
+The lock says how many times faster than the procedure as written it was, as an interval.
+Today's ratio is measured the same way, both interleaved, but in many *visits*: processes of
+their own, since a kernel is some percent faster or slower in each, by where its memory
+happens to lie. A signed-rank test (`core/decision.py`) of the visits' ratios tells whether
+they are above or below the least ratio that counts as held.
+
+On a machine that others use, ratios are not the same for all that: a neighbour on the core
+halves what a kernel bound by arithmetic gets, and takes nothing from one that waits for
+memory. Disturbances only ever cost time, so the fastest calls say what is possible. `below`
+is therefore believed only if
+
+* the fastest call of each, over all visits, says the same, and
+* the procedure as written is not itself slower than when it was locked: then the machine is
+  busy, or another one.
+
+What is not decided either way is `open`.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from schedsearch.core.checked import Timing
+from schedsearch.core.decision import chance_of_rise
+from schedsearch.core.lockfile import LockedSpeed
+from schedsearch.core.records import Measurement
+from schedsearch.core.stats import median_with_interval
+from schedsearch.evaluate.bench import TimingPlan
+from schedsearch.search.plans import SLOW_S
+
+TOLERANCE = 0.05
+"""What a ratio may be below the locked interval, relative: ratios of the same code on the same
+machine differ by that much between an idle hour and a busy one."""
+
+YARDSTICK = 0.15
+"""If the procedure as written is slower than locked by more, a low ratio says nothing."""
+
+LOOKS = ((6, 1 / 64), (10, 1 / 150), (15, 1 / 300), (20, 1 / 300), (30, 1 / 300))
+"""After so many visits it is asked, with these chances of a false answer. An alarm has to
+repeat (`checking.py`), which makes false ones rarer still."""
+
+MOST_VISITS = LOOKS[-1][0]
+LEAST_VISITS = LOOKS[0][0]
+ATTEMPT_S = 60.0
+"""No visits after so long, but `LEAST_VISITS` in any case: slow baselines take seconds."""
+
+_FEW = TimingPlan("guard", 1, 1)
+_MORE = TimingPlan("guard", 3, 3)
+
+
+class Verdict(StrEnum):
+    HOLDS = "holds"
+    BELOW = "below"
+    OPEN = "open"
+
+
+@dataclass(frozen=True)
+class Visit:
+    """The fastest call of both in one process, in nanoseconds."""
+
+    call_ns: float
+    baseline_ns: float
+
+    @staticmethod
+    def of(measurement: Measurement) -> Visit:
+        rounds = measurement.rounds
+        return Visit(
+            min(ns for each in rounds for ns in each.candidate_ns),
+            min(ns for each in rounds for ns in each.reference_ns),
+        )
+
+    @property
+    def ratio(self) -> float:
+        return self.baseline_ns / self.call_ns
+
+
+def least_ratio(locked: LockedSpeed, tolerance: float = TOLERANCE) -> float:
+    """Below it a schedule is slower than locked."""
+    return locked.ratio.low * (1.0 - tolerance)
+
+
+def plan(baseline_s: float) -> TimingPlan:
+    """Three rounds a visit, unless calls of the procedure as written take long: of slow ones
+    a round has a single sample."""
+    return _MORE if baseline_s < SLOW_S else _FEW
+
+
+def attempt(
+    visit: Callable[[], Visit | None],
+    locked: LockedSpeed,
+    least: float,
+    clock: Callable[[], float] = time.monotonic,
+) -> list[Visit]:
+    """Visits until they tell, or take too long; one that gives nothing (None) counts as such."""
+    begin = clock()
+    visits: list[Visit] = []
+    for number in range(MOST_VISITS):
+        if number >= LEAST_VISITS and clock() - begin > ATTEMPT_S:
+            break
+        found = visit()
+        if found is not None:
+            visits.append(found)
+        if judge(visits, locked, least) is not Verdict.OPEN:
+            break
+    return visits
+
+
+def judge(visits: Sequence[Visit], locked: LockedSpeed, least: float) -> Verdict:
+    """What visits tell, in their order: more of them only change what is `open`."""
+    logs = np.log([each.ratio for each in visits]) - np.log(least)
+    for count, chance in LOOKS:
+        if len(visits) < count:
+            break
+        if chance_of_rise(logs[:count]) <= chance:
+            return Verdict.HOLDS
+        if chance_of_rise(-logs[:count]) <= chance and _believed(visits[:count], locked, least):
+            return Verdict.BELOW
+    return Verdict.OPEN
+
+
+def _believed(visits: Sequence[Visit], locked: LockedSpeed, least: float) -> bool:
+    fastest = summary(visits, least)
+    as_good = fastest.baseline_ns / fastest.call_ns >= least
+    return not as_good and not busy(fastest, locked)
+
+
+def busy(timing: Timing, locked: LockedSpeed) -> bool:
+    """Whether the procedure as written is itself slower than when it was locked."""
+    return timing.baseline_ns > (1.0 + YARDSTICK) * locked.call_ns * locked.ratio.value
+
+
+def summary(visits: Sequence[Visit], least: float) -> Timing:
+    return Timing(
+        median_with_interval([each.ratio for each in visits]),
+        least,
+        len(visits),
+        min(each.call_ns for each in visits),
+        min(each.baseline_ns for each in visits),
+    )

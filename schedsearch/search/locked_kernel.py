@@ -1,0 +1,212 @@
+"""A locked schedule on today's source, compilers and machine: what it is now, and what differs."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from schedsearch import __version__
+from schedsearch.core.errors import CodegenError, ReplayError, UserError
+from schedsearch.core.isa import NAMES
+from schedsearch.core.locked_target import LockedTarget
+from schedsearch.core.lockfile import LockEntry
+from schedsearch.core.records import Compiler, GeneratedC, Target
+from schedsearch.search.subject import Subject, bind_fixed, make_subject
+from schedsearch.search.targets import read_target, require_native, resolve_target
+from schedsearch.store.database import Store
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.instruction_sets import load_instructions
+from schedsearch.transforms.loader import load_source, pick
+from schedsearch.transforms.replay import Replayer
+
+SHOWN = 12
+"""Lines of a difference between C texts."""
+
+
+@dataclass(frozen=True)
+class Where:
+    """What the user says about this machine; all else is as locked, or detected.
+
+    `instructions` are files of instruction sets, besides those the lock names.
+    """
+
+    cc: str | None = None
+    target: str | None = None
+    instructions: tuple[Path, ...] = ()
+
+
+class NotHereError(Exception):
+    """The kernel does not run, or is not built, on this machine; the message says why."""
+
+
+class LostError(Exception):
+    """The schedule gives no kernel any more; `notes` say what has changed since it was locked."""
+
+    def __init__(self, message: str, notes: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.notes = notes
+
+
+@dataclass(frozen=True)
+class LockedKernel:
+    """A schedule replayed on today's source: its C, and what is not as it was locked.
+
+    `foreign` says why its speed does not compare with the locked one; empty if it does.
+    """
+
+    entry: LockEntry
+    subject: Subject
+    code: GeneratedC
+    notes: tuple[str, ...]
+    foreign: str
+
+    @property
+    def as_locked(self) -> bool:
+        """Whether everything that decides its machine code is what was locked."""
+        return not self.foreign and not self.notes
+
+
+def load_locked(
+    entry: LockEntry, root: Path, where: Where, known: Callable[[str], GeneratedC | None]
+) -> LockedKernel:
+    """Load, bind and replay an entry of the lock file in the directory `root`.
+
+    `known` finds C by its code_key, to show what has changed. Raises NotHereError, LostError,
+    and UserError if the source or the files it needs are missing or not as needed.
+    """
+    target = _target(entry.target, root, where)
+    own = entry.workload
+    source = load_source(root / own.source)
+    sizes = {name: value for name, value in own.sizes if name not in own.specialized}
+    bound = bind_fixed(source, pick(source, own.proc), sizes, own.fixed)
+    subject = make_subject(source, *bound, target)
+    notes = _changes(entry, subject)
+    try:
+        state = Replayer(subject.procedure).state(entry.trace)
+        code = generate_c(state.procedure, state.build)
+    except ReplayError as error:
+        raise LostError(f"the schedule does not apply: {error}", tuple(notes)) from error
+    except CodegenError as error:
+        raise LostError(f"Exo generates no C for it: {error}", tuple(notes)) from error
+    if code.key != entry.keys.code or ast_key(state.ast, state.build) != entry.keys.ast:
+        notes = [*_unlike(entry, code, notes), *_difference(entry, code, known)]
+    return LockedKernel(entry, subject, code, tuple(notes), _foreign(entry.target, target))
+
+
+def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
+    """This machine as far as it was locked: instruction set, threads, first compiler. Flags
+    are this machine's own: what a lock file says is never given to a compiler."""
+    if locked.isa not in NAMES:
+        raise NotHereError(f"locked for {locked.isa}, which this schedsearch does not know")
+    files = list(where.instructions)
+    given = {load_instructions(path).digest for path in files}
+    for each in locked.instructions:
+        if each.path and each.digest not in given:
+            files.append(root / each.path)
+    target = resolve_target(
+        read_target(where.target or locked.isa), where.cc, locked.threads, files
+    )
+    if target.cores < locked.threads:
+        raise NotHereError(f"locked for {locked.threads} threads, this machine has {target.cores}")
+    try:
+        require_native(target)
+    except UserError as error:
+        raise NotHereError(str(error)) from error
+    compilers = (target.compiler, *target.other_compilers)
+    first = _of_kind(compilers, locked.compiler.kind)
+    if first is None:
+        raise NotHereError(f"locked with {locked.compiler.kind}, which is not on PATH")
+    return replace(
+        target, compiler=first, other_compilers=tuple(c for c in compilers if c != first)
+    )
+
+
+def _of_kind(compilers: tuple[Compiler, ...], kind: str) -> Compiler | None:
+    return next((each for each in compilers if each.kind == kind), None)
+
+
+def _foreign(locked: LockedTarget, target: Target) -> str:
+    """Speeds compare on the same kind of processor, whatever the versions of tools."""
+    pairs = {
+        "processor": (locked.cpu, target.cpu),
+        "instruction set": (locked.isa, target.isa),
+        "vector bits": (locked.vector_bits, target.vector_bits),
+    }
+    return ", ".join(
+        f"locked on another {what} ({then}, here {now})"
+        for what, (then, now) in pairs.items()
+        if then != now
+    )
+
+
+def _changes(entry: LockEntry, subject: Subject) -> list[str]:
+    """What decides the machine code and is not as it was, in words."""
+    target = subject.target
+    found = []
+    if subject.workload.proc_key != entry.workload.proc_key:
+        found.append(
+            "the procedure has changed since it was pinned: "
+            "`schedsearch check --repair` fits the schedule to it"
+        )
+    if entry.schedsearch != __version__:
+        found.append(f"schedsearch was {entry.schedsearch}, is {__version__}")
+    build = entry.trace.build
+    names = {"exo_version": "Exo", "z3_version": "z3", "flags": "flags"}
+    for name, (then, now) in entry.target.differences(target).items():
+        if name in names:
+            found.append(f"{names[name]} was {_text(then)}, is {_text(now)}")
+    locked = (entry.target.compiler, *entry.target.other_compilers)
+    used = {entry.target.compiler.kind, build.compiler or entry.target.compiler.kind}
+    for kind in sorted(used):
+        then = _of_kind(locked, kind)
+        now = _of_kind((target.compiler, *target.other_compilers), kind)
+        if now is None:
+            raise NotHereError(f"it is built by {kind}, which is not on PATH")
+        if then != now:
+            version = then.version if then else "unknown"
+            found.append(f"{kind} was {version}, is {now.version}")
+    return found
+
+
+def _text(value: Any) -> str:
+    return " ".join(value) if isinstance(value, tuple) else str(value)
+
+
+def _unlike(entry: LockEntry, code: GeneratedC, changes: list[str]) -> list[str]:
+    """What to say of keys that are not the locked ones."""
+    what = "the scheduled procedure" if code.key == entry.keys.code else "the generated C"
+    unexplained = (
+        "nothing that it is made from has changed: the lock's trace or keys were edited, or are "
+        "of different entries"
+    )
+    return [f"{what} is not the locked one", *(changes or [unexplained])]
+
+
+def _difference(
+    entry: LockEntry, code: GeneratedC, known: Callable[[str], GeneratedC | None]
+) -> list[str]:
+    """The first lines that differ, if the locked C is known."""
+    before = known(entry.keys.code) if entry.keys.code else None
+    if before is None or code.key == before.key:
+        return []
+    texts = (before.source.splitlines(), code.source.splitlines())
+    lines = list(difflib.unified_diff(*texts, "locked", "today", n=1, lineterm=""))
+    more = [f"... {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
+    return [*lines[:SHOWN], *more]
+
+
+def stored_c(store: Path) -> Callable[[str], GeneratedC | None]:
+    """Finds C by its code_key in a store, if there is one that can be read."""
+
+    def known(code_key: str) -> GeneratedC | None:
+        try:
+            with Store.open(store, create=False) as opened:
+                return opened.code(code_key)
+        except UserError:  # a difference is shown if it can be; no store is needed to check
+            return None
+
+    return known

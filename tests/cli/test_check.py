@@ -1,0 +1,237 @@
+"""`schedsearch check`: from a pinned schedule to an exit code."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from schedsearch.core.lock_place import read_lock, write_lock
+from schedsearch.core.lockfile import Lock, LockEntry
+from schedsearch.core.trace import Trace
+from schedsearch.search import checking
+from schedsearch.search.subject import load_subject
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.replay import Replayer
+
+from .invoke import Answer
+
+Run = Callable[..., Answer]
+RIGHT = ("check", "--correct-only")
+
+
+@pytest.fixture
+def lock(tuned: Path, run: Run) -> Path:
+    """The lock file of a directory with one schedule, tuned and pinned."""
+    answer = run("pin")
+    assert answer.code == 0, answer.err
+    return tuned / "schedules.lock"
+
+
+def edit(lock: Path, change: Callable[[LockEntry], LockEntry]) -> None:
+    """Change its entry."""
+    (entry,) = read_lock(lock).entries
+    write_lock(lock, Lock((change(entry),)))
+
+
+def locked_at(factor: float) -> Callable[[LockEntry], LockEntry]:
+    """So many times as fast."""
+
+    def change(entry: LockEntry) -> LockEntry:
+        speed = entry.speed
+        return replace(entry, speed=replace(speed, ratio=speed.ratio.scaled(factor)))
+
+    return change
+
+
+@pytest.fixture
+def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An alarm repeats once, without a pause."""
+    options = checking.Options
+
+    def quick(*args: object, **named: object) -> checking.Options:
+        return options(*args, **named, pauses_s=(0.0,))  # type: ignore[arg-type]
+
+    monkeypatch.setattr("schedsearch.cli.check.Options", quick)
+
+
+def test_an_untouched_tree_passes(lock: Path, run: Run) -> None:
+    edit(lock, locked_at(0.5))  # the machine may be loud
+    answer = run("check")
+    assert answer.code == 0, answer.out
+    assert re.search(r"^ matmul32 +mm.py +passed +\d", answer.out, re.MULTILINE)
+    assert "1 of 1: matmul32 of mm.py for " in answer.err
+
+
+def test_what_is_slower_than_locked_is_a_regression(lock: Path, run: Run, at_once: None) -> None:
+    edit(lock, locked_at(3.0))
+    answer = run("check", "--json", "found.json", "--junit", "found.xml", "--markdown", "found.md")
+    assert answer.code == 1, answer.out
+    assert "slower than locked: " in answer.out
+    assert "in 2 of 2 attempts" in answer.out
+    assert "what is slower is this machine or its settings, or the locked ratio is wrong" in (
+        answer.out
+    )
+    (found,) = json.loads(Path("found.json").read_text())["results"]
+    assert found["status"] == "regression"
+    assert found["timing"]["ratio"]["high"] < found["timing"]["least"] < found["locked"]["low"]
+    assert ElementTree.parse("found.xml").find(".//failure[@type='regression']") is not None
+    assert "❌ regression" in Path("found.md").read_text()
+
+
+def test_another_trace_is_noticed_and_timed(lock: Path, run: Run, at_once: None) -> None:
+    """The procedure as written in place of a schedule three times as fast."""
+    edit(lock, lambda entry: locked_at(3.0)(replace(entry, trace=Trace())))
+    answer = run("check")
+    assert answer.code == 1, answer.out
+    assert "the generated C is not the locked one" in answer.out
+    assert "the lock's trace or keys were edited" in answer.out
+    assert re.search(r"^  @@ ", answer.out, re.MULTILINE)  # the store has the locked C
+
+
+MISCOMPILING = """\
+#!{python}
+'''gcc, but it subtracts where the scheduled kernel adds.'''
+import subprocess, sys
+text = sys.stdin.read() if "-" in sys.argv else ""
+if open({scheduled!r}).read() in text:
+    text = text.replace(" += ", " -= ")
+sys.exit(subprocess.run(["gcc", *sys.argv[1:]], input=text, text=True).returncode)
+"""
+
+
+def test_a_wrong_result_is_found(lock: Path, run: Run) -> None:
+    (entry,) = read_lock(lock).entries
+    subject = load_subject(lock.parent / "mm.py", None, {}, None)
+    state = Replayer(subject.procedure).state(entry.trace)
+    scheduled = lock.parent / "scheduled.c"
+    scheduled.write_text(generate_c(state.procedure, state.build).source)
+    compiler = lock.parent / "faulty-gcc"
+    compiler.write_text(MISCOMPILING.format(python=sys.executable, scheduled=str(scheduled)))
+    compiler.chmod(0o755)
+    assert run(*RIGHT).code == 0
+    Path("again").mkdir()  # compilers of one version share what they have built
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(lock.parent / "again"))
+        answer = run(*RIGHT, "--cc", compiler)
+    assert answer.code == 4, answer.out
+    assert re.search(r"^  incorrect: C\[\d+, \d+\] is .*, expected ", answer.out, re.MULTILINE)
+
+
+# -- when the source is not as it was -----------------------------------------------------
+
+
+def change_source(lock: Path, old: str, new: str) -> None:
+    source = lock.parent / "mm.py"
+    text = source.read_text()
+    assert old in text
+    source.write_text(text.replace(old, new))
+
+
+def test_a_schedule_that_does_not_apply_any_more(lock: Path, run: Run) -> None:
+    change_source(lock, "for i in", "for row in")
+    change_source(lock, "[i,", "[row,")
+    answer = run(*RIGHT)
+    assert answer.code == 1
+    assert re.search(r"^  the schedule does not apply: step \d \(", answer.out, re.MULTILINE)
+    assert "the procedure has changed since it was pinned" in answer.out
+    assert "check --repair" in answer.out
+
+
+def test_a_comment_changes_nothing(lock: Path, run: Run) -> None:
+    change_source(lock, "@proc", "# a comment\n@proc")
+    answer = run(*RIGHT)
+    assert answer.code == 0
+    assert answer.out.splitlines()[-1] == "1 schedule: 1 passed"
+    assert "is not the locked one" not in answer.out
+
+
+def test_a_source_that_is_gone(lock: Path, run: Run) -> None:
+    (lock.parent / "mm.py").unlink()
+    answer = run(*RIGHT)
+    assert answer.code == 2
+    assert "cannot read" in answer.out
+
+
+# -- elsewhere ----------------------------------------------------------------------------
+
+
+def test_entries_of_other_processors_are_right_but_not_timed(lock: Path, run: Run) -> None:
+    edit(lock, lambda e: replace(e, target=replace(e.target, cpu="another")))
+    answer = run("check")
+    assert answer.code == 5
+    assert re.search(
+        r"^  right in \d+ cases; locked on another processor", answer.out, re.MULTILINE
+    )
+
+
+@pytest.mark.parametrize(
+    ("isa", "why"), [("neon", "do not run on this"), ("vliw", "does not know")]
+)
+def test_entries_of_other_machines_are_skipped(lock: Path, run: Run, isa: str, why: str) -> None:
+    edit(lock, lambda e: replace(e, target=replace(e.target, isa=isa)))
+    answer = run(*RIGHT)
+    assert answer.code == 5
+    assert why in answer.out
+
+
+# -- what is checked ----------------------------------------------------------------------
+
+
+def test_kernels_may_be_named(lock: Path, run: Run) -> None:
+    for named in ("mm.py", lock.parent, "schedules.lock"):
+        assert run(*RIGHT, named).code == 0
+    assert run(*RIGHT, "--only", "mat*").code == 0
+    other = lock.parent / "other.py"
+    other.touch()
+    for args, why in (
+        (("other.py",), "has no entry for other.py"),
+        (("nowhere.py",), "nowhere.py is not there"),
+        (("--only", "conv*"), "matches none of: matmul32"),
+        (("--tolerance", "much"), "is not a share"),
+        (("--json", "nowhere/x.json"), "its directory is not there"),
+    ):
+        answer = run(*RIGHT, *args)
+        assert answer.code == 2
+        assert why in answer.err
+
+
+def test_without_a_lock_file(run: Run) -> None:
+    answer = run("check")
+    assert answer.code == 2
+    assert "`schedsearch pin` writes one" in answer.err
+
+
+# -- in workflows -------------------------------------------------------------------------
+
+
+def test_github_gets_annotations_and_a_summary(
+    lock: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
+    Path("summary.md").write_text("before\n")
+    (lock.parent / "mm.py").write_text("raise ValueError('broken')\n")
+    answer = run(*RIGHT)
+    assert answer.code == 2
+    assert re.search(r"^::error file=mm.py,line=1,title=matmul32%3A error::", answer.out, re.M)
+    assert Path("summary.md").read_text().startswith("before\n### schedsearch check\n")
+
+
+def test_an_interrupted_check_reports_what_it_has(
+    lock: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(checking, "load_locked", interrupted)
+    answer = run(*RIGHT, "--json", "found.json")
+    assert answer.code == 130
+    assert "interrupted; 1 of 1 not checked" in answer.err
+    assert json.loads(Path("found.json").read_text())["interrupted"] is True

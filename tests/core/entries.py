@@ -1,0 +1,51 @@
+"""Lock entries for tests that only read them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import date
+
+from schedsearch.core.checked import Checked, Status, Timing
+from schedsearch.core.locked_target import LockedTarget
+from schedsearch.core.lockfile import LockedSpeed, LockEntry
+from schedsearch.core.records import Compiler, Keys, Workload
+from schedsearch.core.stats import Estimate
+from schedsearch.core.trace import Trace
+
+SPEED = LockedSpeed(Estimate(20.0, 19.8, 20.2), 13, True, "warm", 1000.0, date(2026, 11, 21))
+TARGET = LockedTarget(
+    cpu="zen5",
+    isa="avx512",
+    features="f",
+    vector_bits=512,
+    vector_registers=32,
+    line_bytes=64,
+    cache_bytes=(32768,),
+    cores=2,
+    threads=1,
+    compiler=Compiler("gcc", "12.2.0", ""),
+    other_compilers=(),
+    flags=("-O3",),
+    exo_version="1.0.0",
+    z3_version="5.4",
+    instructions=(),
+)
+ENTRY = LockEntry(
+    Workload("gemm", "proc key", (("K", 64),), "kernels/gemm.py", "sha"),
+    TARGET,
+    Trace(),
+    Keys("ast", "code"),
+    SPEED,
+    "0.1.0",
+)
+
+
+def checked(
+    status: Status, proc: str = "gemm", summary: str = "as it is", **more: object
+) -> Checked:
+    """A result of that status for a procedure of this name."""
+    workload = replace(ENTRY.workload, proc=proc)
+    return replace(Checked(replace(ENTRY, workload=workload), status, summary), **more)
+
+
+TIMING = Timing(Estimate(18.0, 17.9, 18.1), 18.8, 10, 1100.0, 19800.0)

@@ -1,0 +1,132 @@
+"""Results of a check as people and machines read them."""
+
+from __future__ import annotations
+
+import json
+import re
+from io import StringIO
+from pathlib import Path
+from xml.etree import ElementTree
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from schedsearch.core.checked import Checked, Status
+from schedsearch.present.annotations import annotation_lines
+from schedsearch.present.checked import as_json, headline, show
+from schedsearch.present.junit import junit_xml
+from schedsearch.present.markdown import markdown
+from tests.core.entries import TIMING, checked
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "check.schema.json").read_text())
+RESULTS = [
+    checked(Status.PASSED, "gemm", timing=TIMING, seconds=1.5),
+    checked(Status.WRONG, "gemv", "y[3] is 2, expected 1", line=7),
+    checked(Status.REGRESSION, "dot", "slower", notes=("gcc was 12, is 13",), timing=TIMING),
+    checked(Status.ERROR, "axpy", "no such file"),
+    checked(Status.INCONCLUSIVE, "ger", "too noisy"),
+    checked(Status.SKIPPED, "conv", "locked on another processor"),
+]
+
+
+def shown(results: list[Checked]) -> str:
+    text = StringIO()
+    show(Console(file=text, width=60, highlight=False), results)
+    return text.getvalue()
+
+
+def test_the_table_has_every_kernel_and_explains_what_did_not_pass() -> None:
+    text = shown(RESULTS)
+    for each in RESULTS:
+        assert re.search(rf"^ {each.entry.workload.proc} .* {each.status} ", text, re.MULTILINE)
+        assert (f"  {each.summary}" in text) == (each.status is not Status.PASSED)
+    assert "  gcc was 12, is 13" in text
+    assert "18.0x [17.9, 18.1]" in text
+    assert text.endswith(f"\n{headline(RESULTS)}\n")
+    assert headline(RESULTS).startswith("6 schedules: 1 passed, 1 wrong, 1 regression, 1 error")
+
+
+def test_the_table_has_no_colours_in_a_log() -> None:
+    assert "\x1b" not in shown(RESULTS)
+
+
+def test_json_is_as_its_schema_says() -> None:
+    data = json.loads(json.dumps(as_json(Path("schedules.lock"), RESULTS)))
+    jsonschema.Draft202012Validator.check_schema(SCHEMA)
+    jsonschema.validate(data, SCHEMA)
+    assert data["exit_code"] == 4
+    assert [each["status"] for each in data["results"]] == [str(r.status) for r in RESULTS]
+    assert data["results"][0]["timing"]["ratio"] == {"value": 18.0, "low": 17.9, "high": 18.1}
+    assert data["results"][1]["line"] == 7
+
+
+@pytest.mark.parametrize("change", [{"schema": 2}, {"exit_code": 130}, {"more": 1}])
+def test_the_schema_refuses_other_data(change: dict[str, int]) -> None:
+    data = as_json(Path("schedules.lock"), RESULTS) | change
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(data, SCHEMA)
+
+
+def test_junit_has_a_test_case_for_each() -> None:
+    suites = ElementTree.fromstring(junit_xml(RESULTS))
+    (suite,) = suites
+    assert suites.tag == "testsuites"
+    counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
+    assert counts == {"tests": "6", "failures": "2", "errors": "1", "skipped": "2"}
+    inner = [case[0].tag for case in suite]
+    assert inner == ["system-out", "failure", "failure", "error", "skipped", "skipped"]
+    wrong = suite[1]
+    assert (wrong.get("file"), wrong.get("line")) == ("kernels/gemm.py", "7")
+    assert wrong.get("classname") == "kernels.gemm"
+    assert wrong[0].get("message") == "y[3] is 2, expected 1"
+    assert (suite[2][0].text or "").splitlines() == ["slower", "gcc was 12, is 13"]
+
+
+def test_annotations_point_at_files_and_lines() -> None:
+    lines = list(annotation_lines(RESULTS, Path.cwd() / "sub"))
+    assert [line.split()[0] for line in lines] == ["::error", "::error", "::error", "::warning"]
+    assert lines[0] == (
+        "::error file=sub/kernels/gemm.py,line=7,title=gemv (K=64)%3A wrong::y[3] is 2, expected 1"
+    )
+    assert lines[1].endswith("::slower%0Agcc was 12, is 13")
+
+
+def test_markdown_has_a_row_for_each() -> None:
+    text = markdown(RESULTS)
+    rows = [line for line in text.splitlines() if line.startswith("| ") and "kernel |" not in line]
+    assert len(rows) == len(RESULTS)
+    assert all(row.count("|") == 7 for row in rows)
+    assert "```\nslower\ngcc was 12, is 13\n```" in text
+
+
+MARKUP = (
+    "a|b",
+    "::error ::x",
+    "\n::error ::x",
+    "]]>",
+    "</failure>",
+    "```\nx",
+    "<img src=x>",
+    "[red]",
+)
+HOSTILE = st.text(min_size=1, max_size=40) | st.sampled_from([*MARKUP, "[red]", "\x1b[2J"])
+
+
+@given(HOSTILE, HOSTILE, HOSTILE)
+def test_no_text_breaks_out_of_its_place(proc: str, summary: str, note: str) -> None:
+    """Names and messages come from files, compilers and kernels."""
+    results = [checked(Status.REGRESSION, proc, summary, notes=(note,)), RESULTS[0]]
+    (suite,) = ElementTree.fromstring(junit_xml(results))
+    assert [case[0].tag for case in suite] == ["failure", "system-out"]
+    lines = list(annotation_lines(results, Path.cwd()))
+    assert not any("\n" in line or "\r" in line for line in lines)
+    text = markdown(results)
+    rows = [line for line in text.split("\n") if line.startswith("| ❌") or line.startswith("| ✅")]
+    assert len(rows) == 2
+    assert all(len(re.findall(r"(?<!\\)\|", row)) == 7 for row in rows)
+    assert "<img" not in rows[0]
+    assert "\x1b" not in shown(results)
+    assert shown(results).rstrip().endswith("2 schedules: 1 passed, 1 regression")
