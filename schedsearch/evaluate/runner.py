@@ -27,6 +27,8 @@ _LAST_POLL_S = 0.001  # once the socket is closed
 
 _MARK = "SCHEDSEARCH_CHILD"  # in the environment of a child and of whatever it starts
 
+_KILLED = "killed by somebody else (SIGKILL), as the system does when memory runs out"
+
 Handler = Callable[[list[str]], str | None]
 """Takes the words of one report; returns `g` or `s` (go, stop) where the harness asks."""
 
@@ -44,6 +46,11 @@ class Limits:
     address_bytes: int
     file_bytes: int
     threads: int
+
+
+def was_killed(failure: Failure) -> bool:
+    """Whether the child was ended from outside, which says nothing of the kernel."""
+    return failure.message.startswith(_KILLED)
 
 
 class _ProtocolError(Exception):
@@ -193,6 +200,8 @@ def _death(code: int, stderr: str) -> Failure:
     if -code == signal.SIGSYS:  # so the report of it was blocked too
         message = "the sandbox refused a system call of the kernel, made with signals blocked"
         return Failure(Outcome.REFUSED, f"{message} (as when a program is started)")
+    if -code == signal.SIGKILL:
+        return Failure(Outcome.CRASH, f"{_KILLED}{detail}")
     known = -code in set(signal.Signals)
     name = signal.Signals(-code).name if known else f"signal {-code}"
     if -code in (signal.SIGALRM, signal.SIGXCPU):

@@ -12,6 +12,7 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Tar
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.runner import was_killed
 from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.expand import Expander, Expansion, Replay
@@ -85,7 +86,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker died; nothing is known of the job."""
+    """The worker died, or its child was killed; nothing is known of the job."""
 
     message: str
 
@@ -184,6 +185,9 @@ class BenchWorker:
     def __init__(self, bench: Bench) -> None:
         self.bench = bench
 
-    def run(self, job: MeasureJob) -> Evaluation:
+    def run(self, job: MeasureJob) -> Evaluation | Lost:
         with measuring_slot():
-            return self.bench.evaluate(job.artifact, job.plan, job.anchor)
+            evaluation = self.bench.evaluate(job.artifact, job.plan, job.anchor)
+        if isinstance(evaluation.result, Failure) and was_killed(evaluation.result):
+            return Lost(f"the measuring process was {evaluation.result.message}")
+        return evaluation

@@ -21,6 +21,7 @@ import ray
 from ray._private import ray_constants
 from ray.exceptions import RayError, RayTaskError
 
+from schedsearch.core.errors import UserError
 from schedsearch.evaluate.bench import Bench
 from schedsearch.search.jobs import (
     BenchWorker,
@@ -38,6 +39,7 @@ from schedsearch.search.jobs import (
 )
 from schedsearch.search.turns import leave_measuring_cores
 
+_RAY_NEEDS = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}
 _AUTHENTICATION = ("RAY_AUTH_MODE", "RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH")
 
 
@@ -188,7 +190,18 @@ class RayExecutor:
         if not pool_of:
             return []
         done, _ = ray.wait(list(pool_of), num_returns=1, timeout=timeout_s)
+        self._check_ray()
         return [pool_of[reference].finish(reference) for reference in done]
+
+    def _check_ray(self) -> None:
+        """Without its own processes Ray waits for ever, and replaces no worker."""
+        dead = {name for name, _ in ray._private.worker._global_node.dead_processes()}
+        if lost := sorted(dead & _RAY_NEEDS):
+            raise UserError(
+                f"Ray's {' and '.join(lost)} died, perhaps because memory ran out. What was "
+                "measured is kept, and the same command continues.\n"
+                "Without Ray, in one process and slower: --executor inline"
+            )
 
     def drop_expansions(self) -> list[int]:
         return self._pools[ExpandJob].drop()

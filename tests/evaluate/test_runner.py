@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.records import Failure, Outcome
-from schedsearch.evaluate.runner import Limits, run_harness
+from schedsearch.evaluate.runner import Limits, run_harness, was_killed
 
 LIMITS = Limits(wall_s=5, silence_s=5, address_bytes=1 << 30, file_bytes=1 << 20, threads=8)
 
@@ -44,6 +44,15 @@ def test_questions_are_answered(tmp_path: Path) -> None:
     failure, heard = speak(tmp_path, "say('ask'); say(os.read(channel, 1).decode()); say('end')")
     assert failure is None
     assert heard == [["ask"], ["g"]]
+
+
+def test_a_child_that_somebody_kills_is_told_from_one_that_crashes(tmp_path: Path) -> None:
+    killed, _ = speak(tmp_path, "os.kill(os.getpid(), 9)")
+    assert killed is not None
+    assert was_killed(killed)
+    crashed, _ = speak(tmp_path, "os.kill(os.getpid(), 11)")
+    assert crashed is not None
+    assert not was_killed(crashed)
 
 
 BAD = {

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import fcntl
 import os
+import signal
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -230,6 +232,29 @@ def test_a_worker_that_dies_loses_its_job_and_is_replaced(executor: Executor, wo
     assert "the worker died" in result.message
     results = collect(executor, len([executor.submit(build_anew(f"k{n}")) for n in range(6)]))
     assert all(isinstance(r, Built) and isinstance(r.result, Artifact) for r in results.values())
+
+
+def test_a_measurement_whose_child_is_killed_is_lost(executor: Executor, work: Work) -> None:
+    """As by the system when memory runs out: that says nothing of the kernel."""
+    patient = replace(work.measure, plan=TimingPlan("screen", 40, 40, sample_ns=1e7))
+    ended = threading.Event()
+
+    def kill() -> None:
+        while not ended.wait(0.01):
+            for pid in descendants(os.getpid()):
+                with suppress(OSError):
+                    if os.readlink(f"/proc/{pid}/exe") == str(work.bench.executable):
+                        os.kill(pid, signal.SIGKILL)
+                        return
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    result = one(executor, patient)
+    ended.set()
+    killer.join()
+    assert isinstance(result, Lost)
+    assert "killed by somebody else" in result.message
+    assert isinstance(one(executor, work.measure), Evaluation)
 
 
 @pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
