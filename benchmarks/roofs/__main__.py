@@ -14,6 +14,8 @@ from benchmarks.command import run_command
 from benchmarks.roofs.measure import NAMES, Reached, compare
 from schedsearch.core.errors import UserError
 
+WIDE = 120  # columns of the table
+
 
 def roofs(
     only: Annotated[
@@ -40,6 +42,8 @@ def roofs(
         for reached in compare(kernels):
             found.append(reached)
             status.update(f"{reached.kernel}, {reached.place}: {reached.share:.0%}")
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
     console.print(table(found))
     highest = max(found, key=lambda reached: reached.share)
     flagged = sum(reached.exceeded for reached in found)
@@ -53,20 +57,20 @@ def roofs(
 
 def table(found: list[Reached]) -> Table:
     """Share of the roof by loop and place."""
-    out = Table(title="share of the roof", box=None, header_style="bold", pad_edge=False)
+    out = Table(title="share of the roof, GB/s", box=None, header_style="bold", pad_edge=False)
     out.add_column("loop")
     by_kernel: dict[str, list[Reached]] = {}
     for reached in found:
         by_kernel.setdefault(reached.kernel, []).append(reached)
     for place in dict.fromkeys(reached.place for reached in found):
-        out.add_column(place, justify="right")
+        out.add_column(place, justify="right", no_wrap=True)
     for kernel, own in by_kernel.items():
         out.add_row(kernel, *map(_cell, own))
     return out
 
 
 def _cell(reached: Reached) -> str:
-    text = f"{reached.share:.0%} of {reached.roof.bandwidth:.3g} GB/s"
+    text = f"{reached.share:.0%} of {reached.roof.bandwidth:.3g}"
     return f"[red]{text} (!)[/]" if reached.exceeded else text
 
 

@@ -7,25 +7,25 @@ import tempfile
 from pathlib import Path
 
 from rich.console import Console
+from rich.table import Table
 
 from schedsearch.cli.options import CcOption, InstructionsOption, TargetOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Measurement, Target
 from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.limits import Limits, measure_limits
 from schedsearch.evaluate.openmp import with_openmp
-from schedsearch.evaluate.peak import measure_peaks
 from schedsearch.evaluate.sandbox import Sandbox
-from schedsearch.evaluate.traffic import Streams
 from schedsearch.present import format as fmt
 from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here
+from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.instruction_sets import find
 
 NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10)
 
-MEMORY_PER_CACHE = 4
-"""What is this many times larger than the largest cache is in memory."""
+_NAMES = 9  # characters of the longest
 
 NOISY = 0.05
 """An A/A interval wider than this makes small speed-ups doubtful."""
@@ -103,30 +103,38 @@ def _measure(
         subject = load_subject(
             file, None, {}, cc, target_request=target_request, instructions=instructions
         )
-        _roofs(console, subject)
-        bench = prepare(
-            subject.ast, subject.code, subject.binding, subject.builder, Path(scratch, "bench")
-        )
-        _noise(console, bench.time_baseline(NOISE).result)
+        with measuring_slot():
+            _roofs(console, subject)
+        with console.status("timing a kernel against itself ..."):
+            bench = prepare(
+                subject.ast, subject.code, subject.binding, subject.builder, Path(scratch, "bench")
+            )
+            with measuring_slot():
+                found = bench.time_baseline(NOISE).result
+        _noise(console, found)
         _line(console, "sandbox", _guards(bench.sandbox))
 
 
 def _roofs(console: Console, subject: Subject) -> None:
-    """Multiply-add peaks, and the bandwidth of each level with half of it in use."""
-    caches = subject.target.cache_bytes
-    levels = [f"L{n}" for n in range(1, len(caches) + 1)] + ["memory"]
-    sizes = [size // 2 for size in caches] + [MEMORY_PER_CACHE * max(caches)]
-    mixes = [Streams(*kind) for size in sizes for kind in ((size, 0, 0), (0, size, 0))]
-    peaks, rates = measure_peaks(subject.builder, subject.target, mixes)
-    _line(
-        console,
-        "peak",
-        f"f16 {peaks.f16:.0f}, f32 {peaks.f32:.0f}, f64 {peaks.f64:.0f} GFLOP/s, "
-        f"i32 {peaks.i32:.0f}, i8 {peaks.i8:.0f} GOP/s on one core",
-    )
-    pairs = zip(levels, rates[::2], rates[1::2], strict=True)
-    moved = ", ".join(f"{level} {loads:.3g} and {stores:.3g}" for level, loads, stores in pairs)
-    _line(console, "bandwidth", f"loads and stores in GB/s: {moved}")
+    """Peaks and bandwidths, a column for each count of threads."""
+    found: list[Limits] = []
+    with console.status("measuring what the cores can do ...") as status:
+        for limits in measure_limits(subject.builder, subject.target):
+            found.append(limits)
+            status.update(f"measured {fmt.count(limits.threads, 'thread')} ...")
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("", justify="right", min_width=_NAMES, style="bold")
+    table.add_column("")
+    for limits in found:
+        table.add_column(fmt.count(limits.threads, "thread"), justify="right")
+    for kind in ("f16", "f32", "f64", "i32", "i8"):
+        unit = "GFLOP/s" if kind.startswith("f") else "GOP/s"
+        rates = [f"{limits.peaks.rate(kind):.0f}" for limits in found]
+        table.add_row("peak", f"{kind} multiply-adds, {unit}", *rates)
+    for level, way in found[0].bandwidths:
+        rates = [f"{limits.bandwidths[level, way]:.3g}" for limits in found]
+        table.add_row("bandwidth", f"{level} {way}, GB/s", *rates)
+    console.print(table)
 
 
 def _noise(console: Console, result: Measurement | Failure) -> None:
@@ -147,11 +155,12 @@ def _ray(console: Console) -> None:
     """Start and stop Ray as a run would."""
     import ray
 
-    ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-    answer = ray.get(ray.remote(lambda: "answers").remote())
-    ray.shutdown()
+    with console.status("starting Ray ..."):
+        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
+        answer = ray.get(ray.remote(lambda: "answers").remote())
+        ray.shutdown()
     _line(console, "ray", f"{importlib.metadata.version('ray')} {answer}")
 
 
 def _line(console: Console, name: str, value: str) -> None:
-    console.print(f"[bold]{name:>9}[/]  {value.replace('[', chr(92) + '[')}", soft_wrap=True)
+    console.print(f"[bold]{name:>{_NAMES}}[/]  {value.replace('[', chr(92) + '[')}", soft_wrap=True)

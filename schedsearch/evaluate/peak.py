@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Target
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import runtime_source
+from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.process import run_group
 from schedsearch.evaluate.traffic import Streams
 
@@ -63,7 +65,9 @@ def measure_peaks(
         {"peak.c": source, "streams.h": runtime_source("streams.h")}, _COMPILE_S
     )
     sizes = [f"{size:.0f}" for mix in mixes for size in _scaled(mix, target)]
-    finished = run_group([program, *sizes], timeout_s=_RUN_S)
+    usable = measuring_cores(target.threads)  # as kernels have
+    cores = [str(core) for core in islice(cycle(usable), target.threads)]
+    finished = run_group([program, *cores, *sizes], timeout_s=_RUN_S)
     numbers = finished.stdout.split() if finished and finished.code == 0 else []
     if len(numbers) != 5 + len(mixes):
         cause = f"it ended with {finished.code}" if finished else f"no end after {_RUN_S:g} s"

@@ -30,7 +30,7 @@ class Roof:
 
     `bandwidth` is of the procedure's own mix of loads and stores, in GB/s, `level` where
     its arrays fit (`L1`, ..., `memory`); `peak` of its operations, in GOP/s, `kind` the
-    type most of them have (empty if there are none).
+    type most of them have (empty if there are none). Both are of `threads` together.
     """
 
     compute_s: float
@@ -39,6 +39,7 @@ class Roof:
     kind: str
     bandwidth: float
     level: str
+    threads: int = 1
 
     @property
     def least_s(self) -> float:
@@ -52,9 +53,12 @@ class Roof:
     @property
     def name(self) -> str:
         """`f32 multiply-add peak, 214 GFLOP/s`"""
+        team = f"{self.threads} threads" if self.threads > 1 else ""
         if self.limit == "compute":
-            return f"{self.kind} multiply-add peak, {self.peak:.0f} {self.unit}"
-        return f"{self.level} bandwidth of its loads and stores, {self.bandwidth:.3g} GB/s"
+            peak = f"{self.kind} multiply-add peak" + (team and f" of {team}")
+            return f"{peak}, {self.peak:.0f} {self.unit}"
+        moved = f"{self.level} bandwidth of its loads and stores" + (team and f" by {team}")
+        return f"{moved}, {self.bandwidth:.3g} GB/s"
 
     @property
     def unit(self) -> str:
@@ -80,6 +84,7 @@ class Roof:
             self.kind,
             memory.bandwidth,
             self.level,
+            self.threads,
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -109,6 +114,7 @@ def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
         max(work.ops, key=lambda item: item[1])[0] if work.ops else "",
         bandwidth,
         level(work.streams.footprint, target),
+        target.threads,
     )
 
 

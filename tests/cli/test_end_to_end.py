@@ -304,6 +304,8 @@ def test_doctor(tmp_path: Path) -> None:
     assert "registers" in found["isa"]
     assert "limits" in found["sandbox"]
     assert {"flags", "cpu", "caches", "sets", "exo", "peak", "bandwidth", "host"} <= found.keys()
+    assert "f32 multiply-adds, GFLOP/s" in answer.out
+    assert "memory copy, GB/s" in answer.out
 
 
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="NEON is native here")
@@ -327,6 +329,7 @@ def test_two_threads(tmp_path: Path) -> None:
     said = invoke(tmp_path, ["run", "mm.py", *options, "--budget", "20", "--trials", "1"])
     assert said.code == 0, said.err
     assert "2 threads" in said.err
+    assert json.loads(said.out)["roof"]["threads"] == 2
     _, *found = candidates(tmp_path)
     traces = [[step.transform for step in c.record.trace.steps] for c in found]
     assert traces == [["parallelize"]]

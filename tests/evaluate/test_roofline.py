@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import re
+import subprocess
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.host import probe_target
+from schedsearch.evaluate.host import measuring_cores, probe_target
+from schedsearch.evaluate.limits import WAYS, measure_limits, thread_counts
 from schedsearch.evaluate.peak import measure_peaks
-from schedsearch.evaluate.roofline import Roof, level, roof_of
+from schedsearch.evaluate.process import Finished
+from schedsearch.evaluate.roofline import Roof, level, measure_roof, roof_of
 from schedsearch.evaluate.traffic import Streams
 from schedsearch.evaluate.work import Work
 
@@ -38,6 +44,8 @@ def test_of_two_measurements_each_limit_is_the_better_one() -> None:
 
 def test_a_roof_survives_the_store() -> None:
     assert Roof.from_json(ROOF.to_json()) == ROOF
+    before_threads = {k: v for k, v in ROOF.to_json().items() if k != "threads"}
+    assert Roof.from_json(before_threads) == ROOF
 
 
 def test_a_roof_is_of_the_work_and_measured_once(builder: Builder) -> None:
@@ -56,6 +64,60 @@ def test_work_that_does_or_moves_nothing_has_no_limit_of_that_kind(builder: Buil
     assert idle.least_s == 0
     copying = roof_of(builder, target, Work((), Streams(4096, 4096, 0)))
     assert (copying.limit, copying.compute_s) == ("memory", 0)
+
+
+def test_a_roof_says_of_how_many_threads_it_is(builder: Builder) -> None:
+    assert "threads" not in ROOF.name
+    together = replace(ROOF, threads=2)
+    assert together.name == "f32 multiply-add peak of 2 threads, 100 GFLOP/s"
+    assert (
+        replace(together, memory_s=3e-3).name
+        == "L2 bandwidth of its loads and stores by 2 threads, 20 GB/s"
+    )
+    target = replace(probe_target(builder.compiler, builder.flags), threads=2)
+    assert measure_roof(builder, target, Work((), Streams(4096, 0, 0))).threads == 2
+
+
+def test_as_many_threads_measure_each_on_a_core_of_its_own(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[set[str]] = []
+
+    def watch(argv: list[str], timeout_s: float) -> Finished:
+        child = subprocess.Popen(argv, stdout=subprocess.PIPE, text=True)
+        while child.poll() is None:
+            seen.append(set(allowed_cores(child.pid)))
+        return Finished(child.returncode, child.stdout.read() if child.stdout else "", "")
+
+    monkeypatch.setattr("schedsearch.evaluate.peak.run_group", watch)
+    target = replace(probe_target(builder.compiler, builder.flags), threads=2)
+    measure_peaks(builder, target, [Streams(1 << 16, 0, 0)])
+    assert {str(core) for core in measuring_cores(2)} in seen
+
+
+def allowed_cores(pid: int) -> Iterator[str]:
+    """Of each thread of a process."""
+    for status in Path(f"/proc/{pid}/task").glob("*/status"):
+        try:
+            found = re.search(r"Cpus_allowed_list:\s*(\S+)", status.read_text())
+        except OSError:
+            continue  # it has ended
+        if found:
+            yield found[1]
+
+
+def test_limits_are_of_every_count_of_threads_level_and_way(builder: Builder) -> None:
+    target = replace(
+        probe_target(builder.compiler, builder.flags),
+        cores=2,
+        cache_bytes=(1 << 15, 1 << 18, 1 << 20),
+    )
+    single, both = measure_limits(builder, target)
+    assert (single.threads, both.threads) == (1, 2)
+    levels = ("L1", "L2", "L3", "memory")
+    assert list(both.bandwidths) == [(level, way) for level in levels for way in WAYS]
+    assert min(both.bandwidths.values()) > 0
+    assert [thread_counts(cores) for cores in (1, 4, 6)] == [(1,), (1, 2, 4), (1, 2, 4, 6)]
 
 
 def test_peaks_of_threads_and_without_vectors(builder: Builder) -> None:

@@ -1,9 +1,11 @@
-/* The roofs of THREADS cores together. Prints the register-only multiply-add peaks in GOP/s
- * for f16, f32, f64, i32 and i8 (summed in i32), one operation being a multiplication or an
- * addition; then, for every three arguments "bytes read, written, updated", the bandwidth
- * in GB/s, bytes loaded plus bytes stored, of moving that. LANE_BYTES is the vector width. */
+/* The roofs of THREADS cores together, which are the first arguments. Prints the
+ * register-only multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed in i32),
+ * one operation being a multiplication or an addition; then, for every three further
+ * arguments "bytes read, written, updated", the bandwidth in GB/s, bytes loaded plus bytes
+ * stored, of moving that. LANE_BYTES is the vector width. */
 #define _GNU_SOURCE
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -126,7 +128,7 @@ static double bandwidth(const struct mix *mix, int way, int *meetings)
 enum { PEAKS = 5, MOST_MIXES = 16, REPEATS = WAYS };
 static const double LASTING_S = 0.6;
 
-static int mixes;
+static int mixes, cores[THREADS];
 static struct mix all_mixes[THREADS][MOST_MIXES];
 static double best_peaks[PEAKS], best_ways[MOST_MIXES][WAYS];
 static int ways[MOST_MIXES]; /* tried next */
@@ -163,6 +165,10 @@ static void *measure(void *argument)
 {
     static double (*const peaks[PEAKS])(int *) = {f16_peak, f32_peak, f64_peak, i32_peak, i8_peak};
     int meetings = 0, rank = (int)(intptr_t)argument;
+    cpu_set_t own;
+    CPU_ZERO(&own);
+    CPU_SET(cores[rank], &own);
+    sched_setaffinity(0, sizeof own, &own); /* of this thread; refused, it may run anywhere */
     static int enough; /* as `ways`, written by the first thread between two meetings */
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
@@ -191,10 +197,10 @@ static size_t share(double bytes)
     return (rounds > 0 || bytes == 0 ? rounds : 1) * ROUND_BYTES;
 }
 
-/* Lines apart modulo 4 KiB: streams at equal offsets would wait for each other's stores. */
-enum { HUGE_PAGE = 2 << 20, STAGGER = 17 * 64 };
+enum { HUGE_PAGE = 2 << 20 };
 
-/* All mixes in the same memory, touched here; false if it is short. */
+/* All mixes in the same memory, touched here, their kinds at equal offsets in pages, as kernels
+ * have their arrays; false if it is short. */
 static int place_mixes(char **arguments)
 {
     size_t room[3] = {0}, before[3], of_thread = 0;
@@ -206,8 +212,8 @@ static int place_mixes(char **arguments)
             room[kind] = bytes > room[kind] ? bytes : room[kind];
         }
     for (int kind = 0; kind < 3; kind++) {
-        before[kind] = of_thread + STAGGER * kind;
-        of_thread += (room[kind] + STAGGER * 3 + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+        before[kind] = of_thread;
+        of_thread += (room[kind] + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     }
     size_t total = of_thread * THREADS + HUGE_PAGE;
     char *memory = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -225,8 +231,10 @@ static int place_mixes(char **arguments)
 
 int main(int count, char **arguments)
 {
-    mixes = (count - 1) / 3;
-    if (mixes > MOST_MIXES || !place_mixes(arguments + 1))
+    for (int rank = 0; rank < THREADS; rank++)
+        cores[rank] = atoi(arguments[1 + rank]);
+    mixes = (count - 1 - THREADS) / 3;
+    if (mixes > MOST_MIXES || !place_mixes(arguments + 1 + THREADS))
         return 1;
     pthread_t others[THREADS];
     for (intptr_t rank = 1; rank < THREADS; rank++)

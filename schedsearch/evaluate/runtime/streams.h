@@ -38,12 +38,14 @@ static void store_past_caches(char *to, size_t bytes, line_part value)
 
 /* As many streams of each kind, all constants, in lockstep, register by register, as loops
  * over several arrays do; those of a kind lie behind each other, `length` bytes each. Loads
- * are volatile instead of summed up: in the first level what ends a short loop would count. */
+ * are volatile instead of summed up: in the first level what ends a short loop would count.
+ * There short loops of one register at a time are also faster, long ones of `unroll`. */
 static inline __attribute__((always_inline)) void
-lockstep(char *const at[KINDS], size_t length, int read, int written, int updated, line_part value)
+lockstep(char *const at[KINDS], size_t length, int unroll, int read, int written, int updated,
+         line_part value)
 {
-    for (size_t begin = 0; begin < length; begin += ROUND_BYTES)
-        _Pragma("GCC unroll 8") for (int u = 0; u < UNROLL; u++)
+    for (size_t begin = 0; begin < length; begin += unroll * LANE_BYTES)
+        _Pragma("GCC unroll 8") for (int u = 0; u < unroll; u++)
         {
             size_t here = begin + u * LANE_BYTES;
             _Pragma("GCC unroll 4") for (int s = 0; s < read; s++)
@@ -56,15 +58,18 @@ lockstep(char *const at[KINDS], size_t length, int read, int written, int update
     __asm__ volatile("" : : : "memory");
 }
 
-#define SHAPE(r, w, u)                             \
-    case 100 * (r) + 10 * (w) + (u):               \
-        lockstep(at, length, r, w, u, value);      \
+#define SHAPE(r, w, u)                                \
+    case 100 * (r) + 10 * (w) + (u):                  \
+        if (rolled)                                   \
+            lockstep(at, length, 1, r, w, u, value);  \
+        else                                          \
+            lockstep(at, length, UNROLL, r, w, u, value); \
         break;
 #define SHAPES_OF_TWO(r, w) SHAPE(r, w, 0) SHAPE(r, w, 1) SHAPE(r, w, 2)
 #define SHAPES_OF_ONE(r) SHAPES_OF_TWO(r, 0) SHAPES_OF_TWO(r, 1) SHAPES_OF_TWO(r, 2)
 
 static void move_streams(char *const at[KINDS], size_t length, const int streams[KINDS],
-                         line_part value)
+                         bool rolled, line_part value)
 {
     switch (100 * streams[READ] + 10 * streams[WRITTEN] + streams[UPDATED]) {
         SHAPES_OF_ONE(0)
@@ -128,7 +133,7 @@ static void move_by_turns(const struct mix *mix, size_t pieces, bool past_caches
             if (kind == WRITTEN && past_caches)
                 store_past_caches(at[kind], upto - done[kind], value);
             else
-                move_streams(at, upto - done[kind], single[kind], value);
+                move_streams(at, upto - done[kind], single[kind], false, value);
             done[kind] = upto;
         }
 }
@@ -147,13 +152,13 @@ static void move_by_library(const struct mix *mix, line_part value)
 }
 
 /* The ways: bits. TOGETHER, with two streams of the kinds in the lowest bits, or by turns. */
-enum { TOGETHER = 8, LIBRARY = 4, IN_PIECES = 1, PAST_CACHES = 2, WAYS = 16 };
+enum { ROLLED = 16, TOGETHER = 8, LIBRARY = 4, IN_PIECES = 1, PAST_CACHES = 2, WAYS = 32 };
 enum { PIECE_BYTES = 16 << 10 };
 
 /* Whether a way is none of the others for this mix. */
 static bool applies(int way, const struct mix *mix)
 {
-    if (way < TOGETHER)
+    if (!(way & TOGETHER))
         return way == 0 || way == IN_PIECES || (mix->bytes[WRITTEN] > 0 && way <= LIBRARY);
     for (int kind = 0; kind < KINDS; kind++)
         if (mix->bytes[kind] == 0 && way >> kind & 1)
@@ -181,7 +186,7 @@ static void move(const struct plan *plan, line_part value)
 {
     if (plan->way & TOGETHER) {
         for (const struct step *step = plan->together; step < plan->together + plan->steps; step++)
-            move_streams(step->at, step->length, step->streams, value);
+            move_streams(step->at, step->length, step->streams, plan->way & ROLLED, value);
     } else if (plan->way & LIBRARY) {
         move_by_library(plan->mix, value);
     } else {
