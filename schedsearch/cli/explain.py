@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import typer
 from rich.console import Console
 
-from schedsearch.cli.inspect import stored_roof
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     FileOption,
@@ -24,6 +23,7 @@ from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
 from schedsearch.search.explain import explain as explain_trace
 from schedsearch.search.kept import load_kept
+from schedsearch.search.recorded import stored_roof
 from schedsearch.search.versus import recorded_ratio, versus
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
