@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from schedsearch.api.opened import open_store as open
+    from schedsearch.api.tuning import tune
 
 __version__ = "0.1.0"
 
-__all__ = ["open"]
+__all__ = ["open", "tune"]
 
-_PLACES = {"open": ("schedsearch.api.opened", "open_store")}
+_PLACES = {
+    "open": ("schedsearch.api.opened", "open_store"),
+    "tune": ("schedsearch.api.tuning", "tune"),
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -147,6 +147,21 @@ def tree(store: Store) -> pd.DataFrame:
     return frame
 
 
+def history(store: Store, scope: Scope, run_id: int) -> pd.DataFrame:
+    """One row per timing of a verified candidate in one run, the oldest first: `seconds` since
+    the run began, the speed-up over the unscheduled procedure, the best until then, and
+    nanoseconds per call."""
+    [run] = [each for each in store.runs(scope) if each.id == run_id]
+    timings = [timed for timed in store.timeline(scope) if timed.run_id == run_id]
+    rows = [
+        ((t.at - run.started_at).total_seconds(), t.candidate_id, t.kind, t.speedup, t.candidate_ns)
+        for t in timings
+    ]
+    frame = _frame(("seconds", "candidate_id", "kind", "speedup", "candidate_ns"), rows)
+    frame.insert(4, "best_so_far", frame["speedup"].cummax())
+    return frame
+
+
 def _of_scopes(store: Store, read: Callable[[Scope], Table], index: str | None) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     columns: tuple[str, ...] = ()

@@ -23,6 +23,7 @@ PHASES = {
     "finishing": "waiting for what is being measured",
     "racing": "the fastest are measured against the same anchor",
     "confirming": "the fastest are measured again on fresh rounds",
+    "inspecting": "sanitizers look for what data do not show in the fastest",
 }
 
 
@@ -76,6 +77,25 @@ def rate(subject: Subject, roof: Roof, ns: float) -> str:
     if roof.least_s:
         parts.append(fmt.of_roof(roof, ns * 1e-9))
     return ", ".join(parts)
+
+
+def facts(subject: Subject, baseline: Baseline, progress: Progress) -> list[tuple[str, str]]:
+    """What a search has found, line by line, each with its name if it has one."""
+    if progress.best is None:
+        lines = [("best", "nothing faster than the baseline yet")]
+    else:
+        measurement = progress.best.measurement
+        lines = [
+            ("best", fmt.speedup(measurement.speedup)),
+            ("", rate(subject, baseline.roof, measurement.candidate_ns)),
+            ("", fmt.sparkline([value for _, value in progress.curve])),
+            ("schedule", fmt.count(len(progress.best.trace), "rewrite")),
+        ]
+    if progress.ranker is not None:
+        lines.append(("cost model", fmt.standing_short(progress.ranker)))
+    lines.append(("candidates", fmt.outcomes(progress.outcomes)))
+    lines.append(("this run", f"{progress.measured} measured, {progress.expanded} expanded"))
+    return lines
 
 
 class PlainView:
@@ -161,16 +181,7 @@ class LiveView:
             table.add_row("searching", Group(bar, Text(f"{left:.0f} s left")))
         else:
             table.add_row(progress.phase, PHASES[progress.phase])
-        if progress.best is None:
-            table.add_row("best", "nothing faster than the baseline yet")
-        else:
-            measurement = progress.best.measurement
-            table.add_row("best", Text(fmt.speedup(measurement.speedup), style="bold green"))
-            table.add_row("", rate(subject, baseline.roof, measurement.candidate_ns))
-            table.add_row("", fmt.sparkline([value for _, value in progress.curve]))
-            table.add_row("schedule", fmt.count(len(progress.best.trace), "rewrite"))
-        if progress.ranker is not None:
-            table.add_row("cost model", fmt.standing_short(progress.ranker))
-        table.add_row("candidates", fmt.outcomes(progress.outcomes))
-        table.add_row("this run", f"{progress.measured} measured, {progress.expanded} expanded")
+        for name, said in facts(subject, baseline, progress):
+            style = "bold green" if name == "best" and progress.best else ""
+            table.add_row(name, Text(said, style=style))
         return table

@@ -1,0 +1,67 @@
+"""The file that a procedure is tuned from: workers load it."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from exo.API import Procedure
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.search.subject import cache_dir
+from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.written import written
+
+
+def source_of(proc: Any) -> tuple[Path, str | None]:
+    """The file of what is to be tuned, and the procedure's name (None: the file's only one).
+
+    `proc` is a path, or an Exo procedure: then it is the imported module that defines it, or
+    one that is written for it, in the cache directory, named after its contents. A program that
+    is running is never loaded again. Raises UserError if the procedure cannot be written.
+    """
+    if isinstance(proc, str | Path):
+        return Path(proc), None
+    if not isinstance(proc, Procedure):
+        raise UserError(f"an Exo procedure or a path is tuned, not a {type(proc).__name__}")
+    file = Path(proc._loopir_proc.srcinfo.filename)
+    if _is_imported(file) and _defines(file, proc):
+        return file, proc.name()
+    text = written(proc)
+    file = cache_dir() / "procedures" / f"{proc.name()}-{digest(text)}.py"
+    _write(file, text)
+    if not _defines(file, proc):
+        raise UserError(
+            f"{proc.name()}, as Exo prints it, is another procedure. Save it with what it needs "
+            "in a Python file, and give the file's path"
+        )
+    return file, proc.name()
+
+
+def _is_imported(file: Path) -> bool:
+    """Whether a module other than the program itself was loaded from it."""
+    names = [
+        name
+        for name, module in list(sys.modules.items())
+        if (where := getattr(module, "__file__", None)) and Path(where) == file
+    ]
+    return bool(names) and "__main__" not in names
+
+
+def _defines(file: Path, proc: Any) -> bool:
+    found = load_source(file).procs.get(proc.name())
+    return found is not None and ast_key(mirror(found)) == ast_key(mirror(proc))
+
+
+def _write(file: Path, text: str) -> None:
+    """At once: another session may be loading it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
+        draft.write(text)
+    os.replace(draft.name, file)

@@ -1,0 +1,218 @@
+"""`schedsearch.tune`: one search, from a procedure to its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+
+from schedsearch.api import frames
+from schedsearch.api.candidate import Candidate, of_stored
+from schedsearch.api.opened import DEFAULT_STORE
+from schedsearch.api.source import source_of
+from schedsearch.core import html
+from schedsearch.core.records import GeneratedC, Measurement
+from schedsearch.core.stats import Estimate
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.timing import Cache
+from schedsearch.present import format as fmt
+from schedsearch.present.diff import Diff
+from schedsearch.present.live import View, make_view, rate
+from schedsearch.present.notebook import NotebookView
+from schedsearch.search import session
+from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.closing import margin
+from schedsearch.search.session import Listener, Options
+from schedsearch.store.database import Store
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.export import schedule_python
+from schedsearch.transforms.replay import Replayer, State
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AS_WRITTEN = Estimate(1.0, 1.0, 1.0)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a search ended with. Without a schedule faster than the procedure as written, `trace`
+    is empty and the rest is of that procedure.
+
+    `run` is all of it: the target, the baseline, the roof, counts, why it stopped.
+    """
+
+    run: session.Result
+    store: Path
+
+    @property
+    def trace(self) -> Trace:
+        return self.run.best.trace if self.run.best else Trace()
+
+    @cached_property
+    def _state(self) -> State:
+        return Replayer(self.run.setting.subject.procedure).state(self.trace)
+
+    @property
+    def proc(self) -> Any:
+        """The scheduled Exo procedure."""
+        return self._state.procedure
+
+    @property
+    def c(self) -> str:
+        """What was measured, in C."""
+        return self._code.source
+
+    @property
+    def header(self) -> str:
+        return self._code.header
+
+    @cached_property
+    def _code(self) -> GeneratedC:
+        return generate_c(self.proc, self._state.build)
+
+    @property
+    def python(self) -> str:
+        """A module that makes this schedule; needs exo-lang only."""
+        subject = self.run.setting.subject
+        workload, notes = subject.workload, [str(self).splitlines()[0]]
+        return schedule_python(subject.source, workload.proc, self.trace, notes, workload.fixed)
+
+    @property
+    def measurement(self) -> Measurement | None:
+        return self.run.best.measurement if self.run.best else None
+
+    @property
+    def speedup(self) -> Estimate:
+        """Over the procedure as written, with the interval of the last measurement."""
+        return self.measurement.speedup if self.measurement else AS_WRITTEN
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it was stopped by hand: the best is not confirmed then."""
+        return self.run.stop is Stop.INTERRUPTED
+
+    @property
+    def best(self) -> Candidate | None:
+        """The best with all that the store has of it."""
+        if self.run.best is None:
+            return None
+        store = Store.open(self.store, create=False)
+        [found] = store.find(self.run.setting.scope, [self.run.best.key])
+        return of_stored(store, found)
+
+    @property
+    def history(self) -> pd.DataFrame:
+        """This run's measurements, the oldest first (`frames.history`)."""
+        with Store.open(self.store, create=False) as store:
+            return frames.history(store, self.run.setting.scope, self.run.run_id)
+
+    def diff(self) -> Diff:
+        """The procedure as written beside the scheduled one."""
+        procedure = self.run.setting.subject.procedure
+        titles = (f"{procedure.name()} as written", "scheduled")
+        return Diff(str(procedure), str(self.proc), titles)
+
+    def __repr__(self) -> str:
+        return "\n".join([*self._said(), *(f"  {step}" for step in self.trace.steps)])
+
+    def _repr_html_(self) -> str:
+        first, *more = self._said()
+        parts = [html.lines([html.strong(first), *more])]
+        if self.measurement:
+            parts += [html.measurement(self.measurement), html.trace(self.trace)]
+            parts.append(html.folded("procedure, before and after", self.diff()))
+            parts.append(html.folded("C", html.code(self.c)))
+        return html.block(parts)
+
+    def _said(self) -> list[str]:
+        subject, progress, timed = self.run.setting.subject, self.run.progress, self.measurement
+        ended = f"{progress.measured} measured, {progress.expanded} expanded"
+        stop = f"{self.run.stop}: {ended} in {progress.elapsed_s:.0f} s"
+        if timed is None:
+            return [f"no schedule faster than {subject.name} as written was found", stop]
+        decision = fmt.decided(timed.decision(margin(self.run.noise)), len(timed.rounds))
+        return [
+            f"{subject.name}: {fmt.claim(timed)}",
+            rate(subject, self.run.roof, timed.candidate_ns),
+            decision,
+            stop,
+        ]
+
+
+def tune(
+    proc: Any,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    name: str | None = None,
+    budget: float = 120.0,
+    trials: int | None = None,
+    target_speedup: float | None = None,
+    strategy: str = "best-first",
+    threads: int = 1,
+    store: str | Path = DEFAULT_STORE,
+    seed: int = 0,
+    specialize: bool = False,
+    transforms: Sequence[str] | None = None,
+    cc: str | None = None,
+    target: str | None = None,
+    instructions: Sequence[str | Path] = (),
+    cache: str = "warm",
+    warm_start: bool = True,
+    executor: str = "ray",
+    workers: int | None = None,
+    progress: bool = True,
+) -> Result:
+    """Search for a fast schedule of a procedure, as `schedsearch run` does.
+
+    `proc` is an Exo procedure, also one that was defined in a notebook, or the path of a file
+    that has it (`name` if it has several). `sizes` are what it is timed with, by argument
+    name. `budget` is in seconds of search, confirming comes on top; `trials` limits measured
+    candidates, `target_speedup` ends the search once it is reached. `progress` False: silent.
+    The rest is as `schedsearch run --help` says.
+
+    Ctrl-C, or the interrupt of a notebook, ends the search: what was found by then is
+    returned, and kept in `store`; the same call continues. Raises UserError for what can be
+    mended.
+    """
+    file, only = source_of(proc)
+    options = Options(
+        file=file,
+        proc=name or only,
+        sizes=dict(sizes or {}),
+        budget=Budget(budget, trials, target_speedup),
+        store=Path(store),
+        cc=cc,
+        target=target,
+        instructions=tuple(map(Path, instructions)),
+        strategy=strategy,
+        executor=executor,
+        workers=workers,
+        seed=seed,
+        transforms=tuple(transforms) if transforms is not None else None,
+        threads=threads,
+        specialize=specialize,
+        warm_start=warm_start,
+        cache=Cache(cache),
+    )
+    with watched(progress) as listener:
+        return Result(session.tune(options, listener), options.store)
+
+
+@contextmanager
+def watched(progress: bool) -> Iterator[Listener]:
+    """Shows a run where it is started: in a notebook's output, or as the command line does."""
+    if not progress:
+        yield Listener(lambda phase: None, lambda *start: None, lambda state: None)
+        return
+    notebook = Console().is_jupyter
+    view: View = NotebookView() if notebook else make_view(Console(stderr=True, highlight=False))
+    try:
+        yield Listener(view.phase, view.started, view.progress)
+    finally:
+        view.stop()

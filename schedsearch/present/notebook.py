@@ -1,0 +1,77 @@
+"""How a running search looks in a notebook: one output that is updated in place."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from rich.text import Text
+
+from schedsearch.core import html
+from schedsearch.present.live import PHASES, facts, intro
+from schedsearch.search.progress import Progress
+from schedsearch.search.session import Baseline, Known
+from schedsearch.search.subject import Subject
+
+EVERY_S = 0.5
+"""Least time between updates: each is a message to the browser, and kept by it."""
+
+
+class Shown:
+    """HTML, with the same as text for where there is none."""
+
+    def __init__(self, markup: str, text: str) -> None:
+        self._markup, self._text = markup, text
+
+    def _repr_html_(self) -> str:
+        return self._markup
+
+    def __repr__(self) -> str:
+        return self._text
+
+
+class NotebookView:
+    """Shows a run in the output of the running cell."""
+
+    def __init__(self) -> None:
+        from IPython.display import display
+
+        self._handle: Any = display(Shown("", "loading ..."), display_id=True)
+        self._updated = 0.0
+        self._intro: list[str] = []
+        self._setting: tuple[Subject, Baseline] | None = None
+        self._last: Progress | None = None
+
+    def phase(self, name: str) -> None:
+        self._update([f"{name} ..."])
+
+    def started(self, subject: Subject, baseline: Baseline, known: Known) -> None:
+        self._setting = (subject, baseline)
+        self._intro = [Text.from_markup(line).plain for line in intro(subject, baseline, known)]
+
+    def progress(self, progress: Progress) -> None:
+        self._last = progress
+        if time.monotonic() - self._updated >= EVERY_S:
+            self._show(progress)
+
+    def stop(self) -> None:
+        """The last state stays."""
+        if self._last is not None:
+            self._show(self._last)
+            self._last = None
+
+    def _show(self, progress: Progress) -> None:
+        assert self._setting is not None
+        left = max(progress.budget_s - progress.elapsed_s, 0.0)
+        searching = progress.phase == "searching"
+        state = f"{left:.0f} s left" if searching else PHASES[progress.phase]
+        lines = [(progress.phase, state), *facts(*self._setting, progress)]
+        self._update(self._intro, lines)
+        self._updated = time.monotonic()
+
+    def _update(self, head: list[str], lines: Sequence[tuple[str, str]] = ()) -> None:
+        rows = [(html.dim(name), said) for name, said in lines]
+        text = [*head, *(f"{name:>10}  {said}" for name, said in lines)]
+        markup = html.block([html.lines(head), html.table((), rows)])
+        self._handle.update(Shown(markup, "\n".join(text)))
