@@ -67,13 +67,13 @@ class StoreView:
         found = find_scopes(self._store, proc)
         if len(found) > 1:
             raise UserError(
-                f"{len(found)} of {self._store.path} match; take one by its id, from the column "
+                f"{len(found)} of {self._store.name} match; take one by its id, from the column "
                 "`best` of `.scopes`: .candidate(ID)"
             )
         top = self._store.best(found[0], 1)
         if not top:
             raise UserError(
-                f"{self._store.path} has no verified schedule yet; run the search again"
+                f"{self._store.name} has no verified schedule yet; run the search again"
             )
         return of_stored(self._store, top[0])
 
@@ -98,13 +98,13 @@ class StoreView:
         self.close()
 
     def __repr__(self) -> str:
-        return f"tuning store {self._store.path}\n{self.scopes.to_string()}"
+        return f"tuning store {self._store.name}\n{self.scopes.to_string()}"
 
     def _repr_html_(self) -> str:
-        title = html.lines([html.strong(f"tuning store {self._store.path}")])
+        title = html.lines([html.strong(f"tuning store {self._store.name}")])
         return html.block([title, Markup(self.scopes._repr_html_())])
 
 
 def open_store(store: str | Path = DEFAULT_STORE) -> StoreView:
     """Look at a tuning store; a run may be writing to it. Raises UserError if there is none."""
-    return StoreView(Store.open(Path(store), create=False))
+    return StoreView(Store.open(store, create=False))

@@ -7,11 +7,17 @@ from typing import Annotated
 
 import typer
 
-DEFAULT_STORE = Path("schedsearch.sqlite")
+DEFAULT_STORE = "schedsearch.sqlite"
 DEFAULT_OUT = Path(".")
 
 StoreOption = Annotated[
-    Path, typer.Option("--store", metavar="FILE", help="Tuning store (SQLite).", show_default=True)
+    str,
+    typer.Option(
+        "--store",
+        metavar="FILE|URL",
+        help="Tuning store: a file (SQLite) or postgresql://USER@HOST/DATABASE.",
+        show_default=True,
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
 OutOption = Annotated[

@@ -155,12 +155,12 @@ def _only_best(store: Store) -> StoredCandidate:
     scopes = find_scopes(store, None)
     if len(scopes) > 1:
         raise UserError(
-            f"{store.path} has several procedures; name a candidate: schedsearch export ID "
+            f"{store.name} has several procedures; name a candidate: schedsearch export ID "
             "(`schedsearch best` prints the IDs)"
         )
     found = store.best(scopes[0], 1)
     if not found:
-        raise UserError(f"{store.path} has no verified schedule yet; run the search again")
+        raise UserError(f"{store.name} has no verified schedule yet; run the search again")
     return found[0]
 
 

@@ -19,6 +19,7 @@ from schedsearch.search.closing import margin
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.progress import Best
 from schedsearch.search.session import Result
+from schedsearch.store.location import without_password
 from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.fixed_sizes import specialize_lines
 
@@ -102,8 +103,8 @@ def report(
 
 
 def _command() -> str:
-    """The command line as typed: running it again continues this search."""
-    return shlex.join(["schedsearch", *sys.argv[1:]])
+    """The command line as typed, but for passwords: running it again continues this search."""
+    return shlex.join(["schedsearch", *map(without_password, sys.argv[1:])])
 
 
 def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from schedsearch.store.database import Store
 
 def simulate(
     spaces: Annotated[
-        list[Path], typer.Argument(metavar="SPACE...", help="Space files or tuning stores.")
+        list[str], typer.Argument(metavar="SPACE...", help="Space files or tuning stores.")
     ],
     strategy: Annotated[
         list[str] | None,
@@ -87,14 +87,16 @@ def simulate(
         console.print(f"mean score: {_mean_scores(found)}")
 
 
-def _load(path: Path) -> list[Space]:
+def _load(where: str) -> list[Space]:
     """The space of a file, or those of a store."""
-    if space_file.is_one(path):
-        return [space_file.load(path)]
-    with Store.open(path, create=False) as store:
+    if space_file.is_one(Path(where)):
+        return [space_file.load(Path(where))]
+    with Store.open(where, create=False) as store:
         spaces = spaces_in(store)
     if not spaces:
-        raise UserError(f"{path} is empty; `schedsearch run FILE --strategy exhaustive` fills it")
+        raise UserError(
+            f"{store.name} is empty; `schedsearch run FILE --strategy exhaustive` fills it"
+        )
     return spaces
 
 

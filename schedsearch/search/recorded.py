@@ -22,6 +22,6 @@ def find_scopes(store: Store, proc: str | None) -> list[Scope]:
     if not scopes:
         known = sorted({store.workload(scope).proc for scope in store.scopes()})
         if not known:
-            raise UserError(f"{store.path} is empty; `schedsearch run FILE` fills it")
-        raise UserError(f"no procedure {proc!r} in {store.path}; it has: {', '.join(known)}")
+            raise UserError(f"{store.name} is empty; `schedsearch run FILE` fills it")
+        raise UserError(f"no procedure {proc!r} in {store.name}; it has: {', '.join(known)}")
     return scopes

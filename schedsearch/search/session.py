@@ -57,7 +57,8 @@ class Options:
     proc: str | None
     sizes: Mapping[str, int]
     budget: Budget
-    store: Path
+    store: Path | str
+    """A file, or the URL of a database."""
     cc: str | None = None
     target: str | None = None
     instructions: tuple[Path, ...] = ()
@@ -313,13 +314,13 @@ def _check_earlier_runs(
         earlier = run.settings["transforms"]
         if sorted(earlier) != sorted(transforms):
             raise UserError(
-                f"{store.path} holds a search of this procedure with other transforms "
+                f"{store.name} holds a search of this procedure with other transforms "
                 f"({', '.join(earlier)}); what was expanded with them is not expanded again.\n"
                 "Continue with the same --transforms, or choose another --store"
             )
         if (before := run.settings.get("cache", Cache.WARM)) != cache:
             raise UserError(
-                f"{store.path} holds this procedure timed with {before} caches, which does not "
+                f"{store.name} holds this procedure timed with {before} caches, which does not "
                 f"compare. Continue with --cache {before}, or choose another --store"
             )
 

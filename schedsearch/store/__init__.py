@@ -1,4 +1,4 @@
-"""The tuning store: SQLite through SQLAlchemy, migrated by alembic."""
+"""The tuning store: SQLite or PostgreSQL through SQLAlchemy, migrated by alembic."""
 
 from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus

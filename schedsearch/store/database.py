@@ -6,15 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 from sqlalchemy import Connection, Engine
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
-from schedsearch.store import queries, revisions, runs, tables, tree
-from schedsearch.store.engine import beginning, make_engine
-from schedsearch.store.failures import explained
+from schedsearch.store import queries, runs, tables, tree
+from schedsearch.store.backend import Backend, explained, writing
+from schedsearch.store.location import locate
 from schedsearch.store.schema import CandidateRow, RunStatus
 from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Table, Timed
 
@@ -42,32 +42,32 @@ class Store:
     for what the user can mend: a full disk, a damaged file, a lock held too long.
     """
 
-    def __init__(self, path: Path, engine: Engine) -> None:
-        self.path = path
-        self._engine = engine
+    def __init__(self, backend: Backend, engine: Engine) -> None:
+        self._backend = backend
+        self._readers, self._writers = engine, writing(engine)
 
     @staticmethod
-    def open(path: Path, *, create: bool = True) -> Store:
-        """Open the store at `path`; migrate it to the newest revision if it is older.
+    def open(where: Path | str, *, create: bool = True) -> Store:
+        """Open the store in the file `where`, or in the database of a `postgresql://` URL;
+        migrate it to the newest revision if it is older.
 
         Raises UserError, having changed nothing, if the file is damaged, not a
         store, written by a newer schedsearch or not writable; also if it does
-        not exist and `create` is false.
+        not exist and `create` is false. The same of a database that cannot be
+        reached, and of other programs' tables in it.
         """
-        with explained(path):
-            if not path.exists():
-                if not create:
-                    raise UserError(
-                        f"no tuning store at {path}; check the path, or start a run to create it"
-                    )
-                revisions.create(path)
-            revisions.check(path)
-            revisions.upgrade(path)
-        return Store(path, make_engine(path))
+        backend = locate(where)
+        with explained(backend):
+            return Store(backend, backend.open(create))
+
+    @property
+    def name(self) -> str:
+        """What messages call it: its path, or its URL without the password."""
+        return self._backend.name
 
     def close(self) -> None:
         """Release the file. The store can be closed twice, but not used again."""
-        self._engine.dispose()
+        self._readers.dispose()
 
     def __enter__(self) -> Self:
         return self
@@ -81,8 +81,13 @@ class Store:
         self.close()
 
     @contextmanager
-    def _begin(self, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[Connection]:
-        with explained(self.path), beginning(self._engine, kind).begin() as connection:
+    def _read(self) -> Iterator[Connection]:
+        with explained(self._backend), self._readers.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def _write(self) -> Iterator[Connection]:
+        with explained(self._backend), self._writers.begin() as connection:
             yield connection
 
     # -- writing -------------------------------------------------------------
@@ -93,7 +98,7 @@ class Store:
         What is not part of their identity (source path and text, compiler path)
         is kept as registered last.
         """
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             return runs.register(connection, workload, target, source_text)
 
     def start_run(
@@ -110,12 +115,12 @@ class Store:
         `settings` and `environment` are JSON-able: what the user chose, and
         where it ran (host state, versions, calibration).
         """
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             return runs.start_run(connection, scope, seed, strategy, settings, environment)
 
     def finish_run(self, run_id: int, status: RunStatus | str, summary: Mapping[str, Any]) -> None:
         """Close a run as `finished`, `interrupted` or `failed`, with a JSON-able summary."""
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             runs.finish_run(connection, run_id, RunStatus(status), summary)
 
     def add_root(self, scope: Scope, run_id: int, record: TuningRecord) -> bool:
@@ -123,7 +128,7 @@ class Store:
 
         Raises ValueError for any other trace.
         """
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             return tree.add_root(connection, scope, run_id, record)
 
     def add_expansion(
@@ -142,7 +147,7 @@ class Store:
         the children's own are added to it. Raises ValueError if a trace does not
         extend the parent's by one rewrite.
         """
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             return tree.add_expansion(connection, scope, run_id, parent_key, children, stage_s)
 
     def add_replay(
@@ -157,7 +162,7 @@ class Store:
 
         `stage_s` is seconds per stage spent on the replay as a whole.
         """
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             tree.add_replay(connection, scope, run_id, steps, stage_s)
 
     def record(self, scope: Scope, run_id: int, record: TuningRecord) -> Outcome | None:
@@ -167,12 +172,12 @@ class Store:
         candidate's message says what was found later. Keys that are None leave
         the known ones; a measurement is added to the others.
         """
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             return tree.record(connection, scope, run_id, record)
 
     def add_code(self, codes: Iterable[GeneratedC]) -> None:
         """Keep generated C under its key; what is known already stays as it is."""
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             runs.add_code(connection, codes)
 
     def add_features(self, scope: Scope, vectors: Mapping[str, bytes], version: int) -> None:
@@ -180,7 +185,7 @@ class Store:
 
         They replace earlier ones.
         """
-        with self._begin("IMMEDIATE") as connection:
+        with self._write() as connection:
             tree.add_features(connection, scope, vectors, version)
 
     # -- reading -------------------------------------------------------------
@@ -191,7 +196,7 @@ class Store:
         One candidate at a time, so that a million of them need not be in memory; what is
         written meanwhile is not seen.
         """
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             yield from queries.walk(connection, scope)
 
     def load(self, scope: Scope) -> list[StoredCandidate]:
@@ -200,12 +205,12 @@ class Store:
 
     def counts(self, scope: Scope) -> tuple[int, int]:
         """How many candidates there are, and how many of them have been measured."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.counts(connection, scope)
 
     def known(self, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
         """Those of `trace_keys` that are stored, whatever their outcome."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.known(connection, scope, trace_keys)
 
     def find(self, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
@@ -219,94 +224,94 @@ class Store:
         Ranked by the speed-up of the latest `confirm` measurement, else of the
         latest one; equal ones by id.
         """
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.best(connection, scope, limit)
 
     def candidate(self, candidate_id: int) -> StoredCandidate:
         """Raises UserError if there is none with this id."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             found = queries.select_candidates(connection, CandidateRow.id == candidate_id)
         if not found:
             raise UserError(
-                f"no candidate {candidate_id} in tuning store {self.path}; list them to find its id"
+                f"no candidate {candidate_id} in tuning store {self.name}; list them to find its id"
             )
         return found[0]
 
     def children(self, candidate_id: int) -> list[StoredCandidate]:
         """Children of a candidate by id, the rejected ones too; empty if not expanded."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.select_candidates(connection, CandidateRow.parent_id == candidate_id)
 
     def samples(self, scope: Scope, version: int) -> list[Sample]:
         """Correct and measured candidates of every workload on this scope's target that have
         features of this version, in the order of their first measurements."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.samples(connection, scope.target_id, version)
 
     def code(self, code_key: str) -> GeneratedC | None:
         """Generated C, None if not stored."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.code(connection, code_key)
 
     def scopes(self) -> list[Scope]:
         """Every workload and target that was ever run together."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.scopes(connection)
 
     def find_scope(self, workload: Workload, target: Target) -> Scope | None:
         """The scope of a workload on a target, None if it was never registered."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.find_scope(connection, workload.key, target.key)
 
     def runs(self, scope: Scope | None = None) -> list[Run]:
         """Runs of one scope or of all, the oldest first."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.runs(connection, scope)
 
     def timeline(self, scope: Scope) -> list[Timed]:
         """Every measurement of a verified candidate, the oldest first."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.timeline(connection, scope)
 
     def outcomes(self, scope: Scope) -> dict[Outcome | None, int]:
         """Number of candidates per outcome; None: not measured."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.outcomes(connection, scope)
 
     def duplicates(self, scope: Scope) -> dict[str, int]:
         """Number of duplicates per level (`ast`, `code`, `binary`)."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.duplicates(connection, scope)
 
     def stage_seconds(self, scope: Scope) -> dict[str, float]:
         """Seconds per stage, over all runs."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.stage_seconds(connection, scope)
 
     def candidate_table(self, scope: Scope) -> Table:
         """Every candidate without its trace and samples, parents first (see `tables.py`)."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return tables.candidates(connection, scope)
 
     def measurement_table(self, scope: Scope) -> Table:
         """Every timing without its samples, the oldest first."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return tables.measurements(connection, scope)
 
     def stage_table(self, scope: Scope) -> Table:
         """Seconds by run and stage."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return tables.stages(connection, scope)
 
     def workload(self, scope: Scope) -> Workload:
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.workload(connection, scope)
 
     def target(self, scope: Scope) -> Target:
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.target(connection, scope)
 
     def source(self, scope: Scope) -> str:
         """Text of the workload's source file: data, never executed from here."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.source(connection, scope)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import (
@@ -17,10 +18,10 @@ from sqlalchemy import (
     and_,
     bindparam,
     case,
+    cast,
     exists,
     func,
     select,
-    type_coerce,
 )
 from sqlalchemy.orm import aliased
 
@@ -53,6 +54,9 @@ _Original = aliased(CandidateRow)
 _Parent = aliased(CandidateRow)
 _Child = aliased(CandidateRow)
 _Member = aliased(CandidateRow)
+_ROWS_AT_ONCE = 1000
+"""Of a walk: PostgreSQL would send, and its client keep, the whole tree."""
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 _CODE = select(CodeRow.__table__).where(CodeRow.code_key == bindparam("code_key"))
 
 
@@ -68,7 +72,8 @@ def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
     members = select(_Member.id).where(
         _Member.workload_id == scope.workload_id, _Member.target_id == scope.target_id
     )
-    return _candidates(connection, CandidateRow.id.in_(members), {}, _rewrites())
+    where = CandidateRow.id.in_(members)
+    return _candidates(connection, where, {}, _rewrites(), {"yield_per": _ROWS_AT_ONCE})
 
 
 def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
@@ -76,7 +81,7 @@ def select_candidates(connection: Connection, where: ColumnElement[bool]) -> lis
     step = select(
         CandidateRow.id,
         CandidateRow.parent_id,
-        type_coerce(CandidateRow.rewrite, Text).label("step"),
+        cast(CandidateRow.rewrite, Text).label("step"),
     )
     lineage = step.where(where).cte("lineage", recursive=True)
     lineage = lineage.union(step.join(lineage, CandidateRow.id == lineage.c.parent_id))
@@ -108,13 +113,16 @@ def find(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> lis
 
 
 def _ranked(where: ColumnElement[bool]) -> Subquery:
-    """Measurements of correct candidates; `rank` 1 is the one that ranks its candidate."""
+    """Measurements of correct candidates; `rank` 1 is the one that ranks its candidate, and
+    `first` is the candidate's first."""
+    own = MeasurementRow.candidate_id
+    confirmed_first = case((MeasurementRow.kind == "confirm", 0), else_=1)
     rank = func.row_number().over(
-        partition_by=MeasurementRow.candidate_id,
-        order_by=(case((MeasurementRow.kind == "confirm", 0), else_=1), MeasurementRow.id.desc()),
+        partition_by=own, order_by=(confirmed_first, MeasurementRow.id.desc())
     )
+    first = func.min(MeasurementRow.id).over(partition_by=own)
     return (
-        select(MeasurementRow.candidate_id, MeasurementRow.speedup, rank.label("rank"))
+        select(own, MeasurementRow.speedup, rank.label("rank"), first.label("first"))
         .join(CandidateRow)
         .where(where, CandidateRow.outcome == Outcome.CORRECT)
         .subquery()
@@ -149,7 +157,6 @@ def timeline(connection: Connection, scope: Scope) -> list[Timed]:
 
 def samples(connection: Connection, target_id: int, version: int) -> list[Sample]:
     ranked = _ranked(CandidateRow.target_id == target_id)
-    first = func.min(MeasurementRow.id)
     statement = (
         select(
             CandidateRow.workload_id,
@@ -160,11 +167,9 @@ def samples(connection: Connection, target_id: int, version: int) -> list[Sample
         )
         .join(FeatureRow, FeatureRow.candidate_id == CandidateRow.id)
         .join(ranked, ranked.c.candidate_id == CandidateRow.id)
-        .join(MeasurementRow, MeasurementRow.candidate_id == CandidateRow.id)
         .outerjoin(_Parent, CandidateRow.parent_id == _Parent.id)
         .where(FeatureRow.version == version, ranked.c.rank == 1)
-        .group_by(CandidateRow.id)
-        .order_by(first)
+        .order_by(ranked.c.first)
     )
     return [Sample(*row) for row in connection.execute(statement)]
 
@@ -281,7 +286,7 @@ _COLUMNS = (
     CandidateRow.target_id,
     CandidateRow.parent_id,
     CandidateRow.run_id,
-    type_coerce(CandidateRow.rewrite, Text).label("step"),
+    cast(CandidateRow.rewrite, Text).label("step"),
     CandidateRow.trace_key,
     CandidateRow.outcome,
     CandidateRow.message,
@@ -302,15 +307,17 @@ def _candidates(
     where: ColumnElement[bool],
     traces: dict[int, Trace],
     rewrites: Callable[[str], Rewrite],
+    options: Mapping[str, Any] = _NO_OPTIONS,
 ) -> Iterator[StoredCandidate]:
     """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
-    and gets theirs, as long as they have children."""
+    and gets theirs, as long as they have children. `options` say how rows are fetched."""
     samples = (
         select(MeasurementRow.candidate_id, MeasurementRow.samples)
         .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))
         .order_by(MeasurementRow.candidate_id, MeasurementRow.id)
     )
-    by_candidate = groupby(connection.execute(samples), key=lambda row: row.candidate_id)
+    rows = connection.execute(samples, execution_options=options)
+    by_candidate = groupby(rows, key=lambda row: row.candidate_id)
     measured_id, group = next(by_candidate, (None, iter(())))
     statement = (
         select(*_COLUMNS)
@@ -318,7 +325,7 @@ def _candidates(
         .where(where)
         .order_by(CandidateRow.id)
     )
-    for row in connection.execute(statement):
+    for row in connection.execute(statement, execution_options=options):
         trace = _trace(row, traces, rewrites)
         if row.has_children:
             traces[row.id] = trace

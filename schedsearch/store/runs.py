@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, insert, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.records import (
@@ -17,6 +17,7 @@ from schedsearch.core.records import (
     Workload,
 )
 from schedsearch.store import process
+from schedsearch.store.backend import upsert
 from schedsearch.store.schema import (
     CodeRow,
     RunRow,
@@ -55,9 +56,10 @@ def _register(
     key: str,
     values: Mapping[str, Any],
 ) -> int:
-    statement = upsert(table).values(key=key, **values)
+    statement = upsert(connection.dialect.name, table).values(key=key, **values)
     statement = statement.on_conflict_do_update(index_elements=["key"], set_=dict(values))
-    return connection.execute(statement.returning(table.id)).scalar_one()
+    found: int = connection.execute(statement.returning(table.id)).scalar_one()
+    return found
 
 
 def start_run(
@@ -102,17 +104,20 @@ def add_code(connection: Connection, codes: Iterable[GeneratedC]) -> None:
         for c in codes
     ]
     if rows:
-        connection.execute(upsert(CodeRow).on_conflict_do_nothing(), rows)
+        new = upsert(connection.dialect.name, CodeRow).on_conflict_do_nothing()
+        connection.execute(new, rows)
 
 
-_stage_time = upsert(StageTimeRow)
-_ADD_SECONDS = _stage_time.on_conflict_do_update(
-    index_elements=["run_id", "stage"],
-    set_={
-        "seconds": StageTimeRow.seconds + _stage_time.excluded.seconds,
-        "count": StageTimeRow.count + _stage_time.excluded.count,
-    },
-)
+@cache
+def _adding_seconds(dialect: str) -> Any:
+    row = upsert(dialect, StageTimeRow)
+    return row.on_conflict_do_update(
+        index_elements=["run_id", "stage"],
+        set_={
+            "seconds": StageTimeRow.seconds + row.excluded.seconds,
+            "count": StageTimeRow.count + row.excluded.count,
+        },
+    )
 
 
 def add_stage_seconds(
@@ -127,4 +132,4 @@ def add_stage_seconds(
         for stage, (seconds, count) in totals.items()
     ]
     if rows:
-        connection.execute(_ADD_SECONDS, rows)
+        connection.execute(_adding_seconds(connection.dialect.name), rows)

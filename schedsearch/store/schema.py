@@ -12,11 +12,13 @@ from typing import Any
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     CheckConstraint,
     DateTime,
     Dialect,
     Enum,
     ForeignKey,
+    Integer,
     MetaData,
     Text,
     TypeDecorator,
@@ -52,14 +54,15 @@ class UtcDateTime(TypeDecorator[datetime]):
 class AnyText(TypeDecorator[str]):
     """Text that may hold undecodable bytes (a compiler's message, a file name).
 
-    Lone surrogates have no UTF-8 form; they are kept as backslash escapes.
+    Lone surrogates have no UTF-8 form, and PostgreSQL has no NUL: both are kept as
+    backslash escapes.
     """
 
     impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
-        return value and value.encode(errors="backslashreplace").decode()
+        return value and value.encode(errors="backslashreplace").decode().replace("\0", "\\x00")
 
 
 def _enum(kind: type[StrEnum]) -> Enum:
@@ -81,6 +84,8 @@ class Base(DeclarativeBase):
         }
     )
     type_annotation_map = {  # noqa: RUF012  (SQLAlchemy's declarative interface)
+        # Of SQLite's, only INTEGER can be the row's own number.
+        int: BigInteger().with_variant(Integer(), "sqlite"),
         str: Text(),
         dict[str, Any]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
-from sqlalchemy.dialects.sqlite import insert as upsert
 
 from schedsearch.core.records import Measurement, Outcome, TuningRecord
+from schedsearch.store.backend import upsert
 from schedsearch.store.queries import in_scope
 from schedsearch.store.runs import add_stage_seconds
 from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow, utc_now
@@ -127,7 +127,7 @@ def add_features(
 ) -> None:
     for trace_key, vector in vectors.items():
         values = {"version": version, "vector": vector}
-        row = upsert(FeatureRow).values(
+        row = upsert(connection.dialect.name, FeatureRow).values(
             candidate_id=_get(connection, scope, trace_key).id, **values
         )
         connection.execute(row.on_conflict_do_update(index_elements=["candidate_id"], set_=values))

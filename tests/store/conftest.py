@@ -5,9 +5,15 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from store_backends import BACKENDS, Reopen
+from store_backends import BACKENDS, Reopen, servers
 
 from schedsearch.store import Store
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _servers() -> Iterator[None]:
+    with servers:
+        yield
 
 
 @pytest.fixture(params=sorted(BACKENDS))

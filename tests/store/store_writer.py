@@ -6,7 +6,6 @@ import os
 import signal
 from multiprocessing.connection import Connection
 from multiprocessing.synchronize import Barrier
-from pathlib import Path
 
 from store_data import ROOT, children, correct, start
 
@@ -18,10 +17,10 @@ WAIT_S = 60
 """For the other processes: one that failed must not hold up the rest for ever."""
 
 
-def write_forever(path: Path, acknowledge: Connection) -> None:
+def write_forever(where: str, acknowledge: Connection) -> None:
     """Grow the tree breadth first; say what was written after each transaction."""
     acknowledge.send("ready")
-    store = Store.open(path)
+    store = Store.open(where)
     scope, run = start(store)
     acknowledge.send(("run", run))
     store.add_root(scope, run, TuningRecord(ROOT, None))
@@ -36,16 +35,16 @@ def write_forever(path: Path, acknowledge: Connection) -> None:
             acknowledge.send(("measured", kids[0].trace.key))
 
 
-def open_at_once(path: Path, together: Barrier, acknowledge: Connection) -> None:
+def open_at_once(where: str, together: Barrier, acknowledge: Connection) -> None:
     together.wait(WAIT_S)
-    with Store.open(path) as store:
+    with Store.open(where) as store:
         scope, run = start(store)
         acknowledge.send((scope, run))
 
 
-def grow(path: Path, name: str, together: Barrier, acknowledge: Connection) -> None:
+def grow(where: str, name: str, together: Barrier, acknowledge: Connection) -> None:
     """Expand a tree of one's own, and compete for the expansions of a shared one."""
-    with Store.open(path) as store:
+    with Store.open(where) as store:
         own, own_run = start(store, name)
         shared, shared_run = start(store, "shared")
         for scope, run in ((own, own_run), (shared, shared_run)):
@@ -64,7 +63,7 @@ def grow(path: Path, name: str, together: Barrier, acknowledge: Connection) -> N
         acknowledge.send(won)
 
 
-def die_running(path: Path) -> None:
-    store = Store.open(path)
+def die_running(where: str) -> None:
+    store = Store.open(where)
     start(store)
     os.kill(os.getpid(), signal.SIGKILL)

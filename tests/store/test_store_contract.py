@@ -488,6 +488,7 @@ def test_a_workload_keeps_what_is_constant_and_is_found(store: Store, reopen: Re
 # -- any record ---------------------------------------------------------------------------
 
 words = st.text(max_size=12)
+texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=30)
 seconds = st.floats(min_value=1e-9, max_value=1e9)
 samples = st.lists(seconds, min_size=1, max_size=4).map(tuple)
 hex_keys = st.none() | st.text("0123456789abcdef", min_size=1, max_size=8)
@@ -515,9 +516,9 @@ records = st.builds(
     trace=rewrites.map(ROOT.then),
     outcome=st.none() | st.sampled_from(Outcome),
     keys=st.builds(Keys, hex_keys, hex_keys, hex_keys),
-    message=st.text(),
+    message=texts,
     measurement=st.none() | measurements,
-    stage_s=st.dictionaries(words, seconds, max_size=3).map(lambda d: tuple(d.items())),
+    stage_s=st.dictionaries(texts, seconds, max_size=3).map(lambda d: tuple(d.items())),
 )
 
 
@@ -539,7 +540,7 @@ def test_any_record_reads_back(backend: str, tmp_path: Path) -> None:
     numbers = count()
     with BACKENDS[backend](tmp_path) as store:
 
-        @settings(deadline=None)
+        @settings(deadline=None, max_examples=20 if backend == "postgresql" else 100)
         @given(batches())
         def check(batch: list[TuningRecord]) -> None:
             scope, run = start(store, f"proc{next(numbers)}")
@@ -558,6 +559,19 @@ def test_messages_with_undecodable_bytes_are_kept_readable(store: Store) -> None
     message = b"mm.c:1: stray \xff".decode(errors="surrogateescape")
     store.record(scope, run, TuningRecord(FIRST, Outcome.COMPILE_ERROR, message=message))
     assert store.load(scope)[1].record.message == "mm.c:1: stray \\udcff"
+
+
+def test_messages_with_nul_are_kept_readable(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, TuningRecord(FIRST, Outcome.CRASH, message="wrote \0 to it"))
+    assert store.load(scope)[1].record.message == "wrote \\x00 to it"
+
+
+def test_large_seeds_are_kept(store: Store) -> None:
+    scope = store.register(workload(), target(), SOURCE)
+    large = 2**63 - 1
+    store.start_run(scope, seed=large, strategy="beam", settings={}, environment={})
+    assert store.runs(scope)[0].seed == large
 
 
 def test_deep_traces_read_back(store: Store) -> None:

@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import store_writer
+from store_backends import PLACES
 from store_data import ROOT, start
 
 from schedsearch.core.records import Outcome
@@ -32,9 +33,10 @@ def context() -> ForkServerContext:
     return context
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "tuning.sqlite"
+@pytest.fixture(params=sorted(PLACES))
+def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+    """A file or a URL of a store not made yet."""
+    return PLACES[request.param](tmp_path)
 
 
 def run_all(context: ForkServerContext, *calls: tuple[Callable[..., None], tuple[Any, ...]]) -> Any:
@@ -53,10 +55,10 @@ def run_all(context: ForkServerContext, *calls: tuple[Callable[..., None], tuple
     return answers
 
 
-def write_until_killed(context: ForkServerContext, path: Path, alive_s: float) -> list[Any]:
+def write_until_killed(context: ForkServerContext, where: str, alive_s: float) -> list[Any]:
     """What a writing process acknowledged before it was killed, seconds after it was ready."""
     receive, send = context.Pipe(duplex=False)
-    child = context.Process(target=store_writer.write_forever, args=(path, send), daemon=True)
+    child = context.Process(target=store_writer.write_forever, args=(where, send), daemon=True)
     child.start()
     send.close()
     assert receive.recv() == "ready"
@@ -71,8 +73,8 @@ def write_until_killed(context: ForkServerContext, path: Path, alive_s: float) -
             return acknowledged
 
 
-def check_store(path: Path, acknowledged: list[Any]) -> None:
-    with Store.open(path) as store:
+def check_store(where: str, acknowledged: list[Any]) -> None:
+    with Store.open(where) as store:
         scope, _ = start(store)
         tree = store.load(scope)
         by_key = {c.trace_key: c for c in tree}
@@ -89,52 +91,55 @@ def check_store(path: Path, acknowledged: list[Any]) -> None:
                 assert key in by_key
         expanded = sum(c.expanded for c in tree)
         assert store.stage_seconds(scope).get("expand", 0.0) == 0.5 * expanded
-    with closing(sqlite3.connect(path)) as connection:
+    if "://" in where:
+        return
+    with closing(sqlite3.connect(where)) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
 
 
-def test_killed_at_any_moment(context: ForkServerContext, path: Path) -> None:
+def test_killed_at_any_moment(context: ForkServerContext, where: str) -> None:
     moments = random.Random(0)
     acknowledged = []
     for _ in range(KILLS):
-        acknowledged += write_until_killed(context, path, moments.uniform(0.0, 0.4))
-        check_store(path, acknowledged)
+        acknowledged += write_until_killed(context, where, moments.uniform(0.0, 0.4))
+        check_store(where, acknowledged)
     assert {what for what, _ in acknowledged} == {"run", "root", "expanded", "measured"}
 
 
-def test_killed_while_creating(context: ForkServerContext, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", sorted(PLACES))
+def test_killed_while_creating(context: ForkServerContext, tmp_path: Path, place: str) -> None:
     """Whatever is left beside, the store opens; no store is left half made."""
     moments = random.Random(1)
     for n in range(KILLS):
-        path = tmp_path / f"{n}.sqlite"
-        write_until_killed(context, path, moments.uniform(0.0, 0.06))
-        check_store(path, [])
+        (tmp_path / str(n)).mkdir()
+        where = PLACES[place](tmp_path / str(n))
+        write_until_killed(context, where, moments.uniform(0.0, 0.06))
+        check_store(where, [])
 
 
 def test_processes_that_create_the_same_store_share_it(
-    context: ForkServerContext, tmp_path: Path
+    context: ForkServerContext, where: str, tmp_path: Path
 ) -> None:
-    path = tmp_path / "new" / "tuning.sqlite"
     processes = 4
     together = context.Barrier(processes)
-    call = (store_writer.open_at_once, (path, together))
+    call = (store_writer.open_at_once, (where, together))
     answers = run_all(context, *[call] * processes)
     assert {scope for scope, _ in answers} == {answers[0][0]}
     assert sorted(run for _, run in answers) == list(range(1, processes + 1))
-    assert [p.name for p in path.parent.iterdir()] == ["tuning.sqlite"]
+    assert {p.name for p in tmp_path.iterdir()} <= {"tuning.sqlite"}
 
 
-def test_two_processes_write_at_once(context: ForkServerContext, path: Path) -> None:
+def test_two_processes_write_at_once(context: ForkServerContext, where: str) -> None:
     together = context.Barrier(2)
     won = run_all(
         context,
-        (store_writer.grow, (path, "first", together)),
-        (store_writer.grow, (path, "second", together)),
+        (store_writer.grow, (where, "first", together)),
+        (store_writer.grow, (where, "second", together)),
     )
     assert not set(won[0]) & set(won[1])
     assert len(won[0]) + len(won[1]) == 30
-    with Store.open(path) as store:
+    with Store.open(where) as store:
         by_proc = {store.workload(scope).proc: scope for scope in store.scopes()}
         for name, measurements in (("first", 1), ("second", 1), ("shared", 2)):
             scope = by_proc[name]
@@ -144,11 +149,11 @@ def test_two_processes_write_at_once(context: ForkServerContext, path: Path) -> 
             assert {len(c.measurements) for c in measured} == {measurements}
 
 
-def test_a_run_of_a_dead_process_is_interrupted(context: ForkServerContext, path: Path) -> None:
-    dead = context.Process(target=store_writer.die_running, args=(path,))
+def test_a_run_of_a_dead_process_is_interrupted(context: ForkServerContext, where: str) -> None:
+    dead = context.Process(target=store_writer.die_running, args=(where,))
     dead.start()
     dead.join()
-    with Store.open(path) as store:
+    with Store.open(where) as store:
         scope, alive = start(store)
         first, second = store.runs(scope)
         assert first.status is RunStatus.INTERRUPTED

@@ -17,7 +17,7 @@ from store_data import ROOT, children, start, start_tree, step
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import TuningRecord
-from schedsearch.store import Store, engine
+from schedsearch.store import Store, sqlite
 
 
 @pytest.fixture
@@ -67,7 +67,7 @@ def test_open_creates_directories_and_a_durable_store(tmp_path: Path) -> None:
 
 def test_connections_are_configured(path: Path) -> None:
     Store.open(path).close()
-    with engine.make_engine(path).connect() as connection:
+    with sqlite.make_engine(path).connect() as connection:
         read = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "foreign_keys", "busy_timeout", "synchronous")
@@ -236,7 +236,7 @@ def test_full_disk_loses_nothing_committed(filled: Path) -> None:
 
 
 def test_a_lock_held_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "BUSY_TIMEOUT_S", 0)
+    monkeypatch.setattr(sqlite, "LOCK_TIMEOUT_S", 0)
     with Store.open(path) as store, closing(sqlite3.connect(path)) as other:
         scope, run = start(store)
         other.execute("BEGIN IMMEDIATE")

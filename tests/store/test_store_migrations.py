@@ -17,8 +17,8 @@ import schedsearch.store.migrations
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome
 from schedsearch.store import RunStatus, Scope, Store, revisions
-from schedsearch.store.engine import make_engine
 from schedsearch.store.schema import Base
+from schedsearch.store.sqlite import make_engine
 
 FIRST_REVISION = Path(__file__).parent / "data" / "revision_0001.sql"
 

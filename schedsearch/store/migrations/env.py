@@ -1,8 +1,13 @@
-"""Alembic's entry point: migrate over the connection that `store.revisions` opened."""
+"""Alembic's entry point: migrate over the connection of whoever opens the store."""
 
 from __future__ import annotations
 
 from alembic import context
 
-context.configure(connection=context.config.attributes["connection"], transactional_ddl=True)
+given = context.config.attributes
+context.configure(
+    connection=given["connection"],
+    version_table=given["version_table"],
+    transactional_ddl=True,
+)
 context.run_migrations()

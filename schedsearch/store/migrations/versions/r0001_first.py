@@ -8,6 +8,9 @@ from alembic import op
 revision = "0001"
 down_revision = None
 
+INTEGER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+"""As `schema` has it: only INTEGER numbers the rows of a SQLite table."""
+
 
 def upgrade() -> None:
     op.create_table(
@@ -20,7 +23,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "target",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", INTEGER, nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("description", sa.JSON(), nullable=False),
         sa.PrimaryKeyConstraint("id", name="pk_target"),
@@ -28,7 +31,7 @@ def upgrade() -> None:
     )
     op.create_table(
         "workload",
-        sa.Column("id", sa.Integer(), nullable=False),
+        sa.Column("id", INTEGER, nullable=False),
         sa.Column("key", sa.Text(), nullable=False),
         sa.Column("proc", sa.Text(), nullable=False),
         sa.Column("proc_key", sa.Text(), nullable=False),
@@ -41,10 +44,10 @@ def upgrade() -> None:
     )
     op.create_table(
         "run",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("workload_id", sa.Integer(), nullable=False),
-        sa.Column("target_id", sa.Integer(), nullable=False),
-        sa.Column("seed", sa.Integer(), nullable=False),
+        sa.Column("id", INTEGER, nullable=False),
+        sa.Column("workload_id", INTEGER, nullable=False),
+        sa.Column("target_id", INTEGER, nullable=False),
+        sa.Column("seed", INTEGER, nullable=False),
         sa.Column("strategy", sa.Text(), nullable=False),
         sa.Column("settings", sa.JSON(), nullable=False),
         sa.Column("environment", sa.JSON(), nullable=False),
@@ -59,20 +62,20 @@ def upgrade() -> None:
     )
     op.create_table(
         "candidate",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("workload_id", sa.Integer(), nullable=False),
-        sa.Column("target_id", sa.Integer(), nullable=False),
-        sa.Column("parent_id", sa.Integer(), nullable=True),
-        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("id", INTEGER, nullable=False),
+        sa.Column("workload_id", INTEGER, nullable=False),
+        sa.Column("target_id", INTEGER, nullable=False),
+        sa.Column("parent_id", INTEGER, nullable=True),
+        sa.Column("run_id", INTEGER, nullable=False),
         sa.Column("rewrite", sa.JSON(), nullable=True),
         sa.Column("trace_key", sa.Text(), nullable=False),
-        sa.Column("depth", sa.Integer(), nullable=False),
+        sa.Column("depth", INTEGER, nullable=False),
         sa.Column("outcome", sa.String(16), nullable=True),
         sa.Column("message", sa.Text(), nullable=False),
         sa.Column("ast_key", sa.Text(), nullable=True),
         sa.Column("code_key", sa.Text(), nullable=True),
         sa.Column("binary_key", sa.Text(), nullable=True),
-        sa.Column("duplicate_of", sa.Integer(), nullable=True),
+        sa.Column("duplicate_of", INTEGER, nullable=True),
         sa.Column("duplicate_level", sa.Text(), nullable=True),
         sa.Column("stage_s", sa.JSON(), nullable=False),
         sa.Column("expanded_at", sa.DateTime(), nullable=True),
@@ -99,18 +102,18 @@ def upgrade() -> None:
     op.create_index("ix_candidate_parent_id", "candidate", ["parent_id"], unique=False)
     op.create_table(
         "stage_time",
-        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("run_id", INTEGER, nullable=False),
         sa.Column("stage", sa.Text(), nullable=False),
         sa.Column("seconds", sa.Double(), nullable=False),
-        sa.Column("count", sa.Integer(), nullable=False),
+        sa.Column("count", INTEGER, nullable=False),
         sa.ForeignKeyConstraint(["run_id"], ["run.id"], name="fk_stage_time_run_id"),
         sa.PrimaryKeyConstraint("run_id", "stage", name="pk_stage_time"),
     )
     op.create_table(
         "measurement",
-        sa.Column("id", sa.Integer(), nullable=False),
-        sa.Column("candidate_id", sa.Integer(), nullable=False),
-        sa.Column("run_id", sa.Integer(), nullable=False),
+        sa.Column("id", INTEGER, nullable=False),
+        sa.Column("candidate_id", INTEGER, nullable=False),
+        sa.Column("run_id", INTEGER, nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("samples", sa.JSON(), nullable=False),
         sa.Column("speedup", sa.Double(), nullable=False),

@@ -1,0 +1,76 @@
+"""What the kinds of databases that hold a store have in common."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache, partial
+from sqlite3 import Error as SqliteError
+from typing import Any, Protocol
+
+from sqlalchemy import Connection, Engine
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
+
+from schedsearch.core.errors import UserError
+from schedsearch.store.schema import Base
+
+LOCK_TIMEOUT_S = 30
+"""How long a writer waits for another one."""
+
+to_json = partial(json.dumps, separators=(",", ":"))
+"""What every engine's `json_serializer` is: columns hold the same text in all of them."""
+
+
+class Backend(Protocol):
+    """A place for a store. Of its engine, a transaction is either a writer, and then the only
+    one, or it reads one state of the store, whatever is written meanwhile (see `writing`)."""
+
+    @property
+    def name(self) -> str:
+        """What messages call it: a path, or a URL without its password."""
+
+    def open(self, create: bool) -> Engine:
+        """Create the store if it is not there and `create` says so, migrate it if it is older.
+
+        Raises UserError, having changed nothing, if it is no store, written by a newer
+        schedsearch, or does not exist and is not to be created.
+        """
+
+    def advice(self, error: Exception) -> str | None:
+        """What a user can do about an error of the database, None if nothing: it is a bug."""
+
+
+def writing(engine: Engine) -> Engine:
+    """`engine` whose transactions write; without it, they read."""
+    return engine.execution_options(schedsearch_writes=True)
+
+
+def is_writing(connection: Connection) -> bool:
+    """Whether a connection is one of `writing`."""
+    return bool(connection.get_execution_options().get("schedsearch_writes"))
+
+
+@contextmanager
+def explained(backend: Backend) -> Iterator[None]:
+    """Turn errors of the database and the file system into UserError.
+
+    Others (a constraint, a wrong statement) are bugs and pass unchanged.
+    """
+    try:
+        yield
+    except (OSError, SqliteError, DBAPIError) as error:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        advice = backend.advice(cause) if isinstance(cause, Exception) else None
+        if advice is None:
+            raise
+        said = "; ".join(str(cause).strip().splitlines())
+        raise UserError(f"cannot use tuning store {backend.name}: {said}; {advice}") from error
+
+
+@cache
+def upsert(dialect: str, table: type[Base]) -> Any:
+    """An INSERT with `on_conflict_do_...`, which each dialect of SQL has a class of its own for."""
+    kinds = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+    return kinds[dialect](table)

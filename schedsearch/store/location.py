@@ -1,0 +1,42 @@
+"""Where a store is, from what a user writes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from schedsearch.core.errors import UserError
+from schedsearch.store.backend import Backend
+from schedsearch.store.postgresql import PostgresqlDatabase
+from schedsearch.store.sqlite import SqliteFile
+
+_URL = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
+_PASSWORD = re.compile(r"(\w://[^\s:/@]*:)\S*(?=@)|([?&]password=)[^\s&]*")
+
+
+def locate(where: Path | str) -> Backend:
+    """The backend for a path, or for the URL of a PostgreSQL database.
+
+    Raises UserError for a URL of anything else.
+    """
+    url = _URL.match(where) if isinstance(where, str) else None
+    if url is None:
+        return SqliteFile(Path(where))
+    if url["scheme"] not in ("postgresql", "postgres"):
+        raise UserError(
+            f"a tuning store is a file or postgresql://USER@HOST/DATABASE, not {url[0]}..."
+        )
+    try:
+        return PostgresqlDatabase(make_url(str(where)))
+    except (ArgumentError, ValueError) as error:
+        raise UserError(
+            f"{without_password(str(where))} is no URL: postgresql://USER@HOST:PORT/DATABASE"
+        ) from error
+
+
+def without_password(text: str) -> str:
+    """`text` as it can be shown: passwords of URLs in it are `***`."""
+    return _PASSWORD.sub(lambda found: f"{found[1] or found[2]}***", text)

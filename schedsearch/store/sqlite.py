@@ -1,0 +1,161 @@
+"""Stores in a SQLite file."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import tempfile
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from sqlalchemy import URL, Connection, Engine, create_engine, event
+
+from schedsearch.core.errors import UserError
+from schedsearch.store import revisions
+from schedsearch.store.backend import LOCK_TIMEOUT_S, is_writing, to_json, writing
+
+APPLICATION_ID = int.from_bytes(b"schd")
+"""In the file's header (`PRAGMA application_id`): this SQLite file is a tuning store."""
+
+_MOVE_AWAY = (
+    "nothing was changed; move the file away (with its -wal and -shm files, if any) "
+    "or choose another path"
+)
+_PERMISSIONS = "make the file and its directory writable, or choose another path"
+
+_ADVICE = {
+    sqlite3.SQLITE_NOTADB: _MOVE_AWAY,
+    sqlite3.SQLITE_CORRUPT: _MOVE_AWAY,
+    sqlite3.SQLITE_READONLY: _PERMISSIONS,
+    sqlite3.SQLITE_PERM: _PERMISSIONS,
+    sqlite3.SQLITE_CANTOPEN: _PERMISSIONS,
+    sqlite3.SQLITE_FULL: "free some disk space and run again; what was committed is safe",
+    sqlite3.SQLITE_IOERR: "check the disk and its quota, and run again; what was committed is safe",
+    sqlite3.SQLITE_BUSY: (
+        f"another process kept it locked for {LOCK_TIMEOUT_S} s; stop that process and run again"
+    ),
+}
+
+
+@dataclass(frozen=True)
+class SqliteFile:
+    """A `Backend`."""
+
+    path: Path
+
+    @property
+    def name(self) -> str:
+        return str(self.path)
+
+    def open(self, create: bool) -> Engine:
+        if not self.path.exists():
+            if not create:
+                raise UserError(
+                    f"no tuning store at {self.path}; check the path, or start a run to create it"
+                )
+            _create(self.path)
+        _check(self.path)
+        _upgrade(self.path)
+        return make_engine(self.path)
+
+    def advice(self, error: Exception) -> str | None:
+        if isinstance(error, OSError):
+            return _PERMISSIONS
+        code = getattr(error, "sqlite_errorcode", None)
+        # The low byte is the primary code; the rest refines it.
+        return None if code is None else _ADVICE.get(code & 0xFF)
+
+
+def make_engine(path: Path, *, foreign_keys: bool = True) -> Engine:
+    """An engine whose transactions are SQLite's own, also for DDL.
+
+    Python's sqlite3 begins transactions late and only for some statements; here
+    SQLAlchemy says BEGIN (its documentation, "non-legacy transactional modes").
+    Migrations that rebuild tables need `foreign_keys` off.
+    """
+    engine = create_engine(URL.create("sqlite", database=str(path)), json_serializer=to_json)
+
+    @event.listens_for(engine, "connect")
+    def configure(connection: sqlite3.Connection, _record: object) -> None:
+        connection.isolation_level = None
+        connection.execute(f"PRAGMA busy_timeout = {LOCK_TIMEOUT_S * 1000}")
+        connection.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
+        connection.execute("PRAGMA synchronous = NORMAL")
+
+    @event.listens_for(engine, "begin")
+    def begin(connection: Connection) -> None:
+        # A writer takes the write lock at once: a reader that turns writer later can
+        # fail with SQLITE_BUSY, which no timeout helps against.
+        kind = "IMMEDIATE" if is_writing(connection) else "DEFERRED"
+        connection.exec_driver_sql(f"BEGIN {kind}")
+
+    return engine
+
+
+def _check(path: Path) -> None:
+    """Refuse a file that is not a store this program can use; only reads it.
+
+    Raises UserError for a foreign SQLite file and for a store of a newer
+    revision, sqlite3.Error for a file that SQLite itself cannot read.
+    """
+    if not path.is_file():
+        raise UserError(f"tuning store {path} is not a regular file; give the path of a file")
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    with closing(sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)) as connection:
+        (application_id,) = connection.execute("PRAGMA application_id").fetchone()
+        if application_id != APPLICATION_ID:
+            raise UserError(
+                f"{path} is not a schedsearch tuning store; nothing was changed; "
+                "choose another path, or move the file away"
+            )
+        (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    revisions.refuse_newer(str(path), revision)
+
+
+def _create(path: Path) -> None:
+    """Create a store at `path`; no effect if another process did so first.
+
+    It is built beside `path` and linked there when complete, so that a killed
+    process leaves either no store or a whole one.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _refuse_orphaned_log(path)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as directory:
+        draft = Path(directory) / path.name
+        with closing(sqlite3.connect(draft)) as connection:
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+            connection.execute("PRAGMA journal_mode = WAL")
+        _upgrade(draft)
+        try:
+            os.link(draft, path)
+        except FileExistsError:
+            pass
+
+
+def _refuse_orphaned_log(path: Path) -> None:
+    """SQLite would play the log of a deleted database into a new one of the same name."""
+    log = path.with_name(f"{path.name}-wal")
+    if log.exists() and not path.exists():  # in this order: another process may just create it
+        raise UserError(
+            f"{path} is gone, but its log {log.name} is still there: the store was deleted after "
+            f"a killed run; delete {log.name} and {path.name}-shm too, or choose another path"
+        )
+
+
+def _upgrade(path: Path) -> None:
+    """Bring a store to the newest revision, in one transaction.
+
+    A store that cannot be written fails here even if nothing is to be done: when
+    it is opened, not after the first measurement.
+    """
+    engine = make_engine(path, foreign_keys=False)
+    try:
+        with writing(engine).begin() as connection:
+            if not revisions.upgrade(connection):
+                return
+            broken = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+            if broken:
+                raise RuntimeError(f"migration of {path} broke references: {broken[:5]}")
+    finally:
+        engine.dispose()
