@@ -215,7 +215,7 @@ class Store:
 
     def find(self, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
         """Those of `trace_keys` that are stored, by id."""
-        with self._begin("DEFERRED") as connection:
+        with self._read() as connection:
             return queries.find(connection, scope, trace_keys)
 
     def best(self, scope: Scope, limit: int = 10) -> list[StoredCandidate]:

@@ -22,7 +22,8 @@ from store_data import ROOT, start
 from schedsearch.core.records import Outcome
 from schedsearch.store import RunStatus, Store, process
 
-KILLS = 20
+KILLS = {"sqlite": 20, "postgresql": 5}
+"""A server starts a process per connection, and is asked twice per kill."""
 
 
 @pytest.fixture(scope="module")
@@ -101,8 +102,9 @@ def check_store(where: str, acknowledged: list[Any]) -> None:
 def test_killed_at_any_moment(context: ForkServerContext, where: str) -> None:
     moments = random.Random(0)
     acknowledged = []
-    for _ in range(KILLS):
-        acknowledged += write_until_killed(context, where, moments.uniform(0.0, 0.4))
+    place, longest_s = ("postgresql", 1.0) if "://" in where else ("sqlite", 0.4)
+    for _ in range(KILLS[place]):
+        acknowledged += write_until_killed(context, where, moments.uniform(0.0, longest_s))
         check_store(where, acknowledged)
     assert {what for what, _ in acknowledged} == {"run", "root", "expanded", "measured"}
 
@@ -111,7 +113,7 @@ def test_killed_at_any_moment(context: ForkServerContext, where: str) -> None:
 def test_killed_while_creating(context: ForkServerContext, tmp_path: Path, place: str) -> None:
     """Whatever is left beside, the store opens; no store is left half made."""
     moments = random.Random(1)
-    for n in range(KILLS):
+    for n in range(KILLS[place]):
         (tmp_path / str(n)).mkdir()
         where = PLACES[place](tmp_path / str(n))
         write_until_killed(context, where, moments.uniform(0.0, 0.06))

@@ -10,10 +10,14 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
 from store_backends import postgresql, postgresql_url
-from store_data import CODE, ROOT, start, start_tree, step
+from store_data import CODE, ROOT, correct, start, start_tree, step
+from typer.testing import CliRunner
 
 import schedsearch.store.migrations
+from schedsearch.cli.main import app
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import TuningRecord
 from schedsearch.store import Store, revisions
@@ -192,6 +196,23 @@ def test_an_upgrade_happens_whole_or_not_at_all(
     columns = "SELECT column_name FROM information_schema.columns WHERE table_name = 'run'"
     columns += " AND table_schema = current_schema()"
     assert (("mood",) in connection.execute(columns).fetchall()) is not fails
+
+
+def test_newest_revision_equals_the_models(url: str) -> None:
+    with Store.open(url) as store, store._read() as connection:
+        options = {"version_table": backend.VERSION_TABLE}
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, Base.metadata) == []
+
+
+def test_the_command_line_takes_urls(url: str) -> None:
+    with Store.open(url) as store:
+        scope, run = start_tree(store)
+        store.record(scope, run, correct(ROOT.then(step(0)), 2.0))
+    for command in ("list", "best"):
+        answer = CliRunner().invoke(app, [command, "--json", "--store", url])
+        assert answer.exit_code == 0, answer.output
+        assert len(json.loads(answer.output)) == 1
 
 
 # -- servers ---------------------------------------------------------------------------------
