@@ -199,7 +199,7 @@ def _difference(
     return [*lines[:SHOWN], *more]
 
 
-def stored_c(store: Path) -> Callable[[str], GeneratedC | None]:
+def stored_c(store: Path | str) -> Callable[[str], GeneratedC | None]:
     """Finds C by its code_key in a store, if there is one that can be read."""
 
     def known(code_key: str) -> GeneratedC | None:
