@@ -21,7 +21,8 @@ from schedsearch.search.plans import FEW
 RACE = "race"
 
 CONTENDERS = 3
-"""How many of the fastest are confirmed if no more than these are close."""
+"""How many of the fastest race even if one of them leads by far: it may owe that to luck, or to
+the anchors that it was screened against."""
 
 FIELD = 12
 """How many race, at most: each visit takes a process and a verification, and some 0.15 s."""
@@ -33,6 +34,9 @@ screenings of equal kernels differ by 2 to 3 % (standard deviation)."""
 HEAT = TimingPlan(RACE, 1, 1, samples=FEW)
 """One round for each. The second in the same process tells less than the first of another."""
 
+FAR = 0.2
+"""Who is slower than the fastest of a heat by this part of it leaves at once."""
+
 HEATS = (12, 8, 6, 4, 3, 2, 1)
 """How many are left after each heat, at most: nobody leaves for one process."""
 
@@ -42,19 +46,21 @@ HEAT_S = 5.0
 
 def field(ranked: Sequence[tuple[str, Measurement | None]]) -> list[str]:
     """Who races, of all that were measured, given the fastest first: the screened ones that
-    may be as fast as the leader. Nobody if all of them can be confirmed, or there is no time.
+    may be as fast as the leader. Nobody if it is one, or there is no time.
 
     What raced or was confirmed before (in an earlier run) is not measured again.
     """
     timed = [(key, m) for key, m in ranked[: 2 * FIELD] if m is not None]
-    if len(timed) <= CONTENDERS:
+    if not timed:
         return []
     leader = timed[0][1]
     slowest = (1.0 - CLOSE) * leader.middle
-    close = [key for key, m in timed if m.kind == "screen" and m.middle > slowest]
+    screened = [(key, m) for key, m in timed if m.kind == "screen"]
+    anyway = CONTENDERS if leader.kind == "screen" else 0
+    close = [key for n, (key, m) in enumerate(screened) if n < anyway or m.middle > slowest]
     affordable = int(HEAT_S / (HEAT.max_rounds * _round_s(leader)))
     racing = close[: min(FIELD, affordable)]
-    return racing if len(racing) > CONTENDERS else []
+    return racing if len(racing) > 1 else []
 
 
 def _round_s(leader: Measurement) -> float:
@@ -63,5 +69,8 @@ def _round_s(leader: Measurement) -> float:
 
 
 def survivors(raced: Mapping[str, Measurement], left: int) -> list[str]:
-    """At most `left`, the fastest first."""
-    return sorted(raced, key=lambda key: raced[key].middle, reverse=True)[:left]
+    """At most `left`, the fastest first; not who is far behind."""
+    ranked = sorted(raced, key=lambda key: raced[key].middle, reverse=True)
+    return [
+        key for key in ranked[:left] if raced[key].middle > (1.0 - FAR) * raced[ranked[0]].middle
+    ]

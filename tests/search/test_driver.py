@@ -345,17 +345,22 @@ def test_screening_gives_up_below_the_best(store: Store) -> None:
     assert limits["a"] == pytest.approx(1.4)
 
 
-def test_the_fastest_are_confirmed_once_against_the_baseline(store: Store) -> None:
-    speeds = {"n0": Kernel(5.0, 1.2), "n1": Kernel(4.0, 2.0), "n2": Kernel(3.0), "n3": Kernel(2.0)}
+def confirmed(ended: Ended) -> list[tuple[str, str]]:
+    """Who was confirmed, and against what."""
+    jobs = ended.executor.measured()
+    return [(name, anchor.code_key) for name, plan, anchor in jobs if plan.kind == "confirm"]
+
+
+def test_the_winner_is_confirmed_once_against_the_baseline(store: Store) -> None:
+    speeds = {"n0": Kernel(5.0), "n1": Kernel(4.0), "n2": Kernel(3.0), "n3": Kernel(2.0)}
     ended = run(store, World(tree(1, 6), speeds))
-    assert ended.names_measured("confirm") == ["n0", "n1", "n2"]
+    assert confirmed(ended) == [("n0", BASELINE.code_key)]
+    assert set(ended.names_measured("race")) == {"n0", "n1", "n2"}
     assert CONTENDERS == 3
-    anchors = {a.artifact for _, plan, a in ended.executor.measured() if plan.kind == "confirm"}
-    assert anchors == {BASELINE}
 
 
-def test_a_confirmed_number_replaces_the_screened_one(store: Store) -> None:
-    speeds = {"n0": Kernel(5.0, 1.2), "n1": Kernel(4.0, 2.0)}
+def test_who_was_screened_too_fast_does_not_win(store: Store) -> None:
+    speeds = {"n0": Kernel(5.0, 1.2, race=1.2), "n1": Kernel(4.0, 2.0)}
     ended = run(store, World(tree(1, 3), speeds))
     best = ended.search.ledger.best
     assert best is not None
@@ -366,9 +371,23 @@ def test_a_confirmed_number_replaces_the_screened_one(store: Store) -> None:
     assert stored[-1] == "confirm"
 
 
+def test_the_best_of_an_earlier_run_is_confirmed_against_a_new_one(store: Store) -> None:
+    """Speed-ups over the baseline of two runs do not compare, if it is in two moods."""
+    kernels = {"old": Kernel(4.0, predicted=1.0), "new": Kernel(5.0, 3.9)}
+    world = World({ROOT: ["old", "new"]}, kernels)
+    first = run(store, world, budget=Budget(1e9, trials=1))
+    assert confirmed(first) == [("old", BASELINE.code_key)]
+    slower = World(world.children, kernels | {"old": Kernel(4.0, 3.8)})
+    second = run(store, slower)
+    assert confirmed(second) == [("new", BASELINE.code_key), ("old", "c-new")]
+    assert second.best == "new"
+    assert second.candidates["old"].record.speedup == pytest.approx(3.8)
+    assert run(store, slower).executor.measured() == []
+
+
 def test_the_fastest_race_if_they_are_close(store: Store) -> None:
     """Equally fast while screened: who is fastest against the same anchor is confirmed."""
-    speeds = {f"n{n:x}": Kernel(4.0, race=3.0 + 0.1 * n) for n in range(FIELD + 2)}
+    speeds = {f"n{n:x}": Kernel(4.0, race=3.0 + 0.01 * n) for n in range(FIELD + 2)}
     world = World({ROOT: list(speeds)}, speeds)
     measured = run(store, world).executor.measured()
     raced = [(name, plan, anchor) for name, plan, anchor in measured if plan.kind == "race"]
@@ -381,7 +400,7 @@ def test_the_fastest_race_if_they_are_close(store: Store) -> None:
 def test_heats_are_pooled_and_the_winner_is_confirmed(store: Store) -> None:
     """`n0` led by luck, and leaves; between the others there is no difference."""
     speeds = {f"n{n}": Kernel(4.0, race=3.0) for n in range(5)}
-    ended = run(store, World(tree(1, 5), speeds | {"n0": Kernel(4.0, race=2.0)}))
+    ended = run(store, World(tree(1, 5), speeds | {"n0": Kernel(4.0, race=2.9)}))
     names = ended.names_measured("race")
     heats = [min(5, left) for left in (5, *HEATS[:-1])]
     assert (len(names), names.count("n0")) == (sum(heats), sum(left == 5 for left in heats))
@@ -441,9 +460,9 @@ def test_who_fails_in_the_race_is_not_confirmed(store: Store) -> None:
     assert ended.best is not None
 
 
-def test_a_clear_leader_needs_no_race(store: Store) -> None:
-    speeds = {f"n{n}": Kernel(2.0 + n) for n in range(6)}
-    assert run(store, World(tree(1, 6), speeds)).names_measured("race") == []
+def test_a_clear_leader_needs_one_heat(store: Store) -> None:
+    speeds = {f"n{n}": Kernel(2.0**n) for n in range(6)}
+    assert run(store, World(tree(1, 6), speeds)).names_measured("race") == ["n5", "n4", "n3"]
 
 
 def test_nothing_is_best_if_confirmation_finds_nothing_faster(store: Store) -> None:

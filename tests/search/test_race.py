@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedsearch.core.records import Measurement, Round
-from schedsearch.search.race import CLOSE, CONTENDERS, FIELD, field, survivors
+from schedsearch.search.race import CLOSE, CONTENDERS, FAR, FIELD, field, survivors
 
 
 def timed(*ratios: float, kind: str = "screen", call_ns: float = 1e6) -> Measurement:
@@ -18,11 +18,22 @@ def test_those_race_that_are_close_to_the_leader() -> None:
     assert field(ranked) == ["leader", *(key for key, _ in rivals)]
 
 
-def test_nobody_races_if_all_that_are_close_can_be_confirmed() -> None:
+def test_the_first_race_though_the_leader_is_far_ahead_if_only_screenings_say_so() -> None:
+    apart = [(f"n{n}", timed(9.0 - n)) for n in range(9)]
+    assert field(apart) == ["n0", "n1", "n2"]
+    assert len(apart[:CONTENDERS]) == 3
+    known = ("known", timed(10.0, kind="confirm"))
+    assert field([known, *apart]) == []
+    assert field([known, ("first", timed(9.9)), ("second", timed(9.8)), *apart]) == [
+        "first",
+        "second",
+    ]
+
+
+def test_nobody_races_alone() -> None:
     assert field([]) == []
-    close = [(f"n{n}", timed(9.0, 10.0)) for n in range(CONTENDERS)]
-    assert field([*close, ("slower", timed(7.0, 8.0))]) == []
-    assert field([(f"n{n}", timed(9.0 - n)) for n in range(9)]) == []
+    assert field([("only", timed(2.0)), ("failed", None)]) == []
+    assert field([("known", timed(2.0, kind="confirm")), ("only", timed(2.0))]) == []
 
 
 def test_at_most_so_many_race_and_fewer_if_they_are_slow() -> None:
@@ -44,6 +55,7 @@ def test_the_slowest_leave() -> None:
     raced = {f"n{n}": timed(*[5.0 + 0.1 * n, 7.0] * 3) for n in range(6)}
     assert survivors(raced, 4) == ["n5", "n4", "n3", "n2"]
     assert set(survivors(raced, 99)) == set(raced)
+    assert survivors({"slow": timed(1.0 - FAR), **raced, "last": timed(4.9)}, 99)[-1] == "last"
     assert survivors({}, 3) == []
 
 
