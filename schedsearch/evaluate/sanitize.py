@@ -112,7 +112,7 @@ class Inspector:
 
         def job(nonce: str) -> str:
             cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
-            bounds = f"{_ADDRESS_BYTES} {_THREADS * _RUN_S:.0f} {_FILE_BYTES} {_RUN_S:.0f}"
+            bounds = f"{_ADDRESS_BYTES} {_FILE_BYTES} {_RUN_S:.0f}"
             head = [nonce, "evaluate", str(kernel), str(kernel)]
             numbers = f"{cores} {bounds} 0 0 0 0 0 0 0 {len(cases)}"  # nothing is timed
             return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])

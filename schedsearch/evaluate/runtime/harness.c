@@ -74,7 +74,6 @@ static int set_up_process(void)
     /* Idle threads of LLVM's library spin for 200 ms, which the other kernel would feel. */
     setenv("KMP_BLOCKTIME", "1", 1);
     limit(RLIMIT_AS, job_number());
-    limit(RLIMIT_CPU, job_number());
     limit(RLIMIT_FSIZE, job_number());
 #if defined(__SSE__)
     _mm_setcsr(_mm_getcsr() | 0x8040); /* flush denormals to zero, read them as zero */

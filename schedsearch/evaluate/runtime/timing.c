@@ -28,15 +28,17 @@ enum { READINGS = 200, COARSE_NS = 20000 };
 
 /* Time on the processor, not on the wall: what else runs on this core does not count. Of
  * one thread only, since several threads' times add up; and not where the clock only
- * counts scheduler ticks (sandboxes that emulate the kernel). */
+ * counts scheduler ticks: sandboxes that emulate the kernel, and Linux itself in a process
+ * whose CPU time is limited (RLIMIT_CPU), or that has such a timer. Every reading has to
+ * advance, then: a tick may happen to be among them. */
 static const char *choose_clock(int cores)
 {
     if (cores == 1) {
         clock_used = CLOCK_PROCESS_CPUTIME_ID;
-        double begin = reading_ns(), previous = begin, finest = 0;
+        double previous = reading_ns(), finest = COARSE_NS;
         for (int i = 0; i < READINGS; i++) {
             double now = reading_ns(), step = now - previous;
-            if (step > 0 && (finest == 0 || step < finest))
+            if (step < finest)
                 finest = step;
             previous = now;
         }
