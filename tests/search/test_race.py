@@ -55,7 +55,9 @@ def test_the_slowest_leave() -> None:
     raced = {f"n{n}": timed(*[5.0 + 0.1 * n, 7.0] * 3) for n in range(6)}
     assert survivors(raced, 4) == ["n5", "n4", "n3", "n2"]
     assert set(survivors(raced, 99)) == set(raced)
-    assert survivors({"slow": timed(1.0 - FAR), **raced, "last": timed(4.9)}, 99)[-1] == "last"
+    best = raced["n5"].middle
+    far, near = timed((0.99 - FAR) * best), timed((1.01 - FAR) * best)
+    assert survivors({"far": far, "near": near, **raced}, 99) == [*survivors(raced, 99), "near"]
     assert survivors({}, 3) == []
 
 
