@@ -9,6 +9,7 @@ import typer
 
 DEFAULT_STORE = "schedsearch.sqlite"
 DEFAULT_OUT = Path(".")
+SHORTENING = "1m"
 
 StoreOption = Annotated[
     str,
@@ -59,4 +60,15 @@ LockOption = Annotated[
         metavar="FILE",
         help="Lock file. Default: schedules.lock here or above, else at the top of the repository.",
     ),
+]
+MinimalOption = Annotated[
+    bool,
+    typer.Option(
+        "--minimal",
+        help="Leave out rewrites that do not change the speed; the shorter schedule is verified, "
+        "measured and kept in the store.",
+    ),
+]
+ShorteningOption = Annotated[
+    str, typer.Option("--budget", help="Time for --minimal: 90, 90s, 2m. Confirming comes on top.")
 ]

@@ -35,8 +35,8 @@ def pin(
     """Write schedules into schedules.lock, to be committed and checked in CI.
 
     Without an ID: the best of each procedure that was tuned on this machine's CPU, the
-    fastest that was confirmed. Each is replayed first. Entries of other machines and
-    other procedures stay as they are.
+    fastest that was confirmed, as `export --minimal` shortened it. Each is replayed first.
+    Entries of other machines and other procedures stay as they are.
     """
     path = lock or default_lock(Path.cwd())
     known = read_lock(path) if path.exists() else Lock()

@@ -12,12 +12,16 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from schedsearch.cli.files import DEFAULT_FORMATS, schedule_notes, write_file, write_schedule
+from schedsearch.cli.minimal import shortened
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
+    SHORTENING,
     FileOption,
     InstructionsOption,
+    MinimalOption,
     OutOption,
+    ShorteningOption,
     StoreOption,
     TargetOption,
 )
@@ -96,6 +100,8 @@ def export(
             "build it again).",
         ),
     ] = ",".join(DEFAULT_FORMATS),
+    minimal: MinimalOption = False,
+    budget: ShorteningOption = SHORTENING,
     t4: Annotated[
         Path | None,
         typer.Option(
@@ -121,6 +127,8 @@ def export(
             return
     wanted = parse_formats(formats)
     require_verified(candidate)
+    if minimal:
+        candidate = shortened(store, candidate.id, budget, file, instructions)
     source, procedure = load_kept(workload, file)
     for each in instructions or ():
         load_instructions(each)

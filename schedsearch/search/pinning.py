@@ -11,7 +11,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
-from schedsearch.core.records import InstructionSet, Measurement
+from schedsearch.core.records import InstructionSet, Measurement, Outcome
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
@@ -75,12 +75,23 @@ def _scopes_here(store: Store, proc: str | None) -> list[Scope]:
 
 
 def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
-    """The fastest that was confirmed, else the fastest; None if nothing is faster than the
-    procedure as written. In the few rounds of a screening lucky ones look faster."""
+    """The fastest that was confirmed, else the fastest, or what it was shortened to; None if
+    nothing is faster than the procedure as written. In the few rounds of a screening lucky
+    ones look faster."""
     fastest = [c for c in store.best(scope, AMONG) if c.record.trace.steps]
     faster = [c for c in fastest if (c.record.speedup or 0.0) > 1.0]
     confirmed = (c for c in faster if _measurement(c).kind == "confirm")
-    return next(confirmed, faster[0] if faster else None)
+    best = next(confirmed, faster[0] if faster else None)
+    shorter = {
+        summary["minimal_of"]: summary["best"]
+        for run in store.runs(scope)
+        if "minimal_of" in (summary := run.summary or {})
+    }
+    if best is None or best.trace_key not in shorter:
+        return best
+    wanted = shorter[best.trace_key]
+    found = next((c for c in store.walk(scope) if c.trace_key == wanted), None)
+    return found if found and found.record.outcome is Outcome.CORRECT else best
 
 
 def lock_entry(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -158,3 +160,30 @@ def test_t4_where_it_cannot_be_written(tuned: Path, run: Run) -> None:
     answer = run("export", "--t4", tuned / "missing" / "t4.json")
     assert answer.code == 2
     assert "No such file" in answer.err
+
+
+def test_a_shorter_schedule_is_written_and_kept(tuned: Path, run: Run) -> None:
+    """The best one, after two swaps that undo each other."""
+    with Store.open(tuned / "schedsearch.sqlite", create=False) as store:
+        (scope,) = store.scopes()
+        best = store.best(scope, 1)[0]
+        (swap,) = [
+            c.record.trace.steps[0]
+            for c in store.walk(scope)
+            if len(c.record.trace) == 1
+            and c.record.trace.steps[0].path == (0,)
+            and c.record.trace.steps[0].transform == "reorder"
+        ]
+        back = replace(swap, label="for j in seq(0, 32)")
+        steps = (swap, back, *best.record.trace.steps)
+        longer = [Trace(steps[:n]) for n in range(1, len(steps) + 1)]
+        store.add_replay(scope, best.run_id, [TuningRecord(each, None) for each in longer], {})
+        found = TuningRecord(longer[-1], Outcome.CORRECT, measurement=best.record.measurement)
+        store.record(scope, best.run_id, found)
+        (own,) = [c.id for c in store.walk(scope) if c.record.trace == longer[-1]]
+    answer = run("export", own, "--minimal", "--budget", "20", "--out", "kept")
+    assert answer.code == 0, answer.err
+    assert f"of {len(steps)} rewrites give the same C" in answer.err
+    assert re.search(rf"^candidate \d+: \d of {len(steps)} rewrites, ", answer.err, re.MULTILINE)
+    text = (tuned / "kept" / "matmul32.schedule.py").read_text()
+    assert text.count("reorder_loops(p, ") < 1 + len(steps)

@@ -1,0 +1,68 @@
+"""A run that goes on with a scope the store has: the same file, sizes, target and settings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.locked_target import LockedTarget
+from schedsearch.core.records import Target
+from schedsearch.evaluate.openmp import with_openmp
+from schedsearch.evaluate.timing import Cache
+from schedsearch.search.budget import Budget
+from schedsearch.search.kept import load_kept
+from schedsearch.search.session import Options
+from schedsearch.search.subject import cache_dir
+from schedsearch.search.targets import TargetRequest, require_native, resolve_target
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope
+from schedsearch.transforms.instruction_sets import shipped
+
+
+def options_again(
+    store: Store, scope: Scope, budget: Budget, file: Path | None, instructions: Sequence[Path]
+) -> Options:
+    """Options of an inline run of this scope. Raises UserError if the procedure has changed, or
+    if this machine or its compilers are not what it was tuned on."""
+    workload, target = store.workload(scope), store.target(scope)
+    source, _ = load_kept(workload, file)
+    settings = store.runs(scope)[-1].settings
+    sizes = workload.fixed if workload.specialized else dict(workload.sizes)
+    files = tuple(instructions) or _own_instructions(target)
+    return Options(
+        source.path,
+        workload.proc,
+        sizes,
+        budget,
+        Path(store.path),
+        cc=_compiler(target, files),
+        target=target.isa,
+        instructions=files,
+        executor="inline",
+        transforms=tuple(settings["transforms"]),
+        threads=target.threads,
+        specialize=bool(workload.specialized),
+        warm_start=False,
+        cache=Cache(settings.get("cache", Cache.WARM)),
+    )
+
+
+def _own_instructions(target: Target) -> tuple[Path, ...]:
+    known = [each.record for each in shipped().values()]
+    return tuple(Path(each.path) for each in target.instructions if each not in known)
+
+
+def _compiler(target: Target, files: Sequence[Path]) -> str | None:
+    """The compiler to ask for, so that this machine is the target: none, or its only one."""
+    differences: dict[str, object] = {}
+    for cc in (None, target.compiler.path):
+        here = resolve_target(TargetRequest({"isa": target.isa}), cc, target.threads, files)
+        require_native(here)
+        if target.threads > 1:
+            here = with_openmp(here, cache_dir() / "artifacts")
+        if here.key == target.key:
+            return cc
+        differences |= LockedTarget.of(target, target.instructions).differences(here)
+    words = ", ".join(name.replace("_", " ") for name in differences) or "features"
+    raise UserError(f"it was tuned on another target; here these differ: {words}")

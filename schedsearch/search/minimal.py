@@ -1,0 +1,105 @@
+"""The shortest schedule that is as fast: rewrites that make no difference are left out.
+
+Delta debugging over the trace (`ddmin.py`). Whoever lacks a rewrite is fitted again
+(`transforms/refit.py`): what builds on it may find another place, or go too. First whatever
+leaves the C as it is, which takes no timing; then what does not change the speed by more
+than noise, verified and interleaved with the original every time, so that small losses
+do not add up. The result is confirmed on fresh rounds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from threading import Event
+from time import monotonic
+
+from schedsearch.core.decision import TOLERANCE, Decision
+from schedsearch.core.errors import CodegenError
+from schedsearch.core.records import Artifact, GeneratedC, Measurement, Target
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan
+from schedsearch.evaluate.builder import Builder
+from schedsearch.search.ddmin import ddmin
+from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.plans import FEW
+from schedsearch.search.turns import measuring_slot
+from schedsearch.transforms.codegen import CodeGenerator
+from schedsearch.transforms.refit import fitted, refit
+from schedsearch.transforms.replay import Replayer
+
+COMPARE = TimingPlan(
+    kind="minimal", min_rounds=6, max_rounds=14, samples=FEW, give_up_below=0.95, decide=True
+)
+
+Tell = Callable[[str], None]
+
+
+class Shortener:
+    """Shortens one trace; `trace` is the shortest so far. It stops when it is `interrupted`, or
+    after `budget_s` seconds."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        replayer: Replayer,
+        target: Target,
+        interrupted: Event,
+        tell: Tell,
+        budget_s: float,
+    ) -> None:
+        self.trace, self.whole = trace, len(trace)
+        self.replayer, self.target = replayer, target
+        self.generator = CodeGenerator(replayer)
+        self.interrupted, self.tell = interrupted, tell
+        self.end = monotonic() + budget_s
+
+    def same_code(self) -> None:
+        """Leave out what leaves the C as it is."""
+        key = self.generator.generate(self.trace).key
+        self._shorten(lambda code: code.key == key, "give the same C")
+
+    def as_fast(self, original: Artifact, bench: Bench, builder: Builder) -> None:
+        """Leave out what does not make it slower than `original`."""
+        anchor = Anchor(original, original.code_key)
+        known = {original.binary_key: True}
+
+        def does(code: GeneratedC) -> bool:
+            built = builder.build(code, BUILD_TIMEOUT_S)
+            if not isinstance(built, Artifact):
+                return False
+            if built.binary_key not in known:
+                with measuring_slot():
+                    found = bench.evaluate(built, COMPARE, anchor).result
+                known[built.binary_key] = isinstance(found, Measurement) and no_slower(found)
+            return known[built.binary_key]
+
+        self._shorten(does, "are as fast")
+
+    def _shorten(self, does: Callable[[GeneratedC], bool], what: str) -> None:
+        """`does` is asked once for each C."""
+        known: dict[str, bool] = {}
+
+        def suffices(trace: Trace) -> bool:
+            try:
+                code = self.generator.generate(trace)
+            except CodegenError:
+                return False
+            if code.key not in known:
+                known[code.key] = does(code)
+            return known[code.key]
+
+        def reduced(rest: tuple[Rewrite, ...]) -> tuple[Rewrite, ...] | None:
+            if self.interrupted.is_set() or monotonic() > self.end:
+                return None
+            shorter = fitted(refit(self.replayer, self.target, Trace(rest)))
+            return shorter.steps if shorter.steps and suffices(shorter) else None
+
+        for steps in ddmin(self.trace.steps, reduced):
+            self.trace = Trace(steps)
+            self.tell(f"{len(steps)} of {self.whole} rewrites {what}")
+
+
+def no_slower(against: Measurement) -> bool:
+    """Of a timing against the original: not shown to be slower, and not seen to be by 2 %."""
+    slower = against.decision() is Decision.SLOWER
+    return not slower and against.speedup.value >= 1.0 - TOLERANCE
