@@ -10,6 +10,7 @@ from typing import Any
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
     Artifact,
+    Failure,
     GeneratedC,
     Keys,
     Measurement,
@@ -99,15 +100,22 @@ def _shortened(
     artifact = _build(session, shortener.generator.generate(shortest))
     if artifact.code_key != original.code_key:
         tell(f"comparing {len(shortest)} rewrites with all {len(whole)}, on fresh rounds")
-        against = _timed(session, artifact, CONFIRM, Anchor(original, original.code_key))
-        if not no_slower(against):
-            tell("slower after all: what gives the same C is kept")
-            shortest, artifact, against = same, original, None
+        found = _timed(session, artifact, CONFIRM, Anchor(original, original.code_key))
+        if isinstance(found, Measurement) and no_slower(found):
+            against = found
+        else:
+            tell("not as fast after all: what gives the same C is kept")
+            shortest, artifact = same, original
     code = shortener.generator.generate(shortest)
     tell("confirming")
     anchor = Anchor(bench.baseline, bench.baseline.code_key)
     call_s = session.setting.baseline.measurement.candidate_ns * 1e-9
     measured = _timed(session, artifact, confirm(call_s), anchor)
+    if isinstance(measured, Failure):
+        raise UserError(
+            f"candidate {candidate.id} could not be measured now: {measured.outcome}: "
+            f"{measured.message}"
+        )
     stored = _store(session, shortest, code, artifact, measured)
     noise = session_noise(bench, subject, code)
     roof = last_roof(
@@ -131,12 +139,11 @@ def _build(session: Session, code: GeneratedC) -> Artifact:
     return built
 
 
-def _timed(session: Session, artifact: Artifact, plan: TimingPlan, anchor: Anchor) -> Measurement:
+def _timed(
+    session: Session, artifact: Artifact, plan: TimingPlan, anchor: Anchor
+) -> Measurement | Failure:
     with measuring_slot():
-        found = session.bench.evaluate(artifact, plan, anchor).result
-    if not isinstance(found, Measurement):
-        raise UserError(f"the shortened schedule: {found.outcome}: {found.message}")
-    return found
+        return session.bench.evaluate(artifact, plan, anchor).result
 
 
 def _store(
