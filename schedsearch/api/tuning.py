@@ -48,7 +48,7 @@ class Result:
     """
 
     run: session.Result
-    store: Path
+    store: Path | str
 
     @property
     def trace(self) -> Trace:

@@ -16,7 +16,7 @@ from schedsearch.store.views import StoredCandidate
 
 
 def shortened(
-    store: Path,
+    store: str,
     candidate_id: int,
     budget: str,
     file: Path | None,

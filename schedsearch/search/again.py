@@ -21,10 +21,15 @@ from schedsearch.transforms.instruction_sets import shipped
 
 
 def options_again(
-    store: Store, scope: Scope, budget: Budget, file: Path | None, instructions: Sequence[Path]
+    store: Store,
+    where: Path | str,
+    scope: Scope,
+    budget: Budget,
+    file: Path | None,
+    instructions: Sequence[Path],
 ) -> Options:
-    """Options of an inline run of this scope. Raises UserError if the procedure has changed, or
-    if this machine or its compilers are not what it was tuned on."""
+    """Options of an inline run of this scope of the store at `where`. Raises UserError if the
+    procedure has changed, or if this machine or its compilers are not what it was tuned on."""
     workload, target = store.workload(scope), store.target(scope)
     source, _ = load_kept(workload, file)
     settings = store.runs(scope)[-1].settings
@@ -35,7 +40,7 @@ def options_again(
         workload.proc,
         sizes,
         budget,
-        Path(store.path),
+        where,
         cc=_compiler(target, files),
         target=target.isa,
         instructions=files,

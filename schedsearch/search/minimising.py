@@ -50,7 +50,7 @@ class Minimised:
 
 
 def minimise(
-    path: Path,
+    path: Path | str,
     candidate_id: int,
     budget_s: float,
     tell: Tell,
@@ -65,7 +65,7 @@ def minimise(
     with Store.open(path, create=False) as store:
         candidate = store.candidate(candidate_id)
         require_verified(candidate)
-        options = options_again(store, candidate.scope, Budget(budget_s), file, instructions)
+        options = options_again(store, path, candidate.scope, Budget(budget_s), file, instructions)
     if len(candidate.record.trace) < 2:
         return Minimised(candidate, candidate, None, False)
     listener = Listener(tell, lambda *_: None, lambda _: None)
