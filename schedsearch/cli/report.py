@@ -137,7 +137,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "stop": str(result.stop),
         "inspection": inspection.to_json() if inspection else None,
         "reference": asdict(result.setting.baseline.agreement),
-        "roof": result.roof.to_json() | {"limit": result.roof.limit},
+        "roof": result.roof.to_json() | {"limit": result.roof.limit, "name": result.roof.name},
         "noise": result.noise.to_json() if result.noise else None,
         "baseline_ns": result.setting.baseline.measurement.candidate_ns,
         "known": {

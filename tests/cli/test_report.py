@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from schedsearch.cli.report import report
+from schedsearch.cli.report import as_json, report
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
@@ -39,14 +39,10 @@ def timed(kind: str, *speedups: float) -> Measurement:
     return Measurement(kind, tuple(Round((8e3 / s,), (8e3,)) for s in speedups), calls=100)
 
 
-def said(
-    subject: Subject,
-    stop: Stop,
-    found: Measurement | None,
-    noise: Measurement | None = None,
-    **options: Any,
-) -> str:
-    """The report of a run that ended by `stop` and with a best measured as `found`."""
+def ended(
+    subject: Subject, stop: Stop, found: Measurement | None, noise: Measurement | None = None
+) -> Result:
+    """A run that ended by `stop` and with a best measured as `found`."""
     best = Best(TRACE.key, TRACE, found) if found else None
     passed = Check("data races", Finding.PASSED)
     progress = Progress(
@@ -62,9 +58,20 @@ def said(
     )
     baseline = Baseline(timed("baseline", 1.0), ROOF, Sandbox(True, 7, True))
     setting = Setting(subject, baseline, Scope(1, 1), Known(0, 0))
-    result = Result(setting, 1, stop, progress, best, ROOF, noise)
+    return Result(setting, 1, stop, progress, best, ROOF, noise)
+
+
+def said(
+    subject: Subject,
+    stop: Stop,
+    found: Measurement | None,
+    noise: Measurement | None = None,
+    **options: Any,
+) -> str:
+    """The report of such a run."""
+    result = ended(subject, stop, found, noise)
     console = Console(file=io.StringIO(), width=80, highlight=False)
-    report(console, result, [Path("matmul32.c")] if best else [], **options)
+    report(console, result, [Path("matmul32.c")] if result.best else [], **options)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -108,6 +115,9 @@ def test_a_result_above_its_roof_is_an_error_of_measuring(subject: Subject) -> N
     assert "117 % of its roof" in text
     assert "an error of measuring or counting" in text
     assert "an error of measuring" not in said(subject, Stop.TIME, timed("confirm", 16.0))
+    found = [as_json(ended(subject, Stop.TIME, timed("confirm", x)), []) for x in (16.0, 20.0)]
+    assert [data["best"]["over_roof"] for data in found] == [False, True]
+    assert found[0]["roof"]["name"] == "f32 multiply-add peak, 140 GFLOP/s"
 
 
 def test_interrupted_before_confirmation(subject: Subject) -> None:
