@@ -125,13 +125,13 @@ static double bandwidth(const struct mix *mix, int way, int *meetings)
 
 /* -- everything ------------------------------------------------------------------------ */
 
-enum { PEAKS = 5, MOST_MIXES = 16, REPEATS = WAYS };
+enum { PEAKS = 5, MOST_MIXES = 16, TRIES = 4, REPEATS = TRIES * WAYS };
 static const double LASTING_S = 0.6;
 
 static int mixes, cores[THREADS];
 static struct mix all_mixes[THREADS][MOST_MIXES];
 static double best_peaks[PEAKS], best_ways[MOST_MIXES][WAYS];
-static int ways[MOST_MIXES]; /* tried next */
+static int ways[MOST_MIXES], tried[MOST_MIXES][WAYS]; /* which is next, and how often */
 
 static double best_way(int m)
 {
@@ -141,15 +141,17 @@ static double best_way(int m)
     return best;
 }
 
-/* The next one that has not been tried, or is not much worse than the best: where several
- * are as good, what is measured longest is the machine's best moment. */
+/* The next one that has not been tried some times, or is not much worse than the best: where
+ * several are as good, what is measured longest is the machine's best moment. A single attempt
+ * at a way may be disturbed. */
 static int next_way(int m)
 {
     static const double WORSE = 0.9;
-    for (int way = ways[m] + 1;; way++) {
-        double reached = best_ways[m][way % WAYS];
-        if (applies(way % WAYS, &all_mixes[0][m]) && (reached == 0 || reached >= WORSE * best_way(m)))
-            return way % WAYS;
+    double enough = WORSE * best_way(m);
+    for (int next = ways[m] + 1;; next++) {
+        int way = next % WAYS;
+        if (applies(way, &all_mixes[0][m]) && (tried[m][way] < TRIES || best_ways[m][way] >= enough))
+            return way;
     }
 }
 
@@ -182,8 +184,10 @@ static void *measure(void *argument)
         meet(&meetings);
         if (rank == 0) {
             enough = repeat + 1 >= REPEATS && elapsed > LASTING_S;
-            for (int m = 0; m < mixes; m++)
+            for (int m = 0; m < mixes; m++) {
+                tried[m][ways[m]]++;
                 ways[m] = next_way(m);
+            }
         }
         meet(&meetings);
     }
