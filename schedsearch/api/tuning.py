@@ -186,7 +186,7 @@ def tune(
         proc=name or only,
         sizes=dict(sizes or {}),
         budget=Budget(budget, trials, target_speedup),
-        store=Path(store),
+        store=store,
         cc=cc,
         target=target,
         instructions=tuple(map(Path, instructions)),

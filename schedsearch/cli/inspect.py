@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Annotated, Any
 
 import typer
@@ -41,14 +42,17 @@ def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None
 def _scope_row(store: Store, scope: Scope) -> dict[str, Any]:
     workload, target = store.workload(scope), store.target(scope)
     top = store.best(scope, 1)
-    outcomes = store.outcomes(scope)
+    trees = store.trees(scope)
+    outcomes = sum((Counter(store.outcomes(tree)) for tree in trees), Counter())
+    runs = sorted((run for tree in trees for run in store.runs(tree)), key=lambda run: run.id)
     return {
         "procedure": workload.proc,
         "sizes": fmt.sizes(workload.sizes, workload.specialized),
         "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}",
-        "runs": [{"id": run.id, "status": run.status.value} for run in store.runs(scope)],
+        "searches": len(trees),
+        "runs": [{"id": run.id, "status": run.status.value, "host": run.host} for run in runs],
         "candidates": sum(outcomes.values()),
-        "measured": outcomes.get(Outcome.CORRECT, 0),
+        "measured": outcomes[Outcome.CORRECT],
         "best": top[0].record.speedup if top else None,
         "best_id": top[0].id if top else None,
     }

@@ -103,8 +103,9 @@ def report(
 
 
 def _command() -> str:
-    """The command line as typed, but for passwords: running it again continues this search."""
-    return shlex.join(["schedsearch", *map(without_password, sys.argv[1:])])
+    """The command line that continues this search: as typed, but for passwords."""
+    typed = [without_password(word) for word in sys.argv[1:] if word != "--fresh"]
+    return shlex.join(["schedsearch", *typed])
 
 
 def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:

@@ -92,6 +92,14 @@ def run(
         str, typer.Option(help="ray, or inline (one process, deterministic).")
     ] = "ray",
     store: StoreOption = DEFAULT_STORE,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Start over: a new search that ignores what earlier ones of this procedure "
+            "found. That stays in the store.",
+        ),
+    ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the search strategy.")] = 0,
     json_: JsonOption = False,
     out: OutOption = DEFAULT_OUT,
@@ -128,6 +136,7 @@ def run(
         specialize=specialize,
         warm_start=warm_start,
         cache=cache,
+        fresh=fresh,
     )
     make_writable(out)
     view = make_view(Console(stderr=True, highlight=False))
@@ -137,7 +146,8 @@ def run(
             result = tune(options, Listener(view.phase, view.started, view.progress))
     except KeyboardInterrupt:
         view.stop()
-        print("interrupted; what was measured is kept, the same command continues", file=sys.stderr)
+        again = "the same command without --fresh" if fresh else "the same command"
+        print(f"interrupted; what was measured is kept, {again} continues", file=sys.stderr)
         raise typer.Exit(INTERRUPTED) from None
     finally:
         view.stop()

@@ -71,6 +71,7 @@ class Options:
     specialize: bool = False
     warm_start: bool = True
     cache: Cache = Cache.WARM
+    fresh: bool = False
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,8 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             _roof(subject)  # before workers start on those cores
     with Store.open(options.store) as store:
         scope = store.register(subject.workload, subject.target, subject.source.text)
+        if options.fresh:
+            scope = store.afresh(scope)
         _check_earlier_runs(store, scope, transforms, options.cache)
         executor = _executor(options, subject, transforms)
         try:
@@ -308,16 +311,18 @@ def _attach(executor: Executor, bench: Bench) -> None:
 def _check_earlier_runs(
     store: Store, scope: Scope, transforms: tuple[str, ...], cache: Cache
 ) -> None:
-    """A node is expanded once, with the transforms of that run, and measured once, with warm
-    caches or with cold ones: others must not follow."""
+    """A node is expanded once, with the transforms of that run: others must not follow. What is
+    measured with warm caches does not rank with what is with cold ones, in other trees either."""
     for run in store.runs(scope):
         earlier = run.settings["transforms"]
         if sorted(earlier) != sorted(transforms):
             raise UserError(
                 f"{store.name} holds a search of this procedure with other transforms "
                 f"({', '.join(earlier)}); what was expanded with them is not expanded again.\n"
-                "Continue with the same --transforms, or choose another --store"
+                "Continue with the same --transforms, start over with --fresh, or choose another "
+                "--store"
             )
+    for run in (run for tree in store.trees(scope) for run in store.runs(tree)):
         if (before := run.settings.get("cache", Cache.WARM)) != cache:
             raise UserError(
                 f"{store.name} holds this procedure timed with {before} caches, which does not "

@@ -37,7 +37,8 @@ def origins(store: Store, own: Scope, workload: Workload, target: Target) -> lis
     for scope in store.scopes():
         other = store.workload(scope)
         alike = similarity(workload, other)
-        if scope == own or alike < LEAST:
+        same = (scope.workload_id, scope.target_id) == (own.workload_id, own.target_id)
+        if same or alike < LEAST:
             continue
         elsewhere = int(store.target(scope).key != target.key)
         for place, best in enumerate(store.best(scope, PER_SCOPE)):

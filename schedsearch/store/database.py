@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -26,6 +27,7 @@ class Store:
 
     - A method that writes is one transaction: when it returns, a killed process
       loses nothing of it; until then, nothing of it is visible.
+    - A scope is a search tree; `best` alone looks at all trees of a workload and target.
     - A candidate is named by its scope and trace key; its id never changes, is
       unique over scopes, and is larger than its parent's.
     - Children appear by `add_expansion`, all of them together with their parent's
@@ -93,7 +95,7 @@ class Store:
     # -- writing -------------------------------------------------------------
 
     def register(self, workload: Workload, target: Target, source_text: str) -> Scope:
-        """The scope of `workload` on `target`, added if new.
+        """The scope of `workload` on `target`, added if new: its search tree begun last.
 
         What is not part of their identity (source path and text, compiler path)
         is kept as registered last.
@@ -219,7 +221,8 @@ class Store:
             return queries.find(connection, scope, trace_keys)
 
     def best(self, scope: Scope, limit: int = 10) -> list[StoredCandidate]:
-        """Correct and measured candidates, the fastest first.
+        """Correct and measured candidates of all trees of the scope's workload and target,
+        the fastest first. Of a schedule in several trees, what the last one found out counts.
 
         Ranked by the speed-up of the latest `confirm` measurement, else of the
         latest one; equal ones by id.
@@ -244,9 +247,10 @@ class Store:
 
     def samples(self, scope: Scope, version: int) -> list[Sample]:
         """Correct and measured candidates of every workload on this scope's target that have
-        features of this version, in the order of their first measurements."""
+        features of this version, in the order of their first measurements. Of the scope's
+        own workload only those of its tree."""
         with self._read() as connection:
-            return queries.samples(connection, scope.target_id, version)
+            return queries.samples(connection, scope, version)
 
     def code(self, code_key: str) -> GeneratedC | None:
         """Generated C, None if not stored."""
@@ -254,12 +258,24 @@ class Store:
             return queries.code(connection, code_key)
 
     def scopes(self) -> list[Scope]:
-        """Every workload and target that was ever run together."""
+        """Every workload and target that was ever run together: the trees begun last."""
         with self._read() as connection:
             return queries.scopes(connection)
 
+    def trees(self, scope: Scope) -> list[Scope]:
+        """All trees of the scope's workload and target, the one begun last at the end."""
+        with self._read() as connection:
+            return queries.trees(connection, scope)
+
+    def afresh(self, scope: Scope) -> Scope:
+        """A scope without candidates for the same workload and target: a new tree, which is
+        there for others as soon as a run is started in it."""
+        trees = self.trees(scope)
+        return replace(scope, tree=trees[-1].tree + 1) if trees else scope
+
     def find_scope(self, workload: Workload, target: Target) -> Scope | None:
-        """The scope of a workload on a target, None if it was never registered."""
+        """The scope of a workload on a target, the tree begun last; None if it was never
+        registered."""
         with self._read() as connection:
             return queries.find_scope(connection, workload.key, target.key)
 

@@ -1,7 +1,11 @@
-"""Which process wrote a run, and whether it still lives (Linux)."""
+"""Which process wrote a run, and whether it still lives (Linux).
+
+A process of another machine, or container, cannot be looked at: it is taken to live.
+"""
 
 from __future__ import annotations
 
+import socket
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +16,7 @@ def _boot_id() -> str:
 
 
 def token(pid: int) -> str | None:
-    """`boot/pid/start` of a living process, None if there is none.
+    """`boot/pid/start/host` of a living process here, None if there is none.
 
     Start time (clock ticks since boot) and boot id tell a reused pid from the
     process that had it before.
@@ -23,9 +27,17 @@ def token(pid: int) -> str | None:
         return None
     # The command name in parentheses may hold anything; see proc_pid_stat(5) for the rest.
     state, *fields = stat.rpartition(")")[2].split()
-    return None if state in "ZX" else f"{_boot_id()}/{pid}/{fields[18]}"
+    return None if state in "ZX" else f"{_boot_id()}/{pid}/{fields[18]}/{socket.gethostname()}"
 
 
-def is_alive(process: str) -> bool:
-    """Whether the process that had this token is still running."""
-    return token(int(process.split("/")[1])) == process
+def host(process: str) -> str:
+    """Where the process with this token runs; empty for tokens of earlier versions."""
+    return "/".join(process.split("/")[3:])
+
+
+def is_dead(process: str) -> bool:
+    """Whether the process with this token is known not to run any more."""
+    if host(process) not in ("", socket.gethostname()):
+        return False
+    living = token(int(process.split("/")[1]))
+    return living is None or living.split("/")[:3] != process.split("/")[:3]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
@@ -21,6 +22,7 @@ from sqlalchemy import (
     cast,
     exists,
     func,
+    or_,
     select,
 )
 from sqlalchemy.orm import aliased
@@ -61,16 +63,25 @@ _CODE = select(CodeRow.__table__).where(CodeRow.code_key == bindparam("code_key"
 
 
 def in_scope(scope: Scope) -> ColumnElement[bool]:
-    return and_(
-        CandidateRow.workload_id == scope.workload_id, CandidateRow.target_id == scope.target_id
-    )
+    return and_(_of_pair(CandidateRow, scope), CandidateRow.tree == scope.tree)
+
+
+def run_in_scope(scope: Scope) -> ColumnElement[bool]:
+    return and_(_of_pair(RunRow, scope), RunRow.tree == scope.tree)
+
+
+def _of_pair(table: type[CandidateRow | RunRow], scope: Scope) -> ColumnElement[bool]:
+    """Of the scope's workload and target, whatever the tree."""
+    return and_(table.workload_id == scope.workload_id, table.target_id == scope.target_id)
 
 
 def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
     # The whole tree: every ancestor comes before its descendants. Ids are looked up first:
     # sorting whole rows of a large tree takes more than reading them.
     members = select(_Member.id).where(
-        _Member.workload_id == scope.workload_id, _Member.target_id == scope.target_id
+        _Member.workload_id == scope.workload_id,
+        _Member.target_id == scope.target_id,
+        _Member.tree == scope.tree,
     )
     where = CandidateRow.id.in_(members)
     return _candidates(connection, where, {}, _rewrites(), {"yield_per": _ROWS_AT_ONCE})
@@ -114,23 +125,32 @@ def find(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> lis
 
 def _ranked(where: ColumnElement[bool]) -> Subquery:
     """Measurements of correct candidates; `rank` 1 is the one that ranks its candidate, and
-    `first` is the candidate's first."""
+    `first` is when the candidate's first was made. What a later tree found out about the same
+    schedule stands for it."""
     own = MeasurementRow.candidate_id
     confirmed_first = case((MeasurementRow.kind == "confirm", 0), else_=1)
     rank = func.row_number().over(
-        partition_by=own, order_by=(confirmed_first, MeasurementRow.id.desc())
+        partition_by=own,
+        order_by=(confirmed_first, MeasurementRow.created_at.desc(), MeasurementRow.id.desc()),
     )
-    first = func.min(MeasurementRow.id).over(partition_by=own)
+    first = func.min(MeasurementRow.created_at).over(partition_by=own)
+    later = exists().where(
+        _Member.workload_id == CandidateRow.workload_id,
+        _Member.target_id == CandidateRow.target_id,
+        _Member.trace_key == CandidateRow.trace_key,
+        _Member.tree > CandidateRow.tree,
+        _Member.outcome.is_not(None),
+    )
     return (
         select(own, MeasurementRow.speedup, rank.label("rank"), first.label("first"))
         .join(CandidateRow)
-        .where(where, CandidateRow.outcome == Outcome.CORRECT)
+        .where(where, CandidateRow.outcome == Outcome.CORRECT, ~later)
         .subquery()
     )
 
 
 def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
-    ranked = _ranked(in_scope(scope))
+    ranked = _ranked(_of_pair(CandidateRow, scope))
     ids = connection.scalars(
         select(ranked.c.candidate_id)
         .where(ranked.c.rank == 1)
@@ -151,12 +171,14 @@ def timeline(connection: Connection, scope: Scope) -> list[Timed]:
         MeasurementRow.candidate_ns,
     )
     verified = and_(in_scope(scope), CandidateRow.outcome == Outcome.CORRECT)
-    statement = select(*columns).join(CandidateRow).where(verified).order_by(MeasurementRow.id)
+    statement = select(*columns).join(CandidateRow).where(verified)
+    statement = statement.order_by(MeasurementRow.created_at, MeasurementRow.id)
     return [Timed(*row) for row in connection.execute(statement)]
 
 
-def samples(connection: Connection, target_id: int, version: int) -> list[Sample]:
-    ranked = _ranked(CandidateRow.target_id == target_id)
+def samples(connection: Connection, scope: Scope, version: int) -> list[Sample]:
+    own_tree = or_(CandidateRow.workload_id != scope.workload_id, CandidateRow.tree == scope.tree)
+    ranked = _ranked(and_(CandidateRow.target_id == scope.target_id, own_tree))
     statement = (
         select(
             CandidateRow.workload_id,
@@ -169,7 +191,7 @@ def samples(connection: Connection, target_id: int, version: int) -> list[Sample
         .join(ranked, ranked.c.candidate_id == CandidateRow.id)
         .outerjoin(_Parent, CandidateRow.parent_id == _Parent.id)
         .where(FeatureRow.version == version, ranked.c.rank == 1)
-        .order_by(ranked.c.first)
+        .order_by(ranked.c.first, CandidateRow.id)
     )
     return [Sample(*row) for row in connection.execute(statement)]
 
@@ -177,16 +199,25 @@ def samples(connection: Connection, target_id: int, version: int) -> list[Sample
 def runs(connection: Connection, scope: Scope | None) -> list[Run]:
     statement = select(RunRow.__table__).order_by(RunRow.id)
     if scope is not None:
-        statement = statement.where(
-            RunRow.workload_id == scope.workload_id, RunRow.target_id == scope.target_id
-        )
+        statement = statement.where(run_in_scope(scope))
     return [_run(row) for row in connection.execute(statement)]
 
 
 def scopes(connection: Connection) -> list[Scope]:
-    pairs = select(RunRow.workload_id, RunRow.target_id).distinct()
-    rows = connection.execute(pairs.order_by(RunRow.workload_id, RunRow.target_id))
-    return [Scope(workload_id, target_id) for workload_id, target_id in rows]
+    pair = (RunRow.workload_id, RunRow.target_id)
+    newest = select(*pair, func.max(RunRow.tree)).group_by(*pair).order_by(*pair)
+    return [Scope(*row) for row in connection.execute(newest)]
+
+
+def trees(connection: Connection, scope: Scope) -> list[Scope]:
+    known = select(RunRow.tree).where(_of_pair(RunRow, scope)).distinct().order_by(RunRow.tree)
+    return [replace(scope, tree=tree) for tree in connection.scalars(known)]
+
+
+def newest(connection: Connection, workload_id: int, target_id: int) -> Scope:
+    """The tree begun last, the first one if there is none."""
+    known = trees(connection, Scope(workload_id, target_id))
+    return known[-1] if known else Scope(workload_id, target_id)
 
 
 def outcomes(connection: Connection, scope: Scope) -> dict[Outcome | None, int]:
@@ -205,7 +236,7 @@ def stage_seconds(connection: Connection, scope: Scope) -> dict[str, float]:
     totals = (
         select(StageTimeRow.stage, func.sum(StageTimeRow.seconds))
         .join(RunRow)
-        .where(RunRow.workload_id == scope.workload_id, RunRow.target_id == scope.target_id)
+        .where(run_in_scope(scope))
         .group_by(StageTimeRow.stage)
     )
     return dict(connection.execute(totals).all())
@@ -214,7 +245,7 @@ def stage_seconds(connection: Connection, scope: Scope) -> dict[str, float]:
 def find_scope(connection: Connection, workload_key: str, target_key: str) -> Scope | None:
     workload_id = connection.scalar(select(WorkloadRow.id).where(WorkloadRow.key == workload_key))
     target_id = connection.scalar(select(TargetRow.id).where(TargetRow.key == target_key))
-    return Scope(workload_id, target_id) if workload_id and target_id else None
+    return newest(connection, workload_id, target_id) if workload_id and target_id else None
 
 
 def workload(connection: Connection, scope: Scope) -> Workload:
@@ -246,15 +277,16 @@ def code(connection: Connection, code_key: str) -> GeneratedC | None:
 
 def _run(row: Row[Any]) -> Run:
     status = row.status
-    if status is RunStatus.RUNNING and not process.is_alive(row.process):
+    if status is RunStatus.RUNNING and process.is_dead(row.process):
         status = RunStatus.INTERRUPTED
     return Run(
         id=row.id,
-        scope=Scope(row.workload_id, row.target_id),
+        scope=Scope(row.workload_id, row.target_id, row.tree),
         seed=row.seed,
         strategy=row.strategy,
         settings=row.settings,
         environment=row.environment,
+        host=process.host(row.process),
         status=status,
         started_at=row.started_at,
         finished_at=row.finished_at,
@@ -284,6 +316,7 @@ _COLUMNS = (
     CandidateRow.id,
     CandidateRow.workload_id,
     CandidateRow.target_id,
+    CandidateRow.tree,
     CandidateRow.parent_id,
     CandidateRow.run_id,
     cast(CandidateRow.rewrite, Text).label("step"),
@@ -314,7 +347,7 @@ def _candidates(
     samples = (
         select(MeasurementRow.candidate_id, MeasurementRow.samples)
         .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))
-        .order_by(MeasurementRow.candidate_id, MeasurementRow.id)
+        .order_by(MeasurementRow.candidate_id, MeasurementRow.created_at, MeasurementRow.id)
     )
     rows = connection.execute(samples, execution_options=options)
     by_candidate = groupby(rows, key=lambda row: row.candidate_id)
@@ -354,7 +387,7 @@ def _candidate(
     )
     return StoredCandidate(
         id=row.id,
-        scope=Scope(row.workload_id, row.target_id),
+        scope=Scope(row.workload_id, row.target_id, row.tree),
         trace_key=row.trace_key,
         parent_id=row.parent_id,
         run_id=row.run_id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from functools import cache
@@ -18,6 +19,7 @@ from schedsearch.core.records import (
 )
 from schedsearch.store import process
 from schedsearch.store.backend import upsert
+from schedsearch.store.queries import newest
 from schedsearch.store.schema import (
     CodeRow,
     RunRow,
@@ -47,7 +49,7 @@ def register(connection: Connection, workload: Workload, target: Target, source_
         },
     )
     target_id = _register(connection, TargetRow, target.key, {"description": target.to_json()})
-    return Scope(workload_id, target_id)
+    return newest(connection, workload_id, target_id)
 
 
 def _register(
@@ -72,6 +74,7 @@ def start_run(
 ) -> int:
     statement = insert(RunRow).values(
         **asdict(scope),
+        uuid=uuid.uuid4().hex,
         seed=seed,
         strategy=strategy,
         settings=dict(settings),

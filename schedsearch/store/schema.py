@@ -124,6 +124,8 @@ class RunRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     workload_id: Mapped[int] = mapped_column(ForeignKey("workload.id"))
     target_id: Mapped[int] = mapped_column(ForeignKey("target.id"))
+    tree: Mapped[int] = mapped_column(server_default="1")  # as of candidates
+    uuid: Mapped[str] = mapped_column(unique=True)  # the same in every store that has this run
     seed: Mapped[int]
     strategy: Mapped[str]
     settings: Mapped[dict[str, Any]]
@@ -147,6 +149,7 @@ class CandidateRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     workload_id: Mapped[int] = mapped_column(ForeignKey("workload.id"))
     target_id: Mapped[int] = mapped_column(ForeignKey("target.id"))
+    tree: Mapped[int] = mapped_column(server_default="1")  # 1, and one more per fresh start
     parent_id: Mapped[int | None] = mapped_column(ForeignKey("candidate.id"), index=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))  # that found it
     rewrite: Mapped[dict[str, Any] | None]  # the last step; NULL: the root
@@ -167,7 +170,7 @@ class CandidateRow(Base):
     predicted: Mapped[float | None]
 
     __table_args__ = (
-        UniqueConstraint("workload_id", "target_id", "trace_key"),
+        UniqueConstraint("workload_id", "target_id", "trace_key", "tree"),
         CheckConstraint("(parent_id IS NULL) = (rewrite IS NULL)", "root"),
     )
 

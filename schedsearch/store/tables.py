@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Text, cast, select
 
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Rewrite
-from schedsearch.store.queries import in_scope
+from schedsearch.store.queries import in_scope, run_in_scope
 from schedsearch.store.schema import CandidateRow, MeasurementRow, RunRow, StageTimeRow
 from schedsearch.store.views import Scope, Table
 
@@ -48,7 +48,7 @@ _MEASUREMENTS = (
         MeasurementRow.candidate_ns,
     )
     .join(CandidateRow, CandidateRow.id == MeasurementRow.candidate_id)
-    .order_by(MeasurementRow.id)
+    .order_by(MeasurementRow.created_at, MeasurementRow.id)
 )
 
 _TIMED = ("speedup", "low", "high", "candidate_ns", "kind")
@@ -96,7 +96,7 @@ def stages(connection: Connection, scope: Scope) -> Table:
     """Seconds by run and stage, and on how many pieces of work they were spent."""
     columns = (StageTimeRow.run_id, StageTimeRow.stage, StageTimeRow.seconds, StageTimeRow.count)
     runs = select(*columns).join(RunRow, RunRow.id == StageTimeRow.run_id)
-    own = runs.where(RunRow.workload_id == scope.workload_id, RunRow.target_id == scope.target_id)
+    own = runs.where(run_in_scope(scope))
     return _table(connection, own.order_by(StageTimeRow.run_id, StageTimeRow.stage))
 
 

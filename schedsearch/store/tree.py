@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
@@ -27,9 +28,13 @@ _FIND = select(
     CandidateRow.workload_id == bindparam("workload_id"),
     CandidateRow.target_id == bindparam("target_id"),
     CandidateRow.trace_key == bindparam("trace_key"),
+    CandidateRow.tree == bindparam("tree"),
 )
 _UPDATE = update(CandidateRow).where(CandidateRow.id == bindparam("known_id"))
 _ADD_MEASUREMENT = insert(MeasurementRow)
+_LAST_MEASURED = select(func.max(MeasurementRow.created_at)).where(
+    MeasurementRow.candidate_id == bindparam("candidate_id")
+)
 
 
 def add_root(connection: Connection, scope: Scope, run_id: int, record: TuningRecord) -> bool:
@@ -116,7 +121,10 @@ def record(
     values["stage_s"] = stage_s
     connection.execute(_UPDATE, {"known_id": known.id, **values})
     if found.measurement is not None:
-        measured = _measurement(known.id, run_id, found.measurement)
+        # The later one ranks, also if the clock was set back.
+        last = connection.execute(_LAST_MEASURED, {"candidate_id": known.id}).scalar()
+        at = max(utc_now(), last + timedelta(microseconds=1)) if last else utc_now()
+        measured = _measurement(known.id, run_id, found.measurement, at)
         connection.execute(_ADD_MEASUREMENT, [measured])
     add_stage_seconds(connection, run_id, found.stage_s)
     return outcome
@@ -200,7 +208,7 @@ def _insert(
             }
         )
         if item.measurement is not None:
-            measurements.append(_measurement(candidate_id, run_id, item.measurement))
+            measurements.append(_measurement(candidate_id, run_id, item.measurement, utc_now()))
     connection.execute(insert(CandidateRow), rows)
     if measurements:
         connection.execute(_ADD_MEASUREMENT, measurements)
@@ -215,7 +223,9 @@ def _keys(record: TuningRecord) -> dict[str, str]:
     return {name: key for name, key in keys.items() if key is not None}
 
 
-def _measurement(candidate_id: int, run_id: int, measurement: Measurement) -> dict[str, Any]:
+def _measurement(
+    candidate_id: int, run_id: int, measurement: Measurement, at: datetime
+) -> dict[str, Any]:
     estimate = measurement.speedup
     return {
         "candidate_id": candidate_id,
@@ -226,5 +236,5 @@ def _measurement(candidate_id: int, run_id: int, measurement: Measurement) -> di
         "low": estimate.low,
         "high": estimate.high,
         "candidate_ns": measurement.candidate_ns,
-        "created_at": utc_now(),
+        "created_at": at,
     }

@@ -13,10 +13,12 @@ from schedsearch.store.schema import RunStatus
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One workload on one target: what a search tree belongs to."""
+    """One search tree: of a workload on a target, and which of those, from 1 on; all but the
+    first were begun afresh."""
 
     workload_id: int
     target_id: int
+    tree: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +68,8 @@ class Sample:
 
 @dataclass(frozen=True)
 class Run:
-    """One run of a search; `status` is INTERRUPTED if its process died unannounced."""
+    """One run of a search on `host` (empty: of an earlier version). `status` is INTERRUPTED if
+    its process died unannounced; of other hosts' processes that is not known here."""
 
     id: int
     scope: Scope
@@ -74,6 +77,7 @@ class Run:
     strategy: str
     settings: Mapping[str, Any]
     environment: Mapping[str, Any]
+    host: str
     status: RunStatus
     started_at: datetime
     finished_at: datetime | None

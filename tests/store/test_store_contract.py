@@ -29,7 +29,7 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Keys, Measurement, Outcome, Round, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.store import RunStatus, Store
+from schedsearch.store import RunStatus, Scope, Store
 from schedsearch.store.views import Sample
 
 FIRST = ROOT.then(step(0))
@@ -439,6 +439,81 @@ def test_equal_binaries_are_found_after_the_build(store: Store) -> None:
     store.record(scope, run, twin)
     assert store.load(scope)[2].record == twin
     assert store.duplicates(scope) == {"binary": 1}
+
+
+# -- fresh starts -----------------------------------------------------------------------
+
+
+def start_afresh(store: Store) -> tuple[Scope, int]:
+    """A second tree, with children, of what `start_tree` has."""
+    scope = store.afresh(store.register(workload(), target(), SOURCE))
+    run = store.start_run(scope, seed=1, strategy="beam", settings={}, environment={})
+    store.add_root(scope, run, TuningRecord(ROOT, None))
+    store.add_expansion(scope, run, ROOT.key, children(ROOT), {"expand": 1.0})
+    return scope, run
+
+
+def test_what_was_never_run_needs_no_fresh_start(store: Store) -> None:
+    scope = store.register(workload(), target(), SOURCE)
+    assert store.afresh(scope) == scope
+
+
+def test_a_fresh_start_sees_nothing_and_deletes_nothing(store: Store, reopen: Reopen) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    before = store.load(scope)
+    fresh = store.afresh(scope)
+    assert (store.load(fresh), store.runs(fresh), store.counts(fresh)) == ([], [], (0, 0))
+    assert store.known(fresh, [FIRST.key]) == set()
+    assert store.register(workload(), target(), SOURCE) == scope, "it has no run yet"
+
+    fresh, second = start_afresh(store)
+    other = reopen()
+    assert other.load(scope) == before
+    assert {c.scope for c in other.load(fresh)} == {fresh}
+    assert other.trees(scope) == other.trees(fresh) == [scope, fresh]
+    assert other.scopes() == [fresh]
+    assert other.find_scope(workload(), target()) == fresh
+    assert other.register(workload(), target(), SOURCE) == fresh
+    assert [r.id for r in other.runs(fresh)] == [second]
+    assert (other.stage_seconds(scope), other.stage_seconds(fresh)) == ({}, {"expand": 1.0})
+
+
+def test_the_best_are_of_all_trees_and_the_last_has_the_last_word(store: Store) -> None:
+    scope, run = start_tree(store)
+    for trace, speedup in ((FIRST, 9.0), (SECOND, 4.0), (THIRD, 2.0)):
+        store.record(scope, run, correct(trace, speedup))
+    fresh, run = start_afresh(store)
+    assert [c.record.speedup for c in store.best(fresh)] == [9.0, 4.0, 2.0]
+    store.record(fresh, run, TuningRecord(FIRST, Outcome.INCORRECT))
+    store.record(fresh, run, correct(SECOND, 1.5))
+    ranked = [(c.scope, c.record.trace, c.record.speedup) for c in store.best(scope)]
+    assert ranked == [(scope, THIRD, 2.0), (fresh, SECOND, 1.5)]
+    assert store.best(fresh) == store.best(scope)
+
+
+def test_samples_are_of_the_own_tree_and_of_all_of_others(store: Store) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    store.add_features(scope, {FIRST.key: b"old"}, 1)
+    fresh, run = start_afresh(store)
+    store.record(fresh, run, correct(SECOND, 3.0))
+    store.add_features(fresh, {SECOND.key: b"new"}, 1)
+    other, _ = start(store, "other")
+    assert [s.vector for s in store.samples(fresh, 1)] == [b"new"]
+    assert [s.vector for s in store.samples(other, 1)] == [b"old", b"new"]
+
+
+def test_the_later_measurement_ranks_though_the_clock_was_set_back(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scope, run = start_tree(store)
+    store.record(scope, run, correct(FIRST, 2.0))
+    earlier = datetime(2001, 1, 1, tzinfo=UTC)
+    monkeypatch.setattr("schedsearch.store.tree.utc_now", lambda: earlier)
+    store.record(scope, run, correct(FIRST, 3.0))
+    assert [c.record.speedup for c in store.best(scope)] == [3.0]
+    assert [t.speedup for t in store.timeline(scope)] == [2.0, 3.0]
 
 
 # -- stage times and code -------------------------------------------------------------

@@ -167,10 +167,27 @@ def test_a_run_of_a_dead_process_is_interrupted(context: ForkServerContext, wher
 def test_a_process_is_told_from_one_with_its_pid() -> None:
     own = process.token(os.getpid())
     assert own is not None
-    assert process.is_alive(own)
-    boot, pid, started = own.split("/")
-    assert not process.is_alive(f"{boot}/{pid}/{int(started) - 1}")
-    assert not process.is_alive(f"another-boot/{pid}/{started}")
+    assert not process.is_dead(own)
+    boot, pid, started, host = own.split("/")
+    assert process.is_dead(f"{boot}/{pid}/{int(started) - 1}/{host}")
+    assert process.is_dead(f"another-boot/{pid}/{started}/{host}")
+
+
+def test_a_process_of_an_earlier_version_is_of_this_host() -> None:
+    boot, pid, started, _ = (process.token(os.getpid()) or "").split("/")
+    assert not process.is_dead(f"{boot}/{pid}/{started}")
+    assert process.is_dead(f"another-boot/{pid}/{started}")
+    assert process.host(f"{boot}/{pid}/{started}") == ""
+
+
+def test_a_process_elsewhere_is_taken_to_live(where: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Store.open(where) as store:
+        monkeypatch.setattr("socket.gethostname", lambda: "elsewhere")
+        scope, _ = start(store)
+        monkeypatch.undo()
+        monkeypatch.setattr(process, "token", lambda pid: None)
+        (run,) = store.runs(scope)
+    assert (run.host, run.status) == ("elsewhere", RunStatus.RUNNING)
 
 
 def test_a_dead_process_has_no_token(context: ForkServerContext) -> None:

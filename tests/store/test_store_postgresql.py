@@ -161,7 +161,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "test"
-down_revision = "0007"
+down_revision = "0008"
 
 
 def upgrade():
