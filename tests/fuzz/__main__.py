@@ -96,7 +96,7 @@ def _summary(total: Report) -> None:
     possible = len(registry()) ** 2
     console.print(
         f"{total.procedures} procedures, {len(total.pairs)} distinct pairs, "
-        f"{total.compiled} texts of C, "
+        f"{total.compiled} texts of C, {total.carried} schedules replayed and exported, "
         f"{len(total.consecutive)} of {possible} pairs of consecutive transforms"
     )
     for reason, times in total.left_out.most_common(12):

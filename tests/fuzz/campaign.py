@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from math import inf
@@ -12,6 +12,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from transforms.helpers import TARGET
+from transforms.procs import portable
 
 from fuzz.examine import Finding, Report, examine
 from fuzz.procedures import Generated, procedures
@@ -28,9 +29,9 @@ FLAGS = (("-O1",), ("-O1",), ("-O3", "-ffast-math"))
 walks = st.lists(st.lists(st.integers(0, 2**20), min_size=1, max_size=8), min_size=1, max_size=4)
 
 
-def targets() -> tuple[Target, ...]:
-    """The portable target, and those whose instructions run here, for one and two threads."""
-    features = cpu_identity()[1]
+def targets(features: Iterable[str]) -> tuple[Target, ...]:
+    """The portable target, and those whose instructions need no other features, for one
+    and two threads."""
     found = [TARGET]
     for isa in KNOWN:
         if isa.vector_bits > 128 and isa.needs <= set(features):
@@ -42,7 +43,7 @@ def targets() -> tuple[Target, ...]:
                 vector_registers=isa.vector_registers,
                 instructions=(),
             )
-            found.append(with_instructions(wide, []))
+            found.append(with_instructions(wide, [Path(portable.__file__)]))
     return tuple(replace(each, threads=n) for each in found for n in (1, 2))
 
 
@@ -57,13 +58,14 @@ def run(
     smaller: Callable[[Finding], None] | None = None,
 ) -> Report:
     """Examine `count` procedures that are all drawn from the seed `number`, for targets
-    among `machines` (`targets()` if None).
+    among `machines` (this machine's if None).
 
     With `smaller`, only up to the first finding. Hypothesis makes it smaller then, for at most
     five minutes; each that is smaller than those before is told, which takes long for the
     first few and may be interrupted.
     """
     report, least = Report(), [inf]
+    machines = machines or targets(cpu_identity()[1])
     with TemporaryDirectory() as folder:
 
         @seed(number)
@@ -75,7 +77,12 @@ def run(
             deadline=None,
             suppress_health_check=list(HealthCheck),
         )
-        @given(procedures(), walks, st.sampled_from(machines or targets()), st.sampled_from(FLAGS))
+        @given(
+            procedures(),
+            walks,
+            st.sampled_from(machines),
+            st.sampled_from(FLAGS),
+        )
         def each(
             drawn: Generated, chosen: Sequence[Sequence[int]], target: Target, flags: Sequence[str]
         ) -> None:

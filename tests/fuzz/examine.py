@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
+from fuzz import elsewhere
 from fuzz.procedures import Generated
 from fuzz.running import Disagreement, cases, differences
 from fuzz.schedules import Step, walk
@@ -20,6 +21,9 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.outside import outside
+
+ELSEWHERE = 4
+"""One of so many schedules is also replayed from text, exported, and asked of Exo as it is."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,7 @@ class Report:
     procedures: int = 0
     pairs: set[str] = field(default_factory=set)
     compiled: int = 0
+    carried: int = 0
     transforms: Counter[str] = field(default_factory=Counter)
     consecutive: Counter[tuple[str, str]] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -52,6 +57,7 @@ class Report:
         self.procedures += other.procedures
         self.pairs |= other.pairs
         self.compiled += other.compiled
+        self.carried += other.carried
         self.transforms.update(other.transforms)
         self.consecutive.update(other.consecutive)
         self.left_out.update(other.left_out)
@@ -113,6 +119,16 @@ def examine(
         except Exception:  # whatever else comes out is what is looked for
             trace = steps[-1].trace if steps else Trace()
             report.findings.append(Finding(generated.text, trace, traceback.format_exc(), where))
+        if steps and choices[0] % ELSEWHERE == 0:
+            report.carried += 1
+            trace = steps[-1].trace
+            try:
+                problems = elsewhere.differences(source, steps[-1], folder)
+            except CodegenError:
+                problems = []  # said above
+            except Exception:  # as above
+                problems = [traceback.format_exc()]
+            report.findings += [Finding(generated.text, trace, each, where) for each in problems]
         names = [step.trace.steps[-1].transform for step in steps]
         report.transforms.update(names)
         report.consecutive.update(pairwise(names))

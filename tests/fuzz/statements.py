@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from hypothesis import strategies as st
 
-from fuzz.indices import Buffer, Loop, accesses, reach
-from fuzz.writer import Lines, Scope, Writer, indent, nested
+from fuzz.indices import Buffer, Linear, Loop, Span, accesses, expressions, reach
+from fuzz.writer import Lines, Scope, Writer, free_name, indent, nested
 
 CONVERTED = {"f32": {"i32", "i8"}, "f64": {"f32", "i32", "i8"}, "i32": {"i8"}, "i8": set[str]()}
 """Types that convert to a type without loss or wrapping."""
@@ -24,6 +24,9 @@ class Statements(Writer):
         value = self.value_of(scope, self.source_type(scope, target.type))
         form = self.pick("{} += {}", "{} = {}", "{} += {}", "{} = {}", "{0} = {0} + {1}")
         return [str(form).format(place, value)]
+
+    def nothing(self, scope: Scope) -> Lines:
+        return ["pass", *self.item(scope)]
 
     def source_type(self, scope: Scope, wanted: str) -> str:
         """Mostly the target's own; else one that can be converted without loss or wrapping."""
@@ -94,6 +97,33 @@ class Statements(Writer):
         places = [moved(b, order) for b, order in zip((target, *operands), orders, strict=True)]
         lines.append(f"{places[0]} += {' * '.join(places[1:])}")
         return nested(lines)
+
+    def instructed(self, scope: Scope) -> Lines:
+        """A nest as instructions carry out: arrays multiplied element by element, or a dot
+        product, of a length that instructions have or a multiple of it."""
+        arrays = [b for b in scope.buffers if b.shape and not b.fixed]
+        wide = {"i8": "i32"}.get(self.type, self.type)
+        factors = [b for b in arrays if b.type == self.type]
+        if len(factors) < 2:
+            return self.loop(scope)
+        length = self.pick(4, 8, 16, 64)
+        loop = Loop(free_name(scope), Span(Linear(), Linear(length - 1)))
+
+        def along(buffer: Buffer) -> str:
+            outer = [self.draw(expressions(scope.loops)) for _ in buffer.shape[1:]]
+            index = [reach(buffer, dim, *each) for dim, each in enumerate(outer)]
+            index.append(reach(buffer, len(outer), loop.name, loop.span))
+            return f"{buffer.name}[{', '.join(index)}]"
+
+        one, other = self.draw(st.permutations(factors))[:2]
+        sums = [b for b in arrays if b.type == wide and b is not one and b is not other]
+        if sums and self.chance(2):
+            total = self.draw(accesses(self.draw(st.sampled_from(sums)), scope.loops))
+            line = f"{total} += {along(one)} * {along(other)}"
+        else:
+            place = along(one)
+            line = f"{place} = {place} * {along(other)}"
+        return [f"for {loop.name} in seq(0, {length}):", *indent([line])]
 
     def branch(self, scope: Scope) -> Lines:
         condition = self.condition(scope)

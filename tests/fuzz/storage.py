@@ -39,6 +39,11 @@ class Storage(Statements):
         buffer = self.buffer(self.fresh(scope, "t"), self.type, self.pick(1, 2, 2))
         return self.filled(scope, buffer, self.block(scope.knowing(buffer)))
 
+    def unused(self, scope: Scope) -> Lines:
+        """A temporary that nothing uses, as rewrites leave some behind."""
+        shape = self.pick("", "[4]", f"[{self.pick('8', *self.sizes)}, 2]")
+        return [f"{self.fresh(scope, 'u')}: {self.type}{shape}", *self.item(scope)]
+
     def pipeline(self, scope: Scope) -> Lines:
         """A producer, and a consumer that reads some rows of it at a time."""
         buffer = self.buffer(self.fresh(scope, "t"), self.type, self.pick(2, 1, 2))

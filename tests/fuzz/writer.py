@@ -100,7 +100,8 @@ class Writer:
             kinds += ["loop"] * (5 - scope.depth) + ["temporary", "accumulator", "pipeline"]
             kinds += ["value"] * (1 + bool(scope.depth))
             kinds += ["contraction"] * 2 if scope.left > 60 else []
-        kinds += ["branch", "call", "window"] if scope.depth < 3 else []
+        kinds += ["branch", "call", "window", "instructed"] if scope.depth < 3 else []
+        kinds += ["unused", "nothing"] if scope.depth else []
         return getattr(self, self.pick(*kinds))(scope)
 
     def deeper(self, scope: Scope) -> Scope:
