@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from benchmarks.suite.case import Case
 from benchmarks.suite.contenders import BASELINE, OURS, SINGLE, Absent, Contender, contenders
 from benchmarks.suite.data import Array, Arrays, make_arrays
 from benchmarks.suite.folders import folder
-from benchmarks.suite.rounds import Plan, Samples, ratio, seconds, time_interleaved
+from benchmarks.suite.rounds import Plan, Samples, clock_of, ratio, seconds, time_interleaved
 from benchmarks.suite.stores import best_tuned, searched
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.host import host_state
@@ -51,10 +51,16 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
     if BASELINE in absent:
         raise UserError(f"{case.name} as written {absent[BASELINE]}")
     wrong = differences(case, arrays, entered)
-    calls = {c.name: c.call for c in entered if c.name not in wrong}
-    if OURS in calls:
-        calls[AGAIN] = calls[OURS]
-    samples = time_interleaved(calls, arrays.restore, plan)
+    entered = [each for each in entered if each.name not in wrong]
+    entered += [replace(each, name=AGAIN) for each in entered if each.name == OURS]
+    clock = clock_of(threads)
+    samples = time_interleaved(
+        {each.name: each.call for each in entered},
+        arrays.restore,
+        plan,
+        clock=clock,
+        renewed={each.name: each.renewed for each in entered if each.renewed},
+    )
     roof = roof.highest(_roof(subject))
     ours = tuned[OURS]
     best = ours.candidate if ours else None
@@ -72,6 +78,7 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
         "wrong": wrong,
         "seconds": {name: seconds(own) for name, own in samples.items()},
         "samples": samples,
+        "clock": clock,
         "roof": roof.to_json(),
         "host": dict(host_state()),
     }

@@ -1,4 +1,10 @@
-"""Timing of several contenders in interleaved rounds."""
+"""Timing of several contenders in interleaved rounds.
+
+As far as Python goes like the product's own protocol (`schedsearch/evaluate`): the CPU's clock
+for one thread, short samples that last equally long, the first call of a sample not timed, new
+copies of compiled code in each round. Not so: all is one process, because libraries take seconds
+to load, and libraries' code stays where it is; a call goes through Python (below 1 us).
+"""
 
 from __future__ import annotations
 
@@ -7,17 +13,20 @@ import random
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 from schedsearch.core.stats import Estimate, median_with_interval
 
 Call = Callable[[], object]
+Clock = Callable[[], float]
 Samples = tuple[tuple[float, ...], ...]
 """Per round, seconds per call of each sample; a round that was left out is empty."""
 
-_SAMPLE_S = 0.010
-_SAMPLES = 3
-# Slower calls are sampled once a round, and not in every round: nobody waits minutes
-# to know by how many per cent something is fifty times slower.
+_SAMPLE_S = 0.002
+_SAMPLES = 15
+# What takes this long at most sets how long everybody's samples last. Slower calls are sampled
+# once a round, and not in every round: nobody waits minutes to know by how many per cent
+# something is fifty times slower.
 _SLOW_S, _SLOWER_S, _SLOWEST_S = 0.05, 0.25, 2.0
 _ROUNDS_OF_SLOWER = 3
 _LEAST_ROUNDS = 5
@@ -31,27 +40,48 @@ class Plan:
     seconds: float = 20.0
 
 
+def clock_of(threads: int) -> str:
+    """`cpu` for one thread, whose clock other programs do not move on; `wall` for several, and
+    where the CPU's clock counts ticks, as in processes whose CPU time is limited."""
+    readings = [time.process_time_ns() for _ in range(200)]
+    fine = all(earlier < later for earlier, later in pairwise(readings))
+    return "cpu" if threads == 1 and fine else "wall"
+
+
 def time_interleaved(
-    calls: Mapping[str, Call], restore: Callable[[], None], plan: Plan, seed: int = 0
+    calls: Mapping[str, Call],
+    restore: Callable[[], None],
+    plan: Plan,
+    seed: int = 0,
+    clock: str = "wall",
+    renewed: Mapping[str, Callable[[], Call]] | None = None,
 ) -> dict[str, Samples]:
     """Samples of every contender, all in each round, in random order.
 
     `restore` is called before each sample, outside of its time: contenders that
-    update in place do not run away.
+    update in place do not run away. Of those in `renewed`, each round after the first calls
+    what that returns.
     """
+    read = time.process_time if clock == "cpu" else time.perf_counter
+    calls = dict(calls)
     order = random.Random(seed)
-    counts: dict[str, int] = {}
     call_s: dict[str, float] = {}
     samples: dict[str, list[tuple[float, ...]]] = {name: [] for name in calls}
     gc.disable()
     try:
         for name, call in calls.items():
-            counts[name], call_s[name] = _calibrate(call, restore)
+            call_s[name] = _calibrate(call, restore, read)
+        lasting = max([_SAMPLE_S, *(s for s in call_s.values() if s <= _SLOW_S)])
+        counts = {name: max(1, round(lasting / s)) for name, s in call_s.items()}
+        most = max(1, int(_SAMPLES * _SAMPLE_S / lasting))
         start = time.perf_counter()
         for number in range(plan.rounds):
             if number >= _LEAST_ROUNDS and time.perf_counter() - start > plan.seconds:
                 break
-            turns = [name for name in calls for _ in range(_samples_in(number, call_s[name]))]
+            if number > 0 and renewed:
+                calls |= {name: renew() for name, renew in renewed.items()}
+            wanted = {name: _samples_in(number, call_s[name], most) for name in calls}
+            turns = [name for name, count in wanted.items() for _ in range(count)]
             order.shuffle(turns)
             # Of the slowest, calibration is the only sample; it is long enough to count.
             heard: dict[str, list[float]] = {
@@ -59,7 +89,7 @@ def time_interleaved(
                 for name in calls
             }
             for name in turns:
-                heard[name].append(_sample(calls[name], restore, counts[name]))
+                heard[name].append(_sample(calls[name], restore, read, counts[name]))
             for name in calls:
                 samples[name].append(tuple(heard[name]))
     finally:
@@ -79,29 +109,31 @@ def seconds(samples: Samples) -> float:
     return median_with_interval([min(sample) for sample in samples if sample]).value
 
 
-def _samples_in(number: int, call_s: float) -> int:
+def _samples_in(number: int, call_s: float, most: int) -> int:
     """How many samples round `number` takes of what lasts `call_s` seconds."""
     if call_s > _SLOWEST_S:
         return 0
     if call_s > _SLOWER_S:
         return 1 if number < _ROUNDS_OF_SLOWER else 0
-    return 1 if call_s > _SLOW_S else _SAMPLES
+    return 1 if call_s > _SLOW_S else most
 
 
-def _calibrate(call: Call, restore: Callable[[], None]) -> tuple[int, float]:
-    """Calls that last a sample, and the seconds of one."""
+def _calibrate(call: Call, restore: Callable[[], None], read: Clock) -> float:
+    """Seconds of one call, from a sample that lasts long enough."""
     calls = 1
     while True:
-        per_call = _sample(call, restore, calls)
+        per_call = _sample(call, restore, read, calls)
         if per_call * calls >= _SAMPLE_S:
-            return calls, per_call
+            return per_call
         wanted = int(1.1 * _SAMPLE_S / max(per_call, 1e-8)) + 1
         calls = min(max(wanted, calls + 1), 10 * calls)
 
 
-def _sample(call: Call, restore: Callable[[], None], calls: int) -> float:
+def _sample(call: Call, restore: Callable[[], None], read: Clock, calls: int) -> float:
     restore()
-    start = time.perf_counter()
+    if calls > 1:
+        call()
+    start = read()
     for _ in range(calls):
         call()
-    return (time.perf_counter() - start) / calls
+    return (read() - start) / calls

@@ -23,7 +23,7 @@ from benchmarks.suite.data import make_arrays
 from benchmarks.suite.folders import folder, read_rows
 from benchmarks.suite.measure import difference
 from benchmarks.suite.report import geometric_mean
-from benchmarks.suite.rounds import Plan, ratio, seconds, time_interleaved
+from benchmarks.suite.rounds import Plan, clock_of, ratio, seconds, time_interleaved
 from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune
 from schedsearch.core.errors import UserError
@@ -41,13 +41,33 @@ def test_rounds_are_interleaved_and_restored() -> None:
     }
     restored: list[int] = []
     samples = time_interleaved(calls, lambda: restored.append(1), Plan(rounds=6, seconds=60))
-    assert [len(round_) for round_ in samples["quick"]] == [3] * 6
-    assert len(restored) >= 2 * 3 * 6
+    assert len({len(round_) for round_ in samples["quick"]}) == 1
+    assert len(restored) >= sum(map(len, samples["quick"] + samples["slow"]))
     order = "".join(name[0] for name in done)
     assert {"qs", "sq"} <= {order[i : i + 2] for i in range(len(order) - 1)}
     estimate = ratio(samples["slow"], samples["quick"])
     assert 1.3 < estimate.value < 3
     assert seconds(samples["slow"]) >= 0.004
+
+
+def test_each_round_calls_new_copies_and_samples_last_equally_long() -> None:
+    counts: Counter[str] = Counter()
+
+    def counted(name: str, s: float) -> None:
+        counts[name] += 1
+        time.sleep(s)
+
+    calls = {"quick": lambda: counted("quick", 0.002), "slow": lambda: counted("slow", 0.02)}
+    renewed = {"slow": lambda: lambda: counted("copy", 0.02)}
+    samples = time_interleaved(calls, lambda: None, Plan(4, 60), renewed=renewed)
+    assert [len(round_) for round_ in samples["slow"]] == [1] * 4
+    assert counts["copy"] == 3
+    assert counts["quick"] > 4 * 3
+
+
+def test_the_clock_of_several_threads_is_the_walls() -> None:
+    assert clock_of(2) == "wall"
+    assert clock_of(1) in ("cpu", "wall")
 
 
 def test_what_is_very_slow_is_timed_in_few_rounds() -> None:
