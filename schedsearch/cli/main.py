@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 
 from schedsearch import __version__
-from schedsearch.cli import check, doctor, explain, inspect, pin, replay, run, simulate
+from schedsearch.cli import check, doctor, explain, inspect, pin, replay, run, simulate, watch
 from schedsearch.core.errors import UserError
 
 app = typer.Typer(
@@ -41,6 +41,7 @@ def options(
 
 
 app.command("run")(run.run)
+app.command("watch")(watch.watch)
 app.command("list")(inspect.list_)
 app.command("best")(inspect.best)
 app.command("show")(inspect.show)

@@ -133,13 +133,7 @@ def _shown(change: Sequence[str], if_none: str = _UNCHANGED) -> list[str]:
 
 
 def _reached(effect: Effect | None, roof: Roof | None) -> str:
-    """`1.2 ms, 12 % of its roof (...)`"""
-    if effect is None:
-        return "not measured"
-    time = fmt.duration(effect.call_ns * 1e-9)
-    if roof is None or not roof.least_s:
-        return time
-    return f"{time}, {fmt.of_roof(roof, effect.call_ns * 1e-9)}"
+    return fmt.reached(roof, effect.call_ns) if effect else "not measured"
 
 
 def _share(effect: Effect | None, roof: Roof | None) -> str:

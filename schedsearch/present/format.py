@@ -22,6 +22,12 @@ def of_roof(roof: Roof, seconds: float) -> str:
     return f"{text}; {OVER_ROOF}" if roof.exceeded(seconds) else text
 
 
+def reached(roof: Roof | None, ns: float) -> str:
+    """`1.2 ms, 92 % of its roof (...)` of nanoseconds per call; without a roof the time alone"""
+    time = duration(ns * 1e-9)
+    return f"{time}, {of_roof(roof, ns * 1e-9)}" if roof and roof.least_s else time
+
+
 OVER_ROOF = "above what the machine can do: an error of measuring or counting"
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.progress_bar import ProgressBar
 from rich.table import Table
@@ -18,13 +20,16 @@ from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject
 
 PLAIN_EVERY_S = 10.0
+PER_SECOND = 2
+BAR = 32
 
-PHASES = {
+CLOSING = {
     "finishing": "waiting for what is being measured",
     "racing": "the fastest are measured against the same anchor",
     "confirming": "the fastest are measured again on fresh rounds",
-    "inspecting": "sanitizers look for what data do not show in the fastest",
+    "inspecting": "sanitizers look at the winner",
 }
+"""What happens after the search, in this order."""
 
 
 class View(Protocol):
@@ -40,7 +45,13 @@ class View(Protocol):
 
 
 def make_view(console: Console) -> View:
-    return LiveView(console) if console.is_terminal else PlainView(console)
+    """A terminal that cannot move its cursor (TERM=dumb) gets lines, as a log does."""
+    return LiveView(console) if redraws(console) else PlainView(console)
+
+
+def redraws(console: Console) -> bool:
+    """Whether what was printed can be replaced."""
+    return console.is_terminal and not console.is_dumb_terminal
 
 
 def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
@@ -79,23 +90,30 @@ def rate(subject: Subject, roof: Roof, ns: float) -> str:
     return ", ".join(parts)
 
 
-def facts(subject: Subject, baseline: Baseline, progress: Progress) -> list[tuple[str, str]]:
-    """What a search has found, line by line, each with its name if it has one."""
-    if progress.best is None:
-        lines = [("best", "nothing faster than the baseline yet")]
-    else:
-        measurement = progress.best.measurement
-        lines = [
-            ("best", fmt.speedup(measurement.speedup)),
-            ("", rate(subject, baseline.roof, measurement.candidate_ns)),
-            ("", fmt.sparkline([value for _, value in progress.curve])),
-            ("schedule", fmt.count(len(progress.best.trace), "rewrite")),
-        ]
-    if progress.ranker is not None:
-        lines.append(("cost model", fmt.standing_short(progress.ranker)))
-    lines.append(("candidates", fmt.outcomes(progress.outcomes)))
-    lines.append(("this run", f"{progress.measured} measured, {progress.expanded} expanded"))
-    return lines
+Rate = Callable[[float], str]
+"""How good nanoseconds per call are, in words."""
+
+
+def unrated(ns: float) -> str:
+    return fmt.duration(ns * 1e-9)
+
+
+def facts(progress: Progress, rated: Rate) -> list[tuple[str, str]]:
+    """What a search has found, line by line, each with its name if it has one. Always as
+    many lines, so that a view keeps its height."""
+    best = progress.best
+    speedup = (
+        fmt.speedup(best.measurement.speedup) if best else "nothing faster yet than as written"
+    )
+    return [
+        ("best", speedup),
+        ("", rated(best.measurement.candidate_ns) if best else ""),
+        ("", fmt.sparkline([value for _, value in progress.curve])),
+        ("schedule", fmt.count(len(best.trace), "rewrite") if best else "-"),
+        ("cost model", fmt.standing_short(progress.ranker) if progress.ranker else "-"),
+        ("candidates", fmt.outcomes(progress.outcomes)),
+        ("this run", f"{progress.measured} measured, {progress.expanded} expanded"),
+    ]
 
 
 class PlainView:
@@ -119,45 +137,50 @@ class PlainView:
             return
         self._improvements = len(progress.curve)
         self._last = time.monotonic()
-        best = fmt.speedup(progress.best.measurement.speedup) if progress.best else "none yet"
-        self._console.print(
-            f"{progress.elapsed_s:5.0f} s  {progress.phase}: best {best}, "
-            f"{progress.measured} measured, {progress.expanded} expanded",
-            soft_wrap=True,
-            markup=False,
-        )
+        self._console.print(plain_line(progress), soft_wrap=True, markup=False)
 
     def stop(self) -> None:
         pass
 
 
+def plain_line(progress: Progress) -> str:
+    """`   60 s  searching: best 12.5x [12.1, 12.9], 321 measured, 45 expanded`"""
+    best = fmt.speedup(progress.best.measurement.speedup) if progress.best else "none yet"
+    return (
+        f"{progress.elapsed_s:5.0f} s  {progress.phase}: best {best}, "
+        f"{progress.measured} measured, {progress.expanded} expanded"
+    )
+
+
 class LiveView:
-    """A panel of a few lines, redrawn four times a second."""
+    """A panel of as many lines all the time, redrawn twice a second."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._status = console.status("loading")
         self._status.start()
         self._live: Live | None = None
-        self._setting: tuple[Subject, Baseline] | None = None
+        self._rate: Rate = unrated
 
     def phase(self, name: str) -> None:
         self._status.update(name)
 
     def started(self, subject: Subject, baseline: Baseline, known: Known) -> None:
-        self._setting = (subject, baseline)
+        self._rate = partial(rate, subject, baseline.roof)
         for line in intro(subject, baseline, known):
             self._console.print(line)
         self._console.print()
 
     def progress(self, progress: Progress) -> None:
-        panel = self._panel(progress)
+        shown = panel(progress, self._rate)
         if self._live is None:
             self._status.stop()
-            self._live = Live(panel, console=self._console, refresh_per_second=4, transient=True)
+            self._live = Live(
+                shown, console=self._console, refresh_per_second=PER_SECOND, transient=True
+            )
             self._live.start()
         else:
-            self._live.update(panel)
+            self._live.update(shown)
 
     def stop(self) -> None:
         self._status.stop()
@@ -165,23 +188,40 @@ class LiveView:
             self._live.stop()
             self._live = None
 
-    def _panel(self, progress: Progress) -> Table:
-        assert self._setting is not None
-        subject, baseline = self._setting
-        table = Table.grid(padding=(0, 2))
-        table.add_column(style="dim", no_wrap=True)
-        table.add_column()
-        left = max(progress.budget_s - progress.elapsed_s, 0.0)
-        if progress.phase == "searching":
-            bar = ProgressBar(
-                total=progress.budget_s,
-                completed=min(progress.elapsed_s, progress.budget_s),
-                width=32,
-            )
-            table.add_row("searching", Group(bar, Text(f"{left:.0f} s left")))
-        else:
-            table.add_row(progress.phase, PHASES[progress.phase])
-        for name, said in facts(subject, baseline, progress):
-            style = "bold green" if name == "best" and progress.best else ""
-            table.add_row(name, Text(said, style=style))
-        return table
+
+def panel(progress: Progress, rated: Rate) -> Table:
+    """The state of a search in nine lines, whatever there is to say: what is long is cut."""
+    table = Table.grid(padding=(0, 2), expand=True)
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(no_wrap=True, overflow="ellipsis", ratio=1)
+    table.add_row(progress.phase, _doing(progress))
+    table.add_row("time left", time_left(progress))
+    for name, said in facts(progress, rated):
+        style = "bold green" if name == "best" and progress.best else ""
+        table.add_row(name, Text(said, style=style))
+    return table
+
+
+def _doing(progress: Progress) -> ProgressBar | str:
+    if progress.phase != "searching":
+        step = list(CLOSING).index(progress.phase) + 1
+        return f"{CLOSING[progress.phase]} (step {step} of {len(CLOSING)} of the end)"
+    done = min(progress.elapsed_s, progress.budget_s)
+    return ProgressBar(total=progress.budget_s, completed=done, width=BAR)
+
+
+def time_left(progress: Progress) -> str:
+    """`95 s to search, then about 20 s to confirm`; of the end only an estimate is known."""
+    if progress.phase == "searching":
+        search_s = max(progress.budget_s - progress.elapsed_s, 0.0)
+        return (
+            f"{_rounded(search_s)} to search, then about {_rounded(progress.closing_s)} to confirm"
+        )
+    if progress.closing_s > 0:
+        return f"about {_rounded(progress.closing_s)}"
+    return "longer than expected; almost done"
+
+
+def _rounded(seconds: float) -> str:
+    """Whole seconds; minutes as soon as those are hard to read."""
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from rich.text import Text
 
 from schedsearch.core import html
-from schedsearch.present.live import PHASES, facts, intro
+from schedsearch.present.live import CLOSING, Rate, facts, intro, rate, time_left, unrated
 from schedsearch.search.progress import Progress
 from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject
@@ -40,14 +41,14 @@ class NotebookView:
         self._handle: Any = display(Shown("", "loading ..."), display_id=True)
         self._updated = 0.0
         self._intro: list[str] = []
-        self._setting: tuple[Subject, Baseline] | None = None
+        self._rate: Rate = unrated
         self._last: Progress | None = None
 
     def phase(self, name: str) -> None:
         self._update([f"{name} ..."])
 
     def started(self, subject: Subject, baseline: Baseline, known: Known) -> None:
-        self._setting = (subject, baseline)
+        self._rate = partial(rate, subject, baseline.roof)
         self._intro = [Text.from_markup(line).plain for line in intro(subject, baseline, known)]
 
     def progress(self, progress: Progress) -> None:
@@ -62,11 +63,9 @@ class NotebookView:
             self._last = None
 
     def _show(self, progress: Progress) -> None:
-        assert self._setting is not None
-        left = max(progress.budget_s - progress.elapsed_s, 0.0)
-        searching = progress.phase == "searching"
-        state = f"{left:.0f} s left" if searching else PHASES[progress.phase]
-        lines = [(progress.phase, state), *facts(*self._setting, progress)]
+        doing = CLOSING.get(progress.phase, "")
+        state = [(progress.phase, doing), ("time left", time_left(progress))]
+        lines = [*state, *facts(progress, self._rate)]
         self._update(self._intro, lines)
         self._updated = time.monotonic()
 

@@ -3,14 +3,18 @@ if the best is above it."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from schedsearch.core.decision import MARGIN
 from schedsearch.core.records import Artifact, GeneratedC, Measurement
 from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.plans import CLOSING_S
 from schedsearch.search.progress import Best
 from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
+from schedsearch.store.views import Run
 
 NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10, fresh=True)
 
@@ -29,6 +33,12 @@ def session_noise(bench: Bench, subject: Subject, code: GeneratedC | None) -> Me
 def margin(noise: Measurement | None) -> float:
     """The relative difference that does not count in this session."""
     return max(MARGIN, abs(noise.speedup.value - 1.0)) if noise else MARGIN
+
+
+def closing_s(runs: Sequence[Run]) -> float:
+    """Seconds that the end of a search takes, after earlier ones of the same kernel."""
+    known = [(run.summary or {}).get("closing_s") for run in runs]
+    return next((float(took) for took in reversed(known) if took), CLOSING_S)
 
 
 def last_roof(subject: Subject, roof: Roof, best: Best | None) -> Roof:

@@ -27,7 +27,7 @@ from schedsearch.search.jobs import (
     Result,
 )
 from schedsearch.search.ledger import Ledger
-from schedsearch.search.plans import ANCHOR, CONFIRM, SCREEN, SLOW_S, confirm, screen
+from schedsearch.search.plans import ANCHOR, CLOSING_S, CONFIRM, SCREEN, SLOW_S, confirm, screen
 from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.race import CONTENDERS, HEAT, HEATS, field, survivors
 from schedsearch.search.ranker import Ranker
@@ -63,7 +63,8 @@ class Search:
 
     `baseline` is the unscheduled procedure, of speed-up 1. `foreign` are schedules of
     something else, which are fitted to this before anything is expanded. `inspect` looks
-    for faults of the kernel that the run ends with.
+    for faults of the kernel that the run ends with. `closing_s` is how long the end is
+    expected to take.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Search:
         ranker: Ranker,
         foreign: Sequence[Trace] = (),
         inspect: Inspect = not_inspected,
+        closing_s: float = CLOSING_S,
     ) -> None:
         self.executor, self.strategy, self.budget = executor, strategy, budget
         self.baseline = self.anchor = baseline
@@ -93,6 +95,8 @@ class Search:
         self.again: tuple[TimingPlan, Anchor] | None = None  # how to time after the search
         self.measured = self.expanded = 0
         self.phase = "searching"
+        self.closing_s = closing_s
+        self.closing_since: float | None = None
         self.started = time.monotonic()
         self.interrupted = Event()
         self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed, ranker)
@@ -101,6 +105,10 @@ class Search:
     def elapsed(self) -> float:
         """Seconds since the search began."""
         return time.monotonic() - self.started
+
+    def closed_in(self) -> float:
+        """Seconds since the end of the search began; 0 before."""
+        return self.elapsed() - self.closing_since if self.closing_since is not None else 0.0
 
     def run(self) -> Stop:
         """Search until the budget is spent, then confirm the fastest on fresh rounds.
@@ -126,6 +134,7 @@ class Search:
             self.expanded,
             ledger.best,
             tuple(ledger.curve),
+            max(self.closing_s - self.closed_in(), 0.0),
             ledger.ranker.standing(),
             self.inspection,
         )
@@ -268,7 +277,7 @@ class Search:
         another is confirmed: against that one. A slow baseline takes 900 us in one minute
         and 1,250 in another, and two speed-ups over it do not say which kernel is faster.
         """
-        self.phase = "finishing"
+        self.phase, self.closing_since = "finishing", self.elapsed()
         for ticket in self.executor.drop_expansions():
             del self.pending[ticket]
         while self.pending:

@@ -33,3 +33,8 @@ def confirm(baseline_s: float) -> TimingPlan:
     round_s = baseline_s + min(baseline_s, SLOW_S)
     rounds = min(most, max(3, int(CONFIRM_S / round_s))) if round_s > 0 else most
     return replace(CONFIRM, min_rounds=min(CONFIRM.min_rounds, rounds), max_rounds=rounds)
+
+
+CLOSING_S = 17.0
+"""Racing, confirming and inspecting, of kernels of the suite. The last run of the same kernel
+knows better."""

@@ -32,7 +32,8 @@ class Progress:
     `outcomes` counts candidates of this run and of those it resumed from (None:
     legal, not measured); `measured` and `expanded` count this run only; `curve`
     holds `(seconds, best speed-up)` at every improvement; `ranker` is None before it is
-    trained, `inspection` before the end.
+    trained, `inspection` before the end. `closing_s` is an estimate of the seconds that
+    racing, confirming and inspecting will still take, 0 if they took them already.
     """
 
     phase: str
@@ -43,6 +44,7 @@ class Progress:
     expanded: int
     best: Best | None
     curve: tuple[tuple[float, float], ...]
+    closing_s: float
     ranker: Standing | None = None
     inspection: Inspection | None = None
 

@@ -25,7 +25,7 @@ from schedsearch.evaluate.roofline import Roof, roof_of
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.closing import last_roof, session_noise
+from schedsearch.search.closing import closing_s, last_roof, session_noise
 from schedsearch.search.counterpart import Counterpart, find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor, InlineExecutor
@@ -158,6 +158,7 @@ class Session:
             _ranker(self.store, scope, subject, self.seed),
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope),
+            closing_s=closing_s(self.store.runs(scope)),
         )
 
 
@@ -259,6 +260,7 @@ def _run(search: Search, session: Session) -> Result:
         if best is not None and stop is not Stop.INTERRUPTED:
             code = store.code(search.ledger.tree.nodes[best.key].keys.code or "")
             noise = session_noise(session.bench, setting.subject, code)
+            summary["closing_s"] = search.closed_in()
         summary["noise"] = noise.to_json() if noise else None
         summary["roof"] = roof.to_json()
         summary["over_roof"] = best is not None and roof.exceeded(

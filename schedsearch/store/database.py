@@ -284,6 +284,11 @@ class Store:
         with self._read() as connection:
             return queries.runs(connection, scope)
 
+    def expanded(self, run_id: int) -> int:
+        """How many candidates a run found children of."""
+        with self._read() as connection:
+            return queries.expanded(connection, run_id)
+
     def timeline(self, scope: Scope) -> list[Timed]:
         """Every measurement of a verified candidate, the oldest first."""
         with self._read() as connection:

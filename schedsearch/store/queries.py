@@ -161,6 +161,11 @@ def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandida
     return [found[id_] for id_ in ids]
 
 
+def expanded(connection: Connection, run_id: int) -> int:
+    parents = select(func.count(CandidateRow.parent_id.distinct()))
+    return connection.execute(parents.where(CandidateRow.run_id == run_id)).scalar_one()
+
+
 def timeline(connection: Connection, scope: Scope) -> list[Timed]:
     columns = (
         MeasurementRow.created_at,

@@ -14,7 +14,7 @@ from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
-from schedsearch.present.live import LiveView, PlainView, View, make_view
+from schedsearch.present.live import CLOSING, LiveView, PlainView, View, make_view, panel, unrated
 from schedsearch.search.progress import Best, Progress
 from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject, load_subject
@@ -46,7 +46,8 @@ def progress(
     best = Best("key", Trace((REWRITE,)), timed(speedup)) if speedup else None
     outcomes = {outcome: 1234 + n for n, outcome in enumerate(Outcome)} | {None: 56789}
     curve = tuple((float(n), 1.0 + n) for n in range(100)) if speedup else ()
-    return Progress(phase, elapsed, 120.0, outcomes, 321, 45, best, curve)
+    closing_s = max(20.0 - max(elapsed - 120.0, 0.0), 0.0)
+    return Progress(phase, elapsed, 120.0, outcomes, 321, 45, best, curve, closing_s)
 
 
 def console(terminal: bool) -> Console:
@@ -97,10 +98,18 @@ def test_the_live_view_fits_the_terminal_and_shows_what_matters(subject: Subject
 @pytest.mark.parametrize(
     ("state", "texts"),
     [
-        (progress(), ["119 s left", "nothing faster than the baseline yet", "56789 not measured"]),
+        (
+            progress(),
+            [
+                "2.0 min to search, then about 20 s to confirm",
+                "nothing faster yet than as written",
+            ],
+        ),
         (progress(speedup=12.5), ["12.5x [12.5, 12.5]", "640 ns", "█", "1 rewrite"]),
         (progress("finishing", 2.0, 121.0), ["finishing", "waiting for what is being measured"]),
         (progress("confirming", 2.0, 125.0), ["confirming", "again on fresh rounds", "2.00x"]),
+        (progress("inspecting", 2.0, 130.0), ["sanitizers look at the winner", "about 10 s"]),
+        (progress("inspecting", 2.0, 150.0), ["longer than expected"]),
     ],
 )
 def test_the_panel_of_every_phase(subject: Subject, state: Progress, texts: list[str]) -> None:
@@ -113,6 +122,18 @@ def test_the_panel_of_every_phase(subject: Subject, state: Progress, texts: list
     assert max(map(len, shown)) <= WIDTH
     for text in texts:
         assert text in " ".join(" ".join(shown).split())
+
+
+def test_the_panel_never_changes_its_height() -> None:
+    states = [
+        progress(),
+        progress(speedup=12.5),
+        *(progress(phase, 2.0, 125.0) for phase in CLOSING),
+    ]
+    for state in states:
+        screen = console(terminal=False)
+        screen.print(panel(state, unrated))
+        assert len(drawn(screen)) == 9 + 1  # the last line ends
 
 
 def test_an_interrupted_live_view_leaves_the_terminal_usable(subject: Subject) -> None:

@@ -1,0 +1,108 @@
+"""`schedsearch watch`"""
+
+from __future__ import annotations
+
+import sys
+import time
+from datetime import UTC, datetime
+from functools import partial
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.live import Live
+
+from schedsearch.cli.options import DEFAULT_STORE, StoreOption
+from schedsearch.core.errors import UserError
+from schedsearch.present import format as fmt
+from schedsearch.present.live import PER_SECOND, PLAIN_EVERY_S, panel, plain_line, redraws
+from schedsearch.search.recorded import stored_roof
+from schedsearch.search.watching import latest, progress_of, running
+from schedsearch.store.database import Store
+from schedsearch.store.schema import RunStatus
+from schedsearch.store.views import Run
+
+POLL_S = 1.0
+
+
+def watch(
+    once: Annotated[bool, typer.Option("--once", help="Print the state now, and end.")] = False,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Follow a search that runs in another terminal, until it ends.
+
+    What it shows is what the search has written to its store. Ctrl-C ends the watching,
+    not the search. Exit code 1 if the search failed or was interrupted.
+    """
+    with Store.open(store, create=False) as opened:
+        run = running(opened)
+        if run is None:
+            raise UserError(_nothing_runs(opened))
+        console = Console(highlight=False)
+        for line in _intro(opened, run):
+            console.print(line, markup=False, soft_wrap=True)
+        if once:
+            _print(console, opened, run)
+            return
+        try:
+            ended = _follow(console, opened, run)
+        except KeyboardInterrupt:
+            print("no longer watching; the search goes on", file=sys.stderr)
+            return
+        console.print(f"{ended.status.value}: {_best(opened, ended)}", soft_wrap=True)
+    if ended.status is not RunStatus.FINISHED:
+        raise typer.Exit(1)
+
+
+def _follow(console: Console, store: Store, run: Run) -> Run:
+    """Show it until it ends; returns how it ended."""
+    if not redraws(console):
+        last = -PLAIN_EVERY_S
+        while run.status is RunStatus.RUNNING:
+            if time.monotonic() - last >= PLAIN_EVERY_S:
+                last = time.monotonic()
+                _print(console, store, run)
+            time.sleep(POLL_S)
+            run = latest(store, run.id)
+        return run
+    roof = stored_roof(store, run.scope)
+    rated = partial(fmt.reached, roof)
+    with Live(console=console, refresh_per_second=PER_SECOND, transient=True) as live:
+        while run.status is RunStatus.RUNNING:
+            live.update(panel(progress_of(store, run, datetime.now(UTC)), rated))
+            time.sleep(POLL_S)
+            run = latest(store, run.id)
+    return run
+
+
+def _print(console: Console, store: Store, run: Run) -> None:
+    state = progress_of(store, run, datetime.now(UTC))
+    console.print(plain_line(state), markup=False, soft_wrap=True)
+
+
+def _intro(store: Store, run: Run) -> list[str]:
+    workload = store.workload(run.scope)
+    sizes = fmt.sizes(workload.sizes, workload.specialized)
+    name = f"{workload.proc} ({sizes})" if sizes else workload.proc
+    return [
+        f"run {run.id}: {name} from {workload.source}",
+        f"on {fmt.target(store.target(run.scope))}",
+    ]
+
+
+def _best(store: Store, run: Run) -> str:
+    top = store.best(run.scope, 1)
+    if not top or top[0].record.measurement is None:
+        return "nothing was measured"
+    return f"best {fmt.claim(top[0].record.measurement)}"
+
+
+def _nothing_runs(store: Store) -> str:
+    runs = store.runs()
+    if not runs:
+        return f"no search has used {store.name} yet; `schedsearch run FILE` starts one"
+    last, proc = runs[-1], store.workload(runs[-1].scope).proc
+    return (
+        f"no search is running on {store.name}; the last one, run {last.id} of {proc}, is "
+        f"{last.status.value}. `schedsearch best` shows its result"
+    )

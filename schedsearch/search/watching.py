@@ -1,0 +1,65 @@
+"""The progress of a search that another process runs, from what it has committed."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from schedsearch.search.closing import closing_s
+from schedsearch.search.progress import Best, Progress
+from schedsearch.store.database import Store
+from schedsearch.store.schema import RunStatus
+from schedsearch.store.views import Run, Timed
+
+# What a run measures last says what it is doing.
+_PHASES = {"race": "racing", "confirm": "confirming"}
+
+
+def running(store: Store) -> Run | None:
+    """The latest run whose process lives, None if there is none."""
+    alive = [run for run in store.runs() if run.status is RunStatus.RUNNING]
+    return alive[-1] if alive else None
+
+
+def latest(store: Store, run_id: int) -> Run:
+    """The run as it is now."""
+    return next(run for run in store.runs() if run.id == run_id)
+
+
+def progress_of(store: Store, run: Run, now: datetime) -> Progress:
+    """What `run` itself would show, but for its cost model; it is behind by what is under way.
+
+    Its search ends after the budget or before; the end of it is told by what it measures.
+    """
+    elapsed_s = max((run.finished_at or now) - run.started_at, timedelta()).total_seconds()
+    budget_s = float(run.settings["budget_s"])
+    timeline = store.timeline(run.scope)
+    own = [timed for timed in timeline if timed.run_id == run.id]
+    phase = _PHASES.get(own[-1].kind, "searching") if own else "searching"
+    if phase == "searching" and elapsed_s > budget_s:
+        phase = "finishing"
+    expected_s = closing_s(store.runs(run.scope))
+    overtime_s = max(elapsed_s - budget_s, 0.0) if phase != "searching" else 0.0
+    top = store.best(run.scope, 1)
+    best = None
+    if top and top[0].record.measurement and top[0].record.trace.steps:
+        best = Best(top[0].trace_key, top[0].record.trace, top[0].record.measurement)
+    return Progress(
+        phase,
+        elapsed_s,
+        budget_s,
+        store.outcomes(run.scope),
+        sum(timed.kind == "screen" for timed in own),
+        store.expanded(run.id),
+        best,
+        curve(own, run.started_at),
+        max(expected_s - overtime_s, 0.0),
+    )
+
+
+def curve(timeline: list[Timed], start: datetime) -> tuple[tuple[float, float], ...]:
+    """Seconds since `start`, and the best speed-up from then on, at every improvement."""
+    points: list[tuple[float, float]] = []
+    for timed in timeline:
+        if timed.kind != "baseline" and (not points or timed.speedup > points[-1][1]):
+            points.append(((timed.at - start).total_seconds(), timed.speedup))
+    return tuple(points)
