@@ -124,6 +124,11 @@ def test_the_panel_of_every_phase(subject: Subject, state: Progress, texts: list
         assert text in " ".join(" ".join(shown).split())
 
 
+def test_a_dumb_terminal_gets_lines() -> None:
+    screen = Console(file=io.StringIO(), force_terminal=True, _environ={"TERM": "dumb"})
+    assert isinstance(make_view(screen), PlainView)
+
+
 def test_the_panel_never_changes_its_height() -> None:
     states = [
         progress(),
