@@ -42,8 +42,8 @@ NOTHING_COMPARABLE = 5
 @dataclass(frozen=True)
 class Timing:
     """How fast a schedule is today: `ratio` times the procedure as written, from `visits`
-    processes of one round each; `least`: below it is slower than locked. Times are
-    nanoseconds of one call, the least seen."""
+    processes of their own; `least`: below it is slower than locked. Times are nanoseconds of
+    one call: the schedule's least, the lower quartile of the procedure as written."""
 
     ratio: Estimate
     least: float

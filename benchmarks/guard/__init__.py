@@ -1,0 +1,1 @@
+"""How often `schedsearch check` cries wolf on this machine, and what it misses."""
