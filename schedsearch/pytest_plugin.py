@@ -93,6 +93,3 @@ class LockedSchedule(pytest.Item):
         place = self.path.parent / found.entry.workload.source
         at = f"{place}:{found.line}" if found.line else str(place)
         return "\n".join([f"{at}: {found.status}", found.summary, *found.notes])
-
-    def reportinfo(self) -> tuple[Path, int | None, str]:
-        return self.path, None, self.name

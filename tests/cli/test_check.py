@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,15 +13,20 @@ from xml.etree import ElementTree
 
 import pytest
 
+from schedsearch import __version__
 from schedsearch.core.lock_place import read_lock, write_lock
+from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockEntry
+from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.search import checking
 from schedsearch.search.subject import load_subject
+from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer
+from tests.core.entries import SPEED
 
-from .invoke import Answer
+from .invoke import KERNELS, Answer
 
 Run = Callable[..., Answer]
 RIGHT = ("check", "--correct-only")
@@ -122,6 +128,46 @@ def test_a_wrong_result_is_found(lock: Path, run: Run) -> None:
         answer = run(*RIGHT, "--cc", compiler)
     assert answer.code == 4, answer.out
     assert re.search(r"^  incorrect: C\[\d+, \d+\] is .*, expected ", answer.out, re.MULTILINE)
+
+
+FORGETFUL = """from __future__ import annotations
+from exo import DRAM, instr
+
+
+@instr("{acc_data} += {a_data} * {b_data};")
+def my_dot2(acc: [i32][1] @ DRAM, a: [i8][2] @ DRAM, b: [i8][2] @ DRAM):
+    assert stride(a, 0) == 1
+    assert stride(b, 0) == 1
+    for k in seq(0, 2):
+        acc[0] += a[k] * b[k]
+"""
+
+
+def test_an_instruction_whose_c_is_wrong_is_found(run: Run, tmp_path: Path) -> None:
+    """Exo believes what an instruction says it does. No `pin` takes such a schedule: it comes
+    from elsewhere, with its file."""
+    shutil.copy(KERNELS / "dots.py", tmp_path)
+    (tmp_path / "my_set.py").write_text(FORGETFUL)
+    files = ["--target", "scalar", "--instructions", "my_set.py"]
+    limits = ["--transforms", "use_instruction", "--executor", "inline", "--budget", "10"]
+    assert run("run", "dots.py", *files, *limits).code == 0
+    with Store.open(tmp_path / "schedsearch.sqlite", create=False) as store:
+        (scope,) = store.scopes()
+        wrong = next(c for c in store.load(scope) if c.record.outcome is Outcome.INCORRECT)
+        workload, target = store.workload(scope), store.target(scope)
+    sets = tuple(replace(each, path="my_set.py") for each in target.instructions)
+    entry = LockEntry(
+        replace(workload, source="dots.py"),
+        LockedTarget.of(target, sets),
+        wrong.record.trace,
+        wrong.record.keys,
+        SPEED,
+        __version__,
+    )
+    write_lock(tmp_path / "schedules.lock", Lock((entry,)))
+    answer = run("check")
+    assert answer.code == 4, answer.out
+    assert re.search(r"^  incorrect: y\[\d+\] is .*, expected ", answer.out, re.MULTILINE)
 
 
 # -- when the source is not as it was -----------------------------------------------------
