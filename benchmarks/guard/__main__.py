@@ -21,6 +21,9 @@ from schedsearch.evaluate.host import host_state
 from schedsearch.search.checking import PAUSES_S
 from schedsearch.search.lock_choice import choose
 
+WIDE = 140
+"""Columns the table needs."""
+
 
 def run(
     lock: Annotated[
@@ -61,6 +64,8 @@ def run(
         pauses_s = PAUSES_S if pauses else tuple(0.0 for _ in PAUSES_S)
         made = run_trials(chosen.entries, chosen.path.parent, plan, seconds, pauses_s, done)
     console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
     console.print(table(trials))
     console.print(f"{made} of {len(plan)} checks were made in this time")
 
@@ -78,7 +83,9 @@ def _read(file: Path) -> list[Trial]:
 
 def table(trials: Sequence[Trial]) -> Table:
     """How often each status, by kernel and slowdown."""
-    shown = Table(title="Status of the same schedules, checked again and again")
+    shown = Table(
+        title="Status of the same schedules, checked again and again", title_justify="left"
+    )
     shown.add_column("kernel")
     for title in ("slower by", "checks", *map(str, Status), "of them timed", "lowest", "time"):
         shown.add_column(title, justify="right")

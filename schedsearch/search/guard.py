@@ -11,8 +11,8 @@ halves what a kernel bound by arithmetic gets, and takes nothing from one that w
 memory. Disturbances only ever cost time, so the fastest calls say what is possible. `below`
 is therefore believed only if
 
-* the schedule's fastest call, over all visits, says the same, held against the lower quartile
-  of the procedure as written (its fastest may be luck that nobody repeats), and
+* not even the schedule's fastest call, over all visits, is within the locked interval, held
+  against the lower quartile of the procedure as written (its fastest may be luck), and
 * the procedure as written is not itself slower than when it was locked: then the machine is
   busy, or another one.
 
@@ -128,7 +128,7 @@ def judge(visits: Sequence[Visit], locked: LockedSpeed, least: float) -> Verdict
 
 def _believed(visits: Sequence[Visit], locked: LockedSpeed, least: float) -> bool:
     seen = summary(visits, least)
-    as_good = seen.baseline_ns / seen.call_ns >= least
+    as_good = seen.baseline_ns / seen.call_ns >= locked.ratio.low
     return not as_good and not busy(seen, locked)
 
 
