@@ -51,7 +51,7 @@ def check(
     ] = False,
     tolerance: Annotated[
         str, typer.Option(metavar="PERCENT", help="How far below the locked interval is held.")
-    ] = "5%",
+    ] = "4%",
     cc: CcOption = None,
     target: TargetOption = None,
     instructions: InstructionsOption = None,

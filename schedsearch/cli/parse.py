@@ -53,5 +53,5 @@ def parse_share(option: str, text: str) -> float:
     """`5%` or `5` -> 0.05. Raises UserError on anything else, and on 100 % or more."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*%?", text.strip())
     if match is None or float(match[1]) >= 100:
-        raise UserError(f"{option} {text!r} is not a share; write for example 5%")
+        raise UserError(f"{option} {text!r} is not a share; write for example 4%")
     return float(match[1]) / 100

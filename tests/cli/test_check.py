@@ -227,6 +227,20 @@ def test_entries_of_other_machines_are_skipped(lock: Path, run: Run, isa: str, w
     assert why in answer.out
 
 
+def test_one_size_that_is_a_constant_and_one_that_is_not(run: Run, tmp_path: Path) -> None:
+    shutil.copy(KERNELS / "sized.py", tmp_path)
+    limits = ["--executor", "inline", "--budget", "20", "--trials", "1", "--transforms", "split"]
+    assert run("run", "sized.py", "--size", "M=64", "--specialize", *limits).code == 0
+    with Store.open(tmp_path / "schedsearch.sqlite", create=False) as store:
+        (scope,) = store.scopes()
+        split = next(c for c in store.best(scope, 9) if c.record.trace.steps)
+    assert run("pin", split.id).code == 0
+    answer = run(*RIGHT)
+    assert answer.code == 0, answer.out
+    assert "scale (M=64 only" in answer.out.replace("\n", " ")
+    assert "is not the locked one" not in answer.out
+
+
 # -- what is checked ----------------------------------------------------------------------
 
 

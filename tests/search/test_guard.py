@@ -55,11 +55,11 @@ def test_what_is_as_fast_as_locked_holds(spread: float) -> None:
     assert found[Verdict.HOLDS] >= 0.98 * TIMES
 
 
-@pytest.mark.parametrize("spread", [0.003, 0.02])
+@pytest.mark.parametrize("spread", [0.003, 0.02, 0.04])
 def test_ten_percent_slower_is_below(spread: float) -> None:
     found = verdicts(slower=0.1, spread=spread)
     assert found[Verdict.HOLDS] == 0
-    assert found[Verdict.BELOW] >= 0.95 * TIMES
+    assert found[Verdict.BELOW] >= 0.9 * TIMES
 
 
 def test_disturbances_make_no_alarm_that_repeats() -> None:
