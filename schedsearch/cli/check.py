@@ -20,7 +20,8 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_share
+from schedsearch.cli.parse import parse_seconds, parse_share
+from schedsearch.cli.repair import repair_entries
 from schedsearch.cli.run import INTERRUPTED
 from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
@@ -65,6 +66,15 @@ def check(
     markdown_: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="Write results as Markdown.")
     ] = None,
+    repair: Annotated[
+        bool,
+        typer.Option(
+            "--repair",
+            help="Fit schedules to procedures that have changed, search from there, and write "
+            "the lock file anew; nothing is checked.",
+        ),
+    ] = False,
+    budget: Annotated[str, typer.Option(help="Time to search for each repaired entry.")] = "30s",
 ) -> None:
     """Check that locked schedules still apply, are right, and are as fast as locked.
 
@@ -82,9 +92,12 @@ def check(
         if file is not None and not os.access(file.resolve().parent, os.W_OK):
             raise UserError(f"{option} {file}: its directory is not there, or not writable")
     chosen = choose(paths or (), only)
+    where = Where(cc, target, tuple(instructions or ()))
+    if repair:
+        raise typer.Exit(repair_entries(chosen, where, store, parse_seconds(budget)))
     options = Options(
         chosen.path.parent,
-        Where(cc, target, tuple(instructions or ())),
+        where,
         timing=not correct_only,
         tolerance=parse_share("--tolerance", tolerance),
         known=stored_c(store),

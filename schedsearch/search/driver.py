@@ -62,9 +62,9 @@ class Search:
     """One run, from what the store knew (`resumed`) until its budget is spent.
 
     `baseline` is the unscheduled procedure, of speed-up 1. `foreign` are schedules of
-    something else, which are fitted to this before anything is expanded. `inspect` looks
-    for faults of the kernel that the run ends with. `closing_s` is how long the end is
-    expected to take.
+    something else, which are fitted to this before anything is expanded, after those of
+    `first`, which are of this procedure. `inspect` looks for faults of the kernel that the
+    run ends with. `closing_s` is how long the end is expected to take.
     """
 
     def __init__(
@@ -82,6 +82,7 @@ class Search:
         foreign: Sequence[Trace] = (),
         inspect: Inspect = not_inspected,
         closing_s: float = CLOSING_S,
+        first: Sequence[Trace] = (),
     ) -> None:
         self.executor, self.strategy, self.budget = executor, strategy, budget
         self.baseline = self.anchor = baseline
@@ -89,7 +90,7 @@ class Search:
         self.pending: dict[int, _Pending] = {}
         self.parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
         self.to_measure: deque[_Pending] = deque()
-        self.foreign = deque(foreign)
+        self.foreign, self.first = deque(foreign), deque(first)
         self.inspect = inspect
         self.inspection: Inspection | None = None  # of the best
         self.again: tuple[TimingPlan, Anchor] | None = None  # how to time after the search
@@ -171,6 +172,9 @@ class Search:
     def _fill_replays(self, idle: int) -> int:
         """Keep at most `idle` workers busy with whole traces; returns how many."""
         jobs: list[ReplayJob] = []
+        while self.first and len(jobs) < idle:
+            trace = self.first.popleft()
+            jobs.append(ReplayJob(trace, self.ledger.tree.known(trace)))
         while self.foreign and len(jobs) < idle:
             jobs.append(ReplayJob(self.foreign.popleft(), known=0, adapt=True))
         for trace in self.strategy.ask_replay(idle - len(jobs)):

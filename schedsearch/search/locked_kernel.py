@@ -78,12 +78,7 @@ def load_locked(
     `known` finds C by its code_key, to show what has changed. Raises NotHereError, LostError,
     and UserError if the source or the files it needs are missing or not as needed.
     """
-    target = _target(entry.target, root, where)
-    own = entry.workload
-    source = load_source(root / own.source)
-    sizes = {name: value for name, value in own.sizes if name not in own.specialized}
-    bound = bind_fixed(source, pick(source, own.proc), sizes, own.fixed)
-    subject = make_subject(source, *bound, target)
+    subject = locked_subject(entry, root, where)
     notes = _changes(entry, subject)
     try:
         state = Replayer(subject.procedure).state(entry.trace)
@@ -94,7 +89,19 @@ def load_locked(
         raise LostError(f"Exo generates no C for it: {error}", tuple(notes)) from error
     if code.key != entry.keys.code or ast_key(state.ast, state.build) != entry.keys.ast:
         notes = [*_unlike(entry, code, notes), *_difference(entry, code, known)]
-    return LockedKernel(entry, subject, code, tuple(notes), _foreign(entry.target, target))
+    return LockedKernel(
+        entry, subject, code, tuple(notes), foreign_to(entry.target, subject.target)
+    )
+
+
+def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
+    """What an entry is a schedule of, as it is today. Raises NotHereError and UserError."""
+    target = _target(entry.target, root, where)
+    own = entry.workload
+    source = load_source(root / own.source)
+    sizes = {name: value for name, value in own.sizes if name not in own.specialized}
+    bound = bind_fixed(source, pick(source, own.proc), sizes, own.fixed)
+    return make_subject(source, *bound, target)
 
 
 def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
@@ -129,7 +136,7 @@ def _of_kind(compilers: tuple[Compiler, ...], kind: str) -> Compiler | None:
     return next((each for each in compilers if each.kind == kind), None)
 
 
-def _foreign(locked: LockedTarget, target: Target) -> str:
+def foreign_to(locked: LockedTarget, target: Target) -> str:
     """Speeds compare on the same kind of processor, whatever the versions of tools."""
     pairs = {
         "processor": (locked.cpu, target.cpu),

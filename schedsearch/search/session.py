@@ -51,7 +51,8 @@ BASELINE = TimingPlan(kind="baseline", min_rounds=2, max_rounds=3)
 
 @dataclass(frozen=True)
 class Options:
-    """What the user chose. `workers` None: one per core but the measuring ones."""
+    """What the user chose. `workers` None: one per core but the measuring ones; `first` are
+    schedules of this procedure to try before anything else."""
 
     file: Path
     proc: str | None
@@ -72,6 +73,7 @@ class Options:
     warm_start: bool = True
     cache: Cache = Cache.WARM
     fresh: bool = False
+    first: tuple[Trace, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -138,6 +140,7 @@ class Session:
     bench: Bench
     executor: Executor
     seed: int
+    first: tuple[Trace, ...] = ()
 
     def search(self, strategy: Strategy, budget: Budget, observer: Observer) -> Search:
         """From what the store knows now."""
@@ -159,6 +162,7 @@ class Session:
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope),
             closing_s=closing_s(self.store.runs(scope)),
+            first=self.first,
         )
 
 
@@ -231,7 +235,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
                 known = replace(known, origins=tuple(found))
             listener.started(subject, baseline, known)
             setting = Setting(subject, baseline, scope, known)
-            yield Session(setting, store, run_id, bench, executor, options.seed)
+            yield Session(setting, store, run_id, bench, executor, options.seed, options.first)
         finally:
             executor.close()
 
