@@ -9,7 +9,18 @@ import typer
 from rich.console import Console
 
 from schedsearch import __version__
-from schedsearch.cli import check, doctor, explain, inspect, pin, replay, run, simulate, watch
+from schedsearch.cli import (
+    check,
+    doctor,
+    explain,
+    inspect,
+    merge,
+    pin,
+    replay,
+    run,
+    simulate,
+    watch,
+)
 from schedsearch.core.errors import UserError
 
 app = typer.Typer(
@@ -51,6 +62,7 @@ app.command("replay")(replay.replay)
 app.command("export")(replay.export)
 app.command("pin")(pin.pin)
 app.command("check")(check.check)
+app.command("merge")(merge.merge)
 app.command("simulate")(simulate.simulate)
 app.command("doctor")(doctor.doctor)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
 from sqlite3 import Error as SqliteError
 from typing import Any, Protocol
@@ -37,6 +37,10 @@ class Backend(Protocol):
         Raises UserError, having changed nothing, if it is no store, written by a newer
         schedsearch, or does not exist and is not to be created.
         """
+
+    def frozen(self) -> AbstractContextManager[Engine]:
+        """An engine that reads the store at the newest revision, without changing anything
+        there. Raises UserError as `open` does."""
 
     def advice(self, error: Exception) -> str | None:
         """What a user can do about an error of the database, None if nothing: it is a bug."""

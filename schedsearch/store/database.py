@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
@@ -13,9 +13,10 @@ from sqlalchemy import Connection, Engine
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
-from schedsearch.store import queries, runs, tables, tree
+from schedsearch.store import merge, queries, runs, tables, tree
 from schedsearch.store.backend import Backend, explained, writing
 from schedsearch.store.location import locate
+from schedsearch.store.merge import Merged
 from schedsearch.store.schema import CandidateRow, RunStatus
 from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Table, Timed
 
@@ -61,6 +62,19 @@ class Store:
         backend = locate(where)
         with explained(backend):
             return Store(backend, backend.open(create))
+
+    @staticmethod
+    @contextmanager
+    def frozen(where: Path | str) -> Iterator[Store]:
+        """The store as it is now, to be read only; nothing there is changed, nor migrated.
+
+        Raises UserError as `open` does, and for a database of an older revision.
+        """
+        backend = locate(where)
+        with ExitStack() as opened:
+            with explained(backend):
+                engine = opened.enter_context(backend.frozen())
+            yield Store(backend, engine)
 
     @property
     def name(self) -> str:
@@ -189,6 +203,16 @@ class Store:
         """
         with self._write() as connection:
             tree.add_features(connection, scope, vectors, version)
+
+    def merge(self, other: Store) -> Merged:
+        """Add everything `other` has: merged again, it adds nothing, and it does not matter
+        which of the two is merged into the other.
+
+        Both may know a candidate: measurements of both are kept, `incorrect` and `correct`
+        win as in one store, whatever is expanded in one is expanded.
+        """
+        with other._read() as source, self._write() as into:
+            return merge.merge(source, into)
 
     # -- reading -------------------------------------------------------------
 

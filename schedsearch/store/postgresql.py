@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
@@ -72,6 +74,21 @@ class PostgresqlDatabase:
             engine.dispose()
             raise
         return engine
+
+    @contextmanager
+    def frozen(self) -> Iterator[Engine]:
+        engine = self._engine()
+        try:
+            with engine.begin() as connection:
+                self._check(connection, create=False)
+                if not revisions.is_newest(connection, VERSION_TABLE):
+                    raise UserError(
+                        f"{self.name} was written by an earlier schedsearch; bring it up first: "
+                        f"schedsearch list --store {self.name}"
+                    )
+            yield engine
+        finally:
+            engine.dispose()
 
     def advice(self, error: Exception) -> str | None:
         state = getattr(error, "sqlstate", None)

@@ -36,16 +36,21 @@ def current(connection: Connection, version_table: str = VERSION_TABLE) -> str |
     return context.get_current_revision()
 
 
+def is_newest(connection: Connection, version_table: str = VERSION_TABLE) -> bool:
+    """Whether a store needs no upgrade."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    return current(connection, version_table) == head
+
+
 def upgrade(connection: Connection, version_table: str = VERSION_TABLE) -> bool:
     """Bring a store to the newest revision, inside the caller's transaction; False if it is.
 
     Even then something is written (nothing, to SQL), so that a store that cannot be
     written fails here.
     """
-    config = _config(connection, version_table)
-    if current(connection, version_table) == ScriptDirectory.from_config(config).get_current_head():
+    if is_newest(connection, version_table):
         # On a read-only file BEGIN IMMEDIATE quietly reads; a statement that writes fails.
         connection.exec_driver_sql(f"DELETE FROM {version_table} WHERE FALSE")
         return False
-    command.upgrade(config, "head")
+    command.upgrade(_config(connection, version_table), "head")
     return True

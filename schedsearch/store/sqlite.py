@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import tempfile
-from contextlib import closing
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,13 +52,30 @@ class SqliteFile:
     def open(self, create: bool) -> Engine:
         if not self.path.exists():
             if not create:
-                raise UserError(
-                    f"no tuning store at {self.path}; check the path, or start a run to create it"
-                )
+                _refuse_missing(self.path)
             _create(self.path)
         _check(self.path)
         _upgrade(self.path)
         return make_engine(self.path)
+
+    @contextmanager
+    def frozen(self) -> Iterator[Engine]:
+        """Of a copy, in which it is migrated."""
+        _refuse_missing(self.path)
+        _check(self.path)
+        with tempfile.TemporaryDirectory(prefix="schedsearch-") as directory:
+            copy = Path(directory) / self.path.name
+            with (
+                closing(_reading(self.path)) as original,
+                closing(sqlite3.connect(copy)) as draft,
+            ):
+                original.backup(draft)
+            _upgrade(copy)
+            engine = make_engine(copy)
+            try:
+                yield engine
+            finally:
+                engine.dispose()
 
     def advice(self, error: Exception) -> str | None:
         if isinstance(error, OSError):
@@ -93,6 +111,16 @@ def make_engine(path: Path, *, foreign_keys: bool = True) -> Engine:
     return engine
 
 
+def _refuse_missing(path: Path) -> None:
+    if not path.exists():
+        raise UserError(f"no tuning store at {path}; check the path, or start a run to create it")
+
+
+def _reading(path: Path) -> sqlite3.Connection:
+    uri = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)
+
+
 def _check(path: Path) -> None:
     """Refuse a file that is not a store this program can use; only reads it.
 
@@ -101,8 +129,7 @@ def _check(path: Path) -> None:
     """
     if not path.is_file():
         raise UserError(f"tuning store {path} is not a regular file; give the path of a file")
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    with closing(sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)) as connection:
+    with closing(_reading(path)) as connection:
         (application_id,) = connection.execute("PRAGMA application_id").fetchone()
         if application_id != APPLICATION_ID:
             raise UserError(

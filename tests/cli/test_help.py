@@ -8,7 +8,7 @@ import pytest
 
 from .invoke import Answer
 
-COMMANDS = ("run", "list", "best", "show", "replay", "export", "pin", "check", "doctor")
+COMMANDS = ("run", "list", "best", "show", "replay", "export", "pin", "check", "merge", "doctor")
 
 
 def test_help_names_every_command(run: Callable[..., Answer]) -> None:

@@ -1,0 +1,34 @@
+"""Stores of several machines in one."""
+
+from __future__ import annotations
+
+from schedsearch.core.errors import UserError
+from schedsearch.evaluate.timing import Cache
+from schedsearch.store.database import Store
+from schedsearch.store.merge import Merged
+from schedsearch.store.views import Scope
+
+
+def merge_into(store: Store, other: Store) -> Merged:
+    """Add everything `other` has to `store`. Raises UserError, having changed nothing, if they
+    timed a procedure in ways that do not compare.
+
+    Searches with different transforms may meet: what is known stays known, and the next run
+    says that it needs a fresh start.
+    """
+    for scope in other.scopes():
+        workload, target = other.workload(scope), other.target(scope)
+        own = store.find_scope(workload, target)
+        modes = _cache_modes(other, scope) | (_cache_modes(store, own) if own else set())
+        if len(modes) > 1:
+            raise UserError(
+                f"{other.name} and {store.name} do not compare: {workload.proc} is timed with "
+                f"{' and with '.join(sorted(modes))} caches; nothing was changed; merge into "
+                "another --store"
+            )
+    return store.merge(other)
+
+
+def _cache_modes(store: Store, scope: Scope) -> set[str]:
+    runs = (run for tree in store.trees(scope) for run in store.runs(tree))
+    return {run.settings.get("cache", Cache.WARM) for run in runs}
