@@ -108,7 +108,8 @@ class Bench:
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child, or
-        in as many, one after the other, as the plan says; each verifies again.
+        in as many, one after the other, as the plan says; the later ones verify again what
+        they time, arrays as they are there.
 
         A candidate that is not verified is never timed. Failures: INCORRECT with
         the first difference, CRASH, TIMEOUT; PRUNED if already its verification
@@ -166,8 +167,9 @@ class Bench:
         earlier: Sequence[Round] = (),
         sampling: Sampling | None = None,
     ) -> Verdict:
+        cases = self.cases[-1:] if earlier else self.cases
         key, speedup = anchor.code_key, anchor.speedup
-        return Verdict(self.cases, self.fields, plan, key, speedup, self.cache, earlier, sampling)
+        return Verdict(cases, self.fields, plan, key, speedup, self.cache, earlier, sampling)
 
     def _run(
         self,
@@ -187,7 +189,7 @@ class Bench:
             cold = int(self.cache is Cache.COLD)
             numbers = f"{limits} {plan.sample_ns!r} {seed} {cold}"
             numbers += f" {how.samples} {how.calls[0]} {how.calls[1]} {plan.most_rounds}"
-            cases = [case.job(self.fields) for case in self.cases]
+            cases = [case.job(self.fields) for case in verdict.cases]
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
         return run_harness(self.executable, job, bounds, verdict.handle)

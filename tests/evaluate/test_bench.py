@@ -74,6 +74,8 @@ def test_each_round_is_of_a_new_process_and_what_is_calibrated_stays(
         assert first == ["15", "0", "0"]
         assert all(int(samples) <= 15 and int(calls) > 0 for samples, calls, _ in later)
         assert len(later) == processes - 1
+        verified = [int(job.splitlines()[5]) for job in jobs]
+        assert verified == [len(bench.cases), *[1] * (processes - 1)]
         assert len({*map(tuple, later)}) <= 1
 
 
