@@ -16,6 +16,7 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement,
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, compare
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.disk import disk_explained
 from schedsearch.evaluate.harness import (
     Case,
     Field,
@@ -252,6 +253,7 @@ class Bench:
         return f"{cores} {memory} {file} {int(verify_s) + 1}"
 
 
+@disk_explained()
 def prepare(
     proc: q.Proc,
     reference: GeneratedC,

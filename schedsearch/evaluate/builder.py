@@ -21,6 +21,7 @@ from schedsearch.core.records import (
     Outcome,
     choose_compiler,
 )
+from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
 from schedsearch.evaluate.elf import code_identity
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.process import limited, run_group
@@ -62,12 +63,13 @@ class Builder:
         own = [compiler.kind, compiler.version]
         return digest_of([_CACHE_VERSION, own, flags, _SHARED_FLAGS, cpu_identity()])
 
+    @disk_explained()
     def build(self, code: GeneratedC, timeout_s: float) -> Artifact | Failure:
         """Shared object of `code`, from the cache if it is there and intact.
 
         Failures: COMPILE_ERROR with the compiler's first errors, or because the one
         asked for is not here; TIMEOUT after `timeout_s` seconds of compiling or of
-        linking.
+        linking. Raises UserError if the cache cannot be written.
         """
         compiler = choose_compiler((self.compiler, *self.other_compilers), code.build)
         if compiler is None:
@@ -132,6 +134,7 @@ class Builder:
             _install(linked, library, binary_key)
         return binary_key
 
+    @disk_explained()
     def instrumented(self, code: GeneratedC, sanitizers: str, timeout_s: float) -> Path | Failure:
         """`code` for programs that have these sanitizers (`address,undefined`), of this
         compiler; OpenMP is the program's. Variables on the stack start with large numbers."""
@@ -156,6 +159,7 @@ class Builder:
                 _install(Path(linked), library, key)
         return library
 
+    @disk_explained()
     def executable(
         self, sources: Mapping[str, str], timeout_s: float, flags: tuple[str, ...] = ()
     ) -> Path:
@@ -200,6 +204,7 @@ def _run(
     if finished is None:
         return Failure(Outcome.TIMEOUT, f"{compiler.kind} took more than {timeout_s:g} s")
     if finished.code != 0:
+        refuse_full_disk(finished.stderr, scratch)
         return Failure(Outcome.COMPILE_ERROR, _first_errors(finished.stderr))
     return None
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from schedsearch.core.records import Failure, Outcome
+from schedsearch.evaluate.disk import disk_explained
 from schedsearch.evaluate.process import count_threads, has_ended, kill_group, kill_marked
 from schedsearch.evaluate.sandbox import parse_sandbox
 
@@ -65,6 +66,7 @@ class _TooManyThreadsError(Exception):
     """The child started more threads than it may."""
 
 
+@disk_explained()
 def run_harness(
     executable: Path,
     job: Callable[[str], str],
@@ -79,7 +81,8 @@ def run_harness(
     for the harness's stdin. What a job records is appended to `output`. Messages have at most the
     last `words` characters of the child's stderr. Failures are
     REFUSED (by the sandbox), CRASH (signals, early exits, garbage on the channel) and
-    TIMEOUT. Whatever the child started is killed.
+    TIMEOUT. Whatever the child started is killed. Raises UserError if there is no room for
+    temporary files.
     """
     nonce, mark = secrets.token_hex(8), secrets.token_hex(8)
     ours, theirs = socket.socketpair()

@@ -42,6 +42,8 @@ that fails once Exo no longer needs it:
    an AttributeError                                    -> `explanation` says what is wrong.
 20. `lift_scope` of an `if` without `else` out of one that
    has one forgets the other branch                     -> refused by `unsound`.
+21. yapf, which prints for Exo, may find its cached
+   grammar cut short                                    -> `yapf_grammar` has it made again.
 """
 
 from __future__ import annotations

@@ -359,3 +359,19 @@ def test_20_lift_scope_forgets_the_other_branch(tmp_path: Path) -> None:
         interpret(mirror(both), wanted)
         interpret(lifted, found)
         assert (wanted[-1] == found[-1]).all()
+
+
+def test_21_a_cached_grammar_that_is_cut_short_is_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+
+    def imports(module: str) -> bool:
+        return subprocess.run([sys.executable, "-c", f"import {module}"]).returncode == 0
+
+    assert imports("yapf")
+    for cached in tmp_path.rglob("*.pickle"):
+        cached.write_bytes(cached.read_bytes()[:4096])
+    assert not imports("yapf")
+    assert imports("schedsearch.transforms")
+    assert imports("yapf")
