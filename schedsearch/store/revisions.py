@@ -30,6 +30,16 @@ def refuse_newer(name: str, revision: str | None) -> None:
         )
 
 
+def refuse_older(name: str, revision: str) -> None:
+    """Raise UserError if the store `name`, which can only be read, would have to be migrated."""
+    if revision != ScriptDirectory.from_config(_config()).get_current_head():
+        raise UserError(
+            f"tuning store {name} was written by an older schedsearch (revision {revision}), and "
+            "cannot be brought up to date where it is: make the file and its directory writable, "
+            "or copy it"
+        )
+
+
 def current(connection: Connection, version_table: str = VERSION_TABLE) -> str | None:
     """The store's revision, None if it has none yet."""
     context = MigrationContext.configure(connection, opts={"version_table": version_table})

@@ -6,7 +6,7 @@ A change here needs a new revision in `migrations/versions`; so does a new
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
@@ -69,8 +69,15 @@ def _enum(kind: type[StrEnum]) -> Enum:
     return Enum(kind, native_enum=False, length=16, values_callable=lambda k: [m.value for m in k])
 
 
+_said = datetime.min.replace(tzinfo=UTC)
+
+
 def utc_now() -> datetime:
-    return datetime.now(UTC)
+    """Now; in one process never before what it said before, also when the clock is set back:
+    what a run writes is in order, and no duration is negative."""
+    global _said
+    _said = max(datetime.now(UTC), _said + timedelta(microseconds=1))
+    return _said
 
 
 class Base(DeclarativeBase):

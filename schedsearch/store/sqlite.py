@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event
@@ -54,6 +55,9 @@ class SqliteFile:
             if not create:
                 _refuse_missing(self.path)
             _create(self.path)
+        if not create and not _is_writable(self.path):
+            revisions.refuse_older(self.name, _check(self.path))
+            return make_engine(self.path, reading=True)
         _check(self.path)
         _upgrade(self.path)
         return make_engine(self.path)
@@ -85,14 +89,15 @@ class SqliteFile:
         return None if code is None else _ADVICE.get(code & 0xFF)
 
 
-def make_engine(path: Path, *, foreign_keys: bool = True) -> Engine:
+def make_engine(path: Path, *, foreign_keys: bool = True, reading: bool = False) -> Engine:
     """An engine whose transactions are SQLite's own, also for DDL.
 
     Python's sqlite3 begins transactions late and only for some statements; here
     SQLAlchemy says BEGIN (its documentation, "non-legacy transactional modes").
-    Migrations that rebuild tables need `foreign_keys` off.
+    Migrations that rebuild tables need `foreign_keys` off. `reading`: writing fails.
     """
-    engine = create_engine(URL.create("sqlite", database=str(path)), json_serializer=to_json)
+    own = {"creator": partial(_reading, path)} if reading else {}
+    engine = create_engine(URL.create("sqlite", database=str(path)), json_serializer=to_json, **own)
 
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, _record: object) -> None:
@@ -116,13 +121,24 @@ def _refuse_missing(path: Path) -> None:
         raise UserError(f"no tuning store at {path}; check the path, or start a run to create it")
 
 
+def _is_writable(path: Path) -> bool:
+    """Also SQLite's log has to be written, beside it."""
+    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+
+
 def _reading(path: Path) -> sqlite3.Connection:
-    uri = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S)
+    """A connection that only reads; any thread may have it, as in SQLAlchemy's pools.
+
+    Without a log, and no way to make one, SQLite has to be told that nobody writes
+    (https://sqlite.org/wal.html#readonly).
+    """
+    alone = not _is_writable(path) and not path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+    return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S, check_same_thread=False)
 
 
-def _check(path: Path) -> None:
-    """Refuse a file that is not a store this program can use; only reads it.
+def _check(path: Path) -> str:
+    """Refuse a file that is not a store this program can use; only reads it. Its revision.
 
     Raises UserError for a foreign SQLite file and for a store of a newer
     revision, sqlite3.Error for a file that SQLite itself cannot read.
@@ -138,6 +154,7 @@ def _check(path: Path) -> None:
             )
         (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     revisions.refuse_newer(str(path), revision)
+    return str(revision)
 
 
 def _create(path: Path) -> None:

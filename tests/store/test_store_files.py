@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
@@ -179,12 +179,12 @@ def _obey_permissions() -> None:
         ctypes.CDLL(None).prctl(prctl_bounding_set_drop, capability, 0, 0, 0)
 
 
-def open_as_mortal(path: Path) -> str:
-    """What opening says in a process that file modes apply to, root or not."""
+def as_mortal(what: str, path: Path) -> str:
+    """What doing that to a store says in a process that file modes apply to, root or not."""
     script = (
         "import sys; from pathlib import Path\n"
         "from schedsearch.core.errors import UserError; from schedsearch.store import Store\n"
-        "try: Store.open(Path(sys.argv[1]))\n"
+        f"try: {what}\n"
         "except UserError as error: print(error)\n"
     )
     done = subprocess.run(
@@ -198,10 +198,20 @@ def open_as_mortal(path: Path) -> str:
     return done.stdout
 
 
+OLD_STORE = Path(__file__).parent / "data" / "revision_0001.sql"
+OPEN = "Store.open(Path(sys.argv[1]))"
+READ = """
+    with Store.open(Path(sys.argv[1]), create=False) as store:
+        (scope,) = store.scopes()
+        print(len(store.load(scope)), store.best(scope))
+        store.register(store.workload(scope), store.target(scope), "")
+"""
+
+
 def test_read_only_file(filled: Path) -> None:
     filled.chmod(0o444)
     before = filled.read_bytes()
-    said = open_as_mortal(filled)
+    said = as_mortal(OPEN, filled)
     assert f"cannot use tuning store {filled}: attempt to write a readonly database" in said
     assert "make the file and its directory writable" in said
     assert filled.read_bytes() == before
@@ -211,10 +221,34 @@ def test_read_only_directory(tmp_path: Path) -> None:
     directory = tmp_path / "locked"
     directory.mkdir()
     directory.chmod(0o555)
-    said = open_as_mortal(directory / "tuning.sqlite")
+    said = as_mortal(OPEN, directory / "tuning.sqlite")
     assert "Permission denied" in said
     assert "make the file and its directory writable" in said
     assert list(directory.iterdir()) == []
+
+
+@pytest.mark.parametrize("used", [False, True], ids=["closed", "in use by another"])
+def test_what_cannot_be_written_can_be_read(filled: Path, used: bool) -> None:
+    directory = filled.parent
+    with Store.open(filled) if used else nullcontext():
+        filled.chmod(0o444)
+        directory.chmod(0o555)
+        before = sorted(directory.iterdir())
+        said = as_mortal(READ, filled)
+        assert sorted(directory.iterdir()) == before
+        directory.chmod(0o755)
+    assert said.startswith("504 []\n")
+    assert "attempt to write a readonly database; make the file" in said
+
+
+def test_what_cannot_be_written_cannot_be_migrated(tmp_path: Path) -> None:
+    path = tmp_path / "old.sqlite"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.executescript(OLD_STORE.read_text())
+    path.chmod(0o444)
+    said = as_mortal(READ, path)
+    assert "was written by an older schedsearch" in said
+    assert "or copy it" in said
 
 
 def test_full_disk_loses_nothing_committed(filled: Path) -> None:
