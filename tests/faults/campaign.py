@@ -5,6 +5,8 @@ from __future__ import annotations
 import multiprocessing
 import random
 import time
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
@@ -14,6 +16,9 @@ from faults.driving import Best, Committed, Plan, SayingStore, begin, best_of, d
 from schedsearch.search.strategies import STRATEGIES
 from schedsearch.store.database import Store
 
+EXHAUSTIVE = sorted(STRATEGIES.keys() - {"beam"})
+"""A beam leaves out what was not among the best of a level, which depends on who came first
+among equals; all others end when nothing is left."""
 PATIENCE_S = 120.0
 """Without a sign of life for so long, a search hangs."""
 
@@ -43,7 +48,7 @@ def processes() -> ForkServerContext:
 
 
 def plan_of(seed: int) -> Plan:
-    return Plan(seed, sorted(STRATEGIES)[seed % len(STRATEGIES)])
+    return Plan(seed, EXHAUSTIVE[seed % len(EXHAUSTIVE)])
 
 
 def kill_drivers(context: ForkServerContext, folder: Path, seed: int, most: int = 25) -> Report:
@@ -134,3 +139,25 @@ def _live(
         child.kill()
         child.join()
     return said, done
+
+
+def together(context: ForkServerContext, path: Path, plans: Sequence[Plan]) -> list[Best]:
+    """What searches that run at the same time name the best. What each committed must be there."""
+    started = []
+    for plan in plans:
+        receive, send = context.Pipe(duplex=False)
+        child = context.Process(target=drive, args=(path, plan, send), daemon=True)
+        child.start()
+        send.close()
+        started.append((child, receive))
+    said: list[Committed] = []
+    ended: list[Best] = []
+    for child, receive in started:
+        with suppress(EOFError):
+            while receive.poll(PATIENCE_S):
+                message = receive.recv()
+                (ended if isinstance(message, Best) else said).append(message)
+        child.join()
+        assert child.exitcode == 0
+    checks.check(path, said)
+    return ended

@@ -33,21 +33,20 @@ class Found:
 def check(path: Path, committed: Iterable[Committed]) -> None:
     """The store opens, is sound, and nothing that was committed is missing."""
     with Store.open(path, create=False) as store:
-        stored = {c.trace_key: c for scope in store.scopes() for c in store.load(scope)}
-    measured: Counter[str] = Counter()
+        stored = {(s, c.trace_key): c for s in store.scopes() for c in store.load(s)}
+    measured: Counter[tuple[Scope, str]] = Counter()
     for commit in committed:
+        scope = commit.scope
         for key in commit.candidates:
-            assert key in stored, f"candidate {key} is lost"
-        if commit.expanded is not None:
-            assert stored[commit.expanded].expanded, f"expansion of {commit.expanded} is lost"
-        if commit.settled is not None:
-            assert stored[commit.settled].record.outcome is not None, (
-                f"{commit.settled}: no outcome"
-            )
-        if commit.measured is not None:
-            measured[commit.measured] += 1
-    for key, count in measured.items():
-        assert len(stored[key].measurements) >= count, f"a measurement of {key} is lost"
+            assert (scope, key) in stored, f"candidate {key} is lost"
+        if (key := commit.expanded) is not None:
+            assert stored[scope, key].expanded, f"the expansion of {key} is lost"
+        if (key := commit.settled) is not None:
+            assert stored[scope, key].record.outcome is not None, f"the outcome of {key} is lost"
+        if (key := commit.measured) is not None:
+            measured[scope, key] += 1
+    for place, count in measured.items():
+        assert len(stored[place].measurements) >= count, f"a measurement of {place[1]} is lost"
     sound(path)
 
 

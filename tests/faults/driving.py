@@ -21,8 +21,9 @@ from schedsearch.store.views import Scope
 
 @dataclass(frozen=True)
 class Committed:
-    """What a store must have from now on, by trace key."""
+    """What a store must have from now on, by trace key in its scope."""
 
+    scope: Scope
     candidates: tuple[str, ...] = ()
     expanded: str | None = None
     settled: str | None = None
@@ -49,7 +50,7 @@ class SayingStore:
     def add_root(self, scope: Scope, run_id: int, record: TuningRecord) -> bool:
         added = self._store.add_root(scope, run_id, record)
         key = record.trace.key
-        self._tell(Committed((key,), settled=key, measured=key if added else None))
+        self._tell(Committed(scope, (key,), settled=key, measured=key if added else None))
         return added
 
     def add_expansion(
@@ -61,7 +62,7 @@ class SayingStore:
         stage_s: Mapping[str, float],
     ) -> bool:
         added = self._store.add_expansion(scope, run_id, parent, children, stage_s)
-        self._tell(Committed(tuple(c.trace.key for c in children), expanded=parent))
+        self._tell(Committed(scope, tuple(c.trace.key for c in children), expanded=parent))
         return added
 
     def add_replay(
@@ -72,13 +73,14 @@ class SayingStore:
         stage_s: Mapping[str, float],
     ) -> None:
         self._store.add_replay(scope, run_id, steps, stage_s)
-        self._tell(Committed(tuple(step.trace.key for step in steps)))
+        self._tell(Committed(scope, tuple(step.trace.key for step in steps)))
 
     def record(self, scope: Scope, run_id: int, record: TuningRecord) -> Outcome | None:
         outcome = self._store.record(scope, run_id, record)
         key = record.trace.key
         self._tell(
             Committed(
+                scope,
                 (key,),
                 settled=key if record.outcome is not None else None,
                 measured=key if record.measurement is not None else None,
