@@ -17,6 +17,7 @@ from schedsearch.cli import (
     merge,
     pin,
     replay,
+    report_page,
     run,
     simulate,
     watch,
@@ -58,6 +59,7 @@ app.command("best")(inspect.best)
 app.command("show")(inspect.show)
 app.command("explain")(explain.explain)
 app.command("compare")(explain.compare)
+app.command("report")(report_page.report)
 app.command("replay")(replay.replay)
 app.command("export")(replay.export)
 app.command("pin")(pin.pin)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-VOID = {"br"}
+VOID = {"br", "meta"}
 
 
 class Reader(HTMLParser):

@@ -1,0 +1,112 @@
+"""What a search tree says of its search, as frames; `api/pictures.py` draws them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from schedsearch.api.frames import history, pandas
+from schedsearch.api.tree_data import said
+from schedsearch.core.records import Outcome
+from schedsearch.evaluate.roofline import Roof
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def convergence(store: Store, scope: Scope) -> pd.DataFrame:
+    """One row per timing of a verified candidate: `run`, the how-manieth `candidate` of that run
+    it was of, `seconds` since the run began, and the best speed-up of the run until then."""
+    frames = []
+    for run in store.runs(scope):
+        frame = history(store, scope, run.id)
+        first = ~frame["candidate_id"].duplicated()
+        frame.insert(0, "run", run.id)
+        frame.insert(1, "candidate", first.cumsum())
+        frames.append(frame[["run", "candidate", "seconds", "speedup", "best_so_far"]])
+    return pandas().concat(frames, ignore_index=True) if frames else pandas().DataFrame()
+
+
+def outcomes(store: Store, scope: Scope) -> pd.DataFrame:
+    """Candidates by transform and by what became of them."""
+    frame = _candidates(store, scope)
+    counted = frame.groupby(["transform", "outcome"]).size()
+    return counted.rename("candidates").reset_index()
+
+
+def stage_times(store: Store, scope: Scope) -> pd.DataFrame:
+    """Seconds by stage, the longest first. Stages run side by side: their sum is more than
+    the time of the runs."""
+    rows = sorted(store.stage_seconds(scope).items(), key=lambda row: -row[1])
+    return pandas().DataFrame(rows, columns=["stage", "seconds"])
+
+
+def gains(store: Store, scope: Scope) -> pd.DataFrame:
+    """One row per candidate that was measured as its parent was: its `transform`, its last
+    `rewrite`, and the `gain`, its speed over its parent's."""
+    frame = _candidates(store, scope)
+    parents = frame["parent_id"].map(frame["speedup"])
+    own = frame.assign(gain=frame["speedup"] / parents)
+    return own[own["gain"].notna()][["transform", "rewrite", "gain"]]
+
+
+def arguments(store: Store, scope: Scope) -> pd.DataFrame:
+    """One row per number in a rewrite of a verified and timed schedule: the `transform`, the
+    `argument`, its `value`, the rewrite's place in the schedule, and the schedule's speed-up."""
+    rows = []
+    for candidate in store.walk(scope):
+        record = candidate.record
+        if record.outcome is not Outcome.CORRECT or record.speedup is None:
+            continue
+        for number, step in enumerate(record.trace.steps):
+            for name, value in step.args:
+                if isinstance(value, int) and not isinstance(value, bool):
+                    rows.append((candidate.id, number, step.transform, name, value, record.speedup))
+    columns = ["candidate", "step", "transform", "argument", "value", "speedup"]
+    return pandas().DataFrame(rows, columns=columns)
+
+
+def best_by_arguments(frame: pd.DataFrame) -> tuple[str, str, str, pd.DataFrame] | None:
+    """Of `arguments`: the transform and the two of its arguments that most schedules tell apart,
+    and the best speed-up for each pair of values, one row per value of the first. None if no
+    transform has two numbers that vary."""
+    ranked: dict[tuple[str, str, str], Any] = {}
+    for transform, own in frame.groupby("transform"):
+        wide = own.pivot(index=["candidate", "step"], columns="argument", values="value")
+        speeds = own.groupby(["candidate", "step"])["speedup"].first()
+        names = [name for name in wide.columns if wide[name].nunique() > 1]
+        for number, first in enumerate(names):
+            for second in names[number + 1 :]:
+                pairs = wide[[first, second]].join(speeds).dropna()
+                ranked[str(transform), first, second] = pairs
+    if not ranked:
+        return None
+    chosen = max(ranked, key=lambda key: (len(ranked[key].drop_duplicates(key[1:])), key))
+    pairs = ranked[chosen]
+    best = pairs.pivot_table(index=chosen[1], columns=chosen[2], values="speedup", aggfunc="max")
+    return (*chosen, best)
+
+
+def roofline(store: Store, scope: Scope, roof: Roof) -> pd.DataFrame:
+    """One row per verified and timed candidate: `intensity`, operations per byte that the
+    procedure has to move, and `rate`, 1e9 operations a second."""
+    operations = roof.compute_s * roof.peak
+    frame = _candidates(store, scope)
+    frame = frame[frame["speedup"].notna()]
+    return frame[["id", "rewrite", "speedup"]].assign(
+        intensity=operations / (roof.memory_s * roof.bandwidth),
+        rate=operations / (frame["candidate_ns"].astype(float) * 1e-9),
+    )
+
+
+def _candidates(store: Store, scope: Scope) -> pd.DataFrame:
+    """By id, with outcomes in words."""
+    table = store.candidate_table(scope)
+    frame = pandas().DataFrame(table.rows, columns=list(table.columns))
+    place = table.columns.index("outcome"), table.columns.index("duplicate_level")
+    outcome = [said(*(row[number] for number in place)) for row in table.rows]
+    named = frame["transform"].replace("", "as written")
+    numbers = dict.fromkeys(("speedup", "candidate_ns"), "float64")
+    frame = frame.astype(numbers).assign(transform=named, outcome=outcome)
+    return frame.set_index("id", drop=False)

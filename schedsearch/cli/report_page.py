@@ -1,0 +1,43 @@
+"""`schedsearch report`"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from schedsearch.cli.files import write_file
+from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
+from schedsearch.store.database import Store
+from schedsearch.transforms.instruction_sets import load_instructions
+
+
+def report(
+    wanted: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RUN|PROC", help="A run's number, or a procedure. Default: the latest run."
+        ),
+    ] = None,
+    out: Annotated[
+        Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")
+    ] = Path("report.html"),
+    file: FileOption = None,
+    instructions: InstructionsOption = None,
+    store: StoreOption = DEFAULT_STORE,
+) -> None:
+    """Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
+
+    For people who were not there: it needs a browser and nothing else, and loads nothing
+    from anywhere. Needs the extra: pip install 'schedsearch[notebook]'.
+    """
+    # Imported when used: pandas and Plotly are an extra, and take a second.
+    from schedsearch.api import report as reports
+
+    for each in instructions or ():
+        load_instructions(each)
+    with Store.open(store, create=False) as opened:
+        run = reports.find_run(opened, wanted)
+        write_file(out, reports.report(reports.subject(opened, run, file)))
+    print(out)

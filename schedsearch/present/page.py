@@ -1,0 +1,115 @@
+"""One HTML file that needs nothing else: text, figures and trees, with the scripts that draw them.
+
+What a page shows may come from anybody's store. Text is escaped; data is JSON in blocks that
+are not executed; a policy in the page lets the browser run these scripts alone and load nothing
+from anywhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from importlib.resources import files
+from typing import Any
+
+from markupsafe import Markup
+
+_WEB = files("schedsearch.present") / "web"
+
+_PAGE = Markup(
+    """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+{body}
+{blocks}
+{scripts}
+</body>
+</html>
+"""
+)
+
+
+def page(name: str, body: Iterable[object], data: Mapping[str, Any], library: str) -> str:
+    """HTML of `body`, whose `figure` and `tree` places are filled with `data`, by name: JSON
+    values. `library` is Plotly's own JavaScript."""
+    scripts = [library, _asset("tree.js"), _asset("page.js")]
+    hashes = " ".join(f"'sha256-{_sha256(script)}'" for script in scripts)
+    policy = (
+        f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
+        "base-uri 'none'; form-action 'none'"
+    )
+    block = Markup('<script type="application/json" id="{}">{}</script>')
+    blocks = [block.format(name, _json(value)) for name, value in data.items()]
+    run = [Markup("<script>{}</script>").format(Markup(script)) for script in scripts]
+    return _PAGE.format(
+        policy=policy,
+        title=name,
+        style=Markup(_asset("page.css")),
+        body=_lines(body),
+        blocks=_lines(blocks),
+        scripts=_lines(run),
+    )
+
+
+def figure(name: str) -> Markup:
+    """Where the figure of this name is drawn."""
+    return Markup('<div class="figure" data-figure="{}"></div>').format(name)
+
+
+def tree(name: str) -> Markup:
+    """Where the search tree of this name is drawn."""
+    return Markup('<div data-tree="{}"></div>').format(name)
+
+
+def title(text: object) -> Markup:
+    return Markup("<h1>{}</h1>").format(text)
+
+
+def heading(text: object) -> Markup:
+    return Markup("<h2>{}</h2>").format(text)
+
+
+def paragraph(text: object, kind: str = "") -> Markup:
+    return Markup('<p class="{}">{}</p>').format(kind, text)
+
+
+def preformatted(text: object) -> Markup:
+    return Markup("<pre>{}</pre>").format(text)
+
+
+def items(texts: Iterable[object], kind: str = "") -> Markup:
+    each = Markup("").join(Markup("<li>{}</li>").format(text) for text in texts)
+    return Markup('<ul class="{}">{}</ul>').format(kind, each)
+
+
+def facts(rows: Sequence[tuple[object, object]]) -> Markup:
+    """Names and what they are, a row each."""
+    row = Markup("<tr><th>{}</th><td>{}</td></tr>")
+    return Markup("<table>{}</table>").format(Markup("").join(row.format(*each) for each in rows))
+
+
+def _json(value: Any) -> Markup:
+    """JSON that cannot end its block, nor open another."""
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False)
+    return Markup(text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026"))
+
+
+def _asset(name: str) -> str:
+    return (_WEB / name).read_text("utf-8")
+
+
+def _sha256(script: str) -> str:
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _lines(parts: Iterable[object]) -> Markup:
+    return Markup("\n").join(Markup.escape(part) for part in parts)

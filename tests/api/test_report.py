@@ -1,0 +1,192 @@
+"""The HTML report of a run: what is in it, that it is whole, and that it is safe to open."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import random
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from core.reading import Reader
+from store.store_data import CODE, ROOT, children, correct, start, start_tree
+
+from schedsearch.api import pictures
+from schedsearch.api.report import find_run, report, subject
+from schedsearch.api.tree_data import tree_data
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Failure, Keys, Outcome, TuningRecord
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.store import Store
+from schedsearch.store.views import Scope
+
+HOSTILE = "</script><script>alert(1)</script><img src=http://a.b/c onerror=alert(1)>"
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+BLOCK = re.compile(r'<script type="application/json" id="(\w+)">(.*?)</script>', re.S)
+
+
+def grow(store: Store, scope: Scope, run: int, size: int, width: int = 60) -> None:
+    """At least `size` candidates: some measured, some rejected, most neither."""
+    choose = random.Random(size)
+    traces = [child.trace for child in children(ROOT)]
+    known = len(traces) + 1
+    while known < size:
+        parent = traces.pop(choose.randrange(len(traces)))
+        below = [_grown(child.trace, choose) for child in children(parent, width)]
+        store.add_expansion(scope, run, parent.key, below, {"rewrite": 0.5})
+        traces += [record.trace for record in below if record.outcome is not Outcome.ILLEGAL]
+        known += width
+
+
+def _grown(trace: Trace, choose: random.Random) -> TuningRecord:
+    chance = choose.random()
+    if chance < 0.1:
+        return correct(trace, choose.uniform(0.5, 40.0))
+    if chance < 0.3:
+        return TuningRecord(trace, Outcome.ILLEGAL, message="it carries a dependence")
+    return TuningRecord(trace, None)
+
+
+def blocks(page: str) -> dict[str, Any]:
+    return {name: json.loads(text) for name, text in BLOCK.findall(page)}
+
+
+def reported(store: Store, wanted: str | None = None) -> str:
+    return report(subject(store, find_run(store, wanted)))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start_tree(store)
+        grow(store, scope, run, 200)
+        store.finish_run(run, "finished", {})
+    return Store.open(tmp_path / "s.sqlite")
+
+
+def test_the_tree_says_what_the_store_says(store: Store) -> None:
+    [scope] = store.scopes()
+    data = tree_data(store, scope, {})
+    known = store.load(scope)
+    assert data["id"] == [candidate.id for candidate in known]
+    strings = data["strings"]
+    for number, candidate in enumerate(known):
+        record = candidate.record
+        parent = data["parent"][number]
+        assert parent < number
+        assert (data["id"][parent] if parent >= 0 else None) == candidate.parent_id
+        last = str(record.trace.steps[-1]) if record.trace.steps else ""
+        assert strings[data["rewrite"][number]] == last
+        assert strings[data["message"][number]] == record.message
+        speedup = data["speedup"][number]
+        assert (speedup is None) == (record.measurement is None)
+        assert speedup is None or speedup == pytest.approx(record.speedup, rel=1e-3)
+    assert data["id"][data["best"]] == store.best(scope, 1)[0].id
+
+
+def test_a_page_has_everything_and_asks_for_nothing(store: Store) -> None:
+    page = reported(store)
+    read = Reader(page)
+    assert not [name for _, named in read.tags for name in named if name in ("src", "href")]
+    [policy] = [named["content"] for _, named in read.tags if "http-equiv" in named]
+    assert "default-src 'none'" in policy
+    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    data = blocks(page)
+    drawn = {named["data-figure"] for _, named in read.tags if "data-figure" in named}
+    assert drawn == set(data) - {"tree"}
+    assert {"convergence", "usefulness", "outcomes", "stages"} <= drawn
+    assert "schedsearch replay" in read.text
+    assert "Code is not shown: mm was tuned from kernels/mm.py" in read.text
+    assert data["tree"]["details"][str(data["tree"]["best"])]["measurement"]
+
+
+def test_text_from_a_store_stays_text(tmp_path: Path) -> None:
+    trace = Trace((Rewrite("split", 1, (0,), HOSTILE, ((HOSTILE, 3),)),))
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start(store, HOSTILE)
+        store.add_root(scope, run, correct(ROOT, 1.0))
+        bad = TuningRecord(children(ROOT)[1].trace, Outcome.ILLEGAL, message=HOSTILE)
+        store.add_expansion(scope, run, ROOT.key, [TuningRecord(trace, None), bad], {HOSTILE: 1.0})
+        store.add_code([CODE])
+        timed = correct(trace, 2.0, HOSTILE)
+        store.record(
+            scope,
+            run,
+            TuningRecord(trace, timed.outcome, Keys(code=CODE.key), measurement=timed.measurement),
+        )
+        page = reported(store)
+    read = Reader(page)
+    assert {tag for tag, _ in read.tags} & {"img", "iframe", "a", "link"} == set()
+    data = blocks(page)
+    assert HOSTILE in data["tree"]["strings"]
+    for name in set(data) - {"tree"}:  # Plotly reads tags in labels
+        assert "<script" not in json.dumps(data[name])
+        assert "<img" not in json.dumps(data[name])
+    assert data["tree"]["strings"][data["tree"]["message"][2]] == HOSTILE
+    assert CODE.source in read.text
+
+
+def test_twenty_thousand_candidates_are_a_few_megabytes(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start_tree(store)
+        grow(store, scope, run, 20_000, 500)
+        page = reported(store)
+        total, _ = store.counts(scope)
+    assert total >= 20_000
+    assert len(page) - len(pictures.library()) < 3_000_000
+    assert len(blocks(page)["tree"]["id"]) == total
+
+
+def test_a_run_is_found_by_number_and_by_procedure(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.sqlite") as store:
+        runs = {name: start_tree(store, name)[1] for name in ("a", "b")}
+        assert find_run(store, None).id == runs["b"]
+        assert find_run(store, "a").id == runs["a"]
+        assert find_run(store, str(runs["a"])).id == runs["a"]
+        for wanted in ("c", "77"):
+            with pytest.raises(UserError, match=wanted):
+                find_run(store, wanted)
+        assert "No schedule faster" in reported(store, "a")
+
+
+def test_a_failed_best_is_not_the_best(tmp_path: Path) -> None:
+    first, second = (child.trace for child in children(ROOT, 2))
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start_tree(store)
+        store.record(scope, run, correct(first, 3.0))
+        store.record(scope, run, correct(second, 9.0))
+        wrong = Failure(Outcome.INCORRECT, "C[0] differs")
+        store.record(scope, run, TuningRecord(second, wrong.outcome, message=wrong.message))
+        data = tree_data(store, scope, {})
+    assert data["speedup"][data["best"]] == 3.0
+    assert data["strings"][data["outcome"][data["id"].index(data["id"][2])]] == "incorrect"
+
+
+def test_a_browser_draws_it_without_complaint(store: Store, tmp_path: Path) -> None:
+    """Its policy is enforced, so a script or a request that it forbids would be reported."""
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip("no browser here")
+    page = tmp_path / "report.html"
+    page.write_text(reported(store))
+    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]
+    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    seen = subprocess.run(
+        [found, *options, profile, "--virtual-time-budget=4000", "--dump-dom", page.as_uri()],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "CONSOLE" not in seen.stderr
+    best = blocks(page.read_text())["tree"]
+    assert seen.stdout.count('class="main-svg"') >= 6
+    assert f"candidate {best['id'][best['best']]}</h3>" in seen.stdout
