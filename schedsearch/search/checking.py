@@ -181,7 +181,8 @@ def _measure(pending: _Pending, begin: float, tell: Callable[[str], None]) -> Ch
     try:
         visits = guard.attempt(visit, speed, pending.least)
     except _WrongError as error:
-        return Checked(kernel.entry, Status.WRONG, f"not every time: {error}", kernel.notes)
+        what = f"not right every time: {error}"
+        return Checked(kernel.entry, Status.WRONG, what, kernel.notes, line=pending.line)
     finally:
         pending.measured_at = time.monotonic()
         pending.seconds += pending.measured_at - begin
