@@ -10,14 +10,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from schedsearch.api.exploring import explore
     from schedsearch.api.opened import open_store as open
     from schedsearch.api.tuning import tune
 
 __version__ = "0.1.0"
 
-__all__ = ["open", "tune"]
+__all__ = ["explore", "open", "tune"]
 
 _PLACES = {
+    "explore": ("schedsearch.api.exploring", "explore"),
     "open": ("schedsearch.api.opened", "open_store"),
     "tune": ("schedsearch.api.tuning", "tune"),
 }

@@ -50,7 +50,7 @@ def report(
         console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
     else:
         measurement = result.best.measurement
-        decision = measurement.decision(margin(result.noise))
+        decision = measurement.verdict(margin(result.noise))
         clearly = decision is Decision.FASTER
         console.print(
             f"[bold {'green' if clearly else 'yellow'}]{_times(result.best)}[/] the speed of "
@@ -119,7 +119,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
             "trace_key": best.key,
             "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
             "confirmed": best.confirmed,
-            "decision": best.measurement.decision(margin(result.noise)),
+            "decision": best.measurement.verdict(margin(result.noise)),
             "of_roof": result.roof.share(best.measurement.candidate_ns * 1e-9),
             "over_roof": result.roof.exceeded(best.measurement.candidate_ns * 1e-9),
             "candidate_ns": best.measurement.candidate_ns,

@@ -227,6 +227,10 @@ class Measurement:
         """Whether it is faster than its reference, by more than `margin` (relative)."""
         return decide([each.speedup for each in self.rounds], margin)
 
+    def verdict(self, margin: float = MARGIN) -> Decision:
+        """Whether it is faster than the unscheduled procedure, whatever it was timed against."""
+        return decide([each.speedup * self.reference_speedup for each in self.rounds], margin)
+
     def pooled(self, later: Measurement) -> Measurement:
         """Both as one; the later one if they were not against the same reference."""
         own = (self.kind, self.reference, self.reference_speedup)

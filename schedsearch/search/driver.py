@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from threading import Event
 
@@ -355,8 +356,34 @@ class Search:
     def _time(self, key: str, plan: TimingPlan, anchor: Anchor) -> None:
         """Measure a node again, and wait for it."""
         self.again = (plan, anchor)
-        self._submit(_Pending(self._build_job(key), key))
+        self._complete(self._build_job(key), key)
+
+    def _complete(self, job: Job, key: str) -> None:
+        """Run a job and what follows from it, and wait for that."""
+        self._submit(_Pending(job, key))
         while self.pending or self.to_measure:
             if self.to_measure:
                 self._submit(self.to_measure.popleft())
             self._collect(1.0)
+
+    # -- by hand, instead of `run` (stepping.py) -------------------------------------
+
+    def complete(self, job: ExpandJob | ReplayJob) -> None:
+        """Enumerate children, or follow a trace, and book what came of it."""
+        with self._by_hand():
+            self._complete(job, job.trace.key)
+
+    def measure(self, key: str) -> None:
+        """Verify a node and time it against the baseline, as the end of a search does."""
+        with self._by_hand():
+            self._time(key, confirm(self.baseline.call_s), self.baseline)
+
+    @contextmanager
+    def _by_hand(self) -> Iterator[None]:
+        """Ctrl-C gives up what is under way."""
+        with noticed_interrupts() as self.interrupted:
+            try:
+                yield
+            finally:
+                self.pending.clear()
+                self.to_measure.clear()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.roofline import Roof, roof_of
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.sanitize import Inspector
+from schedsearch.search.below import Below
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.closing import closing_s, last_roof, session_noise
 from schedsearch.search.counterpart import Counterpart, find_counterpart
@@ -74,6 +75,8 @@ class Options:
     cache: Cache = Cache.WARM
     fresh: bool = False
     first: tuple[Trace, ...] = ()
+    start: Trace = field(default_factory=Trace)
+    """Search only what follows this schedule, which the store has measured."""
 
 
 @dataclass(frozen=True)
@@ -168,7 +171,9 @@ class Session:
 
 def tune(options: Options, listener: Listener) -> Result:
     """Run one search. Raises UserError for whatever the user can mend."""
-    strategy = make_strategy(options.strategy, Trace().key, options.seed)
+    strategy = make_strategy(options.strategy, options.start.key, options.seed)
+    if options.start.steps:
+        strategy = Below(strategy, options.start)
     with begun(options, listener) as session:
         search = session.search(strategy, options.budget, listener.progress)
         result = _run(search, session)
@@ -365,5 +370,6 @@ def _settings(options: Options, transforms: tuple[str, ...]) -> dict[str, Any]:
         "workers": options.workers,
         "transforms": list(transforms),
         "warm_start": options.warm_start,
+        "start": options.start.key,
         "cache": options.cache,
     }

@@ -1,0 +1,334 @@
+"""`schedsearch.explore`: a schedule step by step, by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import exp
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, overload
+
+from markupsafe import Markup
+
+from schedsearch.api import frames
+from schedsearch.api.candidate import Candidate, of_stored
+from schedsearch.api.opened import DEFAULT_STORE
+from schedsearch.api.source import source_of
+from schedsearch.api.tuning import Result, watched
+from schedsearch.core import html
+from schedsearch.core.errors import UserError
+from schedsearch.core.numbers import count, speedup
+from schedsearch.core.records import Measurement, Outcome
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.timing import Cache
+from schedsearch.present import format as fmt
+from schedsearch.present.diff import Diff
+from schedsearch.search.budget import Budget
+from schedsearch.search.session import Options
+from schedsearch.search.stepping import Stepper
+from schedsearch.store.views import StoredCandidate
+from schedsearch.transforms.exo_compat import generate_c
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One rewrite of a schedule: legal, or rejected with a reason.
+
+    `gain` is how many times faster than before the rewrite the cost model estimates it to be,
+    None where it says nothing; a measurement, if there is one, is over the procedure as written.
+    """
+
+    number: int
+    stored: StoredCandidate
+
+    @property
+    def rewrite(self) -> Rewrite:
+        return self.stored.record.trace.steps[-1]
+
+    @property
+    def legal(self) -> bool:
+        return self.stored.record.outcome is not Outcome.ILLEGAL
+
+    @property
+    def gain(self) -> float | None:
+        predicted = self.stored.record.predicted
+        return None if predicted is None else exp(predicted)
+
+    @property
+    def measurement(self) -> Measurement | None:
+        return self.stored.record.measurement
+
+    @property
+    def why(self) -> str:
+        """What is known of it, or why it was rejected."""
+        record = self.stored.record
+        if record.measurement is not None:
+            return speedup(record.measurement.speedup)
+        if record.duplicate_level is not None:
+            return "the same as another schedule"
+        return record.message or fmt.state(record)
+
+    def __repr__(self) -> str:
+        gain = "" if self.gain is None else f", estimated {self.gain:.3g}x of the one before"
+        return f"{self.number}: {self.rewrite}{gain}; {self.why}"
+
+
+class Rewrites(Sequence[Choice]):
+    """The rewrites of a schedule, numbered as `Node.apply` takes them: the legal ones first,
+    those that promise most at the top."""
+
+    def __init__(self, choices: Sequence[Choice]) -> None:
+        self._choices = choices
+
+    @property
+    def legal(self) -> Rewrites:
+        return Rewrites([each for each in self if each.legal])
+
+    @property
+    def rejected(self) -> Rewrites:
+        return Rewrites([each for each in self if not each.legal])
+
+    def of(self, transform: str) -> Rewrites:
+        """Those of one transform."""
+        return Rewrites([each for each in self if each.rewrite.transform == transform])
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row per rewrite, by number: transform, where (`at`, the statement's header),
+        arguments, legal, `gain`, speed-up if it was measured, and why."""
+        rows = [
+            (
+                each.number,
+                each.rewrite.transform,
+                each.rewrite.label,
+                dict(each.rewrite.args),
+                each.legal,
+                each.gain,
+                each.measurement.speedup.value if each.measurement else None,
+                each.why,
+            )
+            for each in self
+        ]
+        names = ("number", "transform", "at", "arguments", "legal", "gain", "speedup", "why")
+        return frames.pandas().DataFrame(rows, columns=list(names)).set_index("number")
+
+    @overload
+    def __getitem__(self, number: int) -> Choice: ...
+
+    @overload
+    def __getitem__(self, number: slice) -> Sequence[Choice]: ...
+
+    def __getitem__(self, number: int | slice) -> Choice | Sequence[Choice]:
+        return self._choices[number]
+
+    def __len__(self) -> int:
+        return len(self._choices)
+
+    def __iter__(self) -> Iterator[Choice]:
+        return iter(self._choices)
+
+    def __repr__(self) -> str:
+        return "\n".join([count(len(self), "rewrite"), *map(repr, self)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                each.number,
+                html.strong(each.rewrite.transform, "inherit" if each.legal else html.GREY),
+                html.code(", ".join(f"{name}={value}" for name, value in each.rewrite.args)),
+                html.code(each.rewrite.label),
+                "" if each.gain is None else f"{each.gain:.3g}x",
+                each.why if each.legal else html.dim(each.why),
+            )
+            for each in self
+        ]
+        return html.table(("", "rewrite", "arguments", "at", "estimate", ""), rows)
+
+
+@dataclass(frozen=True)
+class Node:
+    """A schedule that was reached by hand. `previous` is where it was reached from."""
+
+    trace: Trace
+    previous: Node | None = field(repr=False)
+    _stepper: Stepper = field(repr=False, kw_only=True)
+
+    @property
+    def proc(self) -> Any:
+        """The Exo procedure here."""
+        return self._stepper.state(self.trace).procedure
+
+    @property
+    def c(self) -> str:
+        """Its C. Raises CodegenError where Exo has none."""
+        state = self._stepper.state(self.trace)
+        return generate_c(state.procedure, state.build).source
+
+    @property
+    def candidate(self) -> Candidate:
+        """What the store knows of it now."""
+        return of_stored(self._stepper.session.store, self._stepper.stored(self.trace))
+
+    @property
+    def parent(self) -> Node | None:
+        """One rewrite before, in the tree; `previous` unless this was reached in another way
+        before."""
+        above = self.trace.parent
+        if above is None or (self.previous and self.previous.trace == above):
+            return self.previous if above else None
+        return replace(self, trace=above, previous=None)
+
+    def rewrites(self) -> Rewrites:
+        """What can be done next, and what was tried in vain; a second or more the first time."""
+        found = self._stepper.rewrites(self.trace)
+        ranked = sorted(found, key=_rank)
+        return Rewrites([Choice(number, stored) for number, stored in enumerate(ranked)])
+
+    def apply(self, rewrite: int | Choice | Rewrite) -> Node:
+        """The schedule after a rewrite: its number in `rewrites()`, one of those, or another
+        one, say with other arguments. If that procedure was reached in another way before, its
+        trace is that way. Raises UserError with the reason if it is illegal."""
+        if isinstance(rewrite, int):
+            rewrite = self.rewrites()[rewrite]
+        if isinstance(rewrite, Choice):
+            rewrite = rewrite.rewrite
+        found = self._stepper.follow(self.trace, rewrite)
+        if found.record.outcome is Outcome.ILLEGAL:
+            raise UserError(f"{rewrite} is illegal here: {found.record.message}")
+        return replace(self, trace=self._stepper.original(found).record.trace, previous=self)
+
+    def undo(self) -> Node:
+        """Where it was reached from; the unscheduled procedure is itself."""
+        return self.previous or self
+
+    def measure(self) -> Measurement:
+        """Verify it, and time it against the unscheduled procedure as a search confirms its
+        best; once more if it was measured before. Waits while others measure on this machine.
+        Raises UserError if it cannot be built, or computes something else."""
+        return self._stepper.measure(self.trace)
+
+    def diff(self, before: Node | None = None) -> Diff:
+        """The procedure of `before` (default: where it was reached from) beside this one."""
+        before = before or self.previous or self
+        titles = (count(len(before.trace), "rewrite"), count(len(self.trace), "rewrite"))
+        return Diff(str(before.proc), str(self.proc), titles)
+
+    def search(
+        self,
+        budget: float = 60.0,
+        *,
+        trials: int | None = None,
+        strategy: str = "best-first",
+        seed: int = 0,
+        executor: str = "ray",
+        workers: int | None = None,
+        progress: bool = True,
+    ) -> Result:
+        """Let a strategy go on from here, for `budget` seconds: only what follows this schedule
+        is looked at. The result's best is that of all that the store knows of the procedure."""
+        options = replace(
+            self._stepper.options,
+            budget=Budget(budget, trials),
+            strategy=strategy,
+            seed=seed,
+            executor=executor,
+            workers=workers,
+        )
+        with watched(progress) as listener:
+            run = self._stepper.search(self.trace, options, listener)
+        return Result(run, options.store)
+
+    def __repr__(self) -> str:
+        return f"{self.candidate!r}\n\n{self.proc}"
+
+    def _repr_html_(self) -> str:
+        known = Markup(self.candidate._repr_html_())
+        shown = Markup(self.diff()._repr_html_()) if self.previous else html.code(self.proc)
+        return html.block([known, shown])
+
+
+def _rank(stored: StoredCandidate) -> tuple[bool, float, int]:
+    """Legal ones first, then by what they promise, then as proposed."""
+    record = stored.record
+    return record.outcome is Outcome.ILLEGAL, -(record.predicted or 0.0), stored.id
+
+
+class Exploration:
+    """A run by hand. It ends with `close` or with `with`; what was found is in its store."""
+
+    def __init__(self, stepper: Stepper) -> None:
+        self._stepper = stepper
+
+    @property
+    def root(self) -> Node:
+        """The unscheduled procedure."""
+        return Node(Trace(), None, _stepper=self._stepper)
+
+    def at(self, trace: Trace) -> Node:
+        """A schedule that was found before: the trace of a candidate or of a result. Raises
+        UserError where it does not apply."""
+        node = self.root
+        for step in trace.steps:
+            node = node.apply(step)
+        return node
+
+    def close(self) -> None:
+        self._stepper.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        subject, store = self._stepper.session.setting.subject, self._stepper.options.store
+        return f"{subject.name} by hand, on {fmt.target(subject.target)}; kept in {store}"
+
+
+def explore(
+    proc: Any,
+    sizes: Mapping[str, int] | None = None,
+    *,
+    name: str | None = None,
+    threads: int = 1,
+    store: str | Path = DEFAULT_STORE,
+    specialize: bool = False,
+    transforms: Sequence[str] | None = None,
+    cc: str | None = None,
+    target: str | None = None,
+    instructions: Sequence[str | Path] = (),
+    cache: str = "warm",
+    progress: bool = True,
+) -> Exploration:
+    """Begin a search by hand, in this process: the arguments are those of `tune`.
+
+    The procedure as written is measured first. Raises UserError for what can be mended.
+    """
+    file, only = source_of(proc)
+    options = Options(
+        file=file,
+        proc=name or only,
+        sizes=dict(sizes or {}),
+        budget=Budget(0.0),
+        store=store,
+        cc=cc,
+        target=target,
+        instructions=tuple(map(Path, instructions)),
+        transforms=tuple(transforms) if transforms is not None else None,
+        threads=threads,
+        specialize=specialize,
+        warm_start=False,
+        cache=Cache(cache),
+    )
+    with watched(progress) as listener:
+        return Exploration(Stepper(options, listener))

@@ -1,0 +1,144 @@
+"""A search by hand: the same jobs and the same books, one decision at a time."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import asdict, replace
+from typing import Any
+
+from schedsearch.core.errors import ReplayError, UserError
+from schedsearch.core.records import Measurement, Outcome
+from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.search.budget import Budget
+from schedsearch.search.driver import Search
+from schedsearch.search.jobs import ExpandJob, ReplayJob
+from schedsearch.search.session import Listener, Options, Result, begun, tune
+from schedsearch.search.strategy import Event
+from schedsearch.store.views import StoredCandidate
+from schedsearch.transforms.replay import Replayer, State
+
+BY_HAND = "by hand"
+"""What a run's strategy is called in the store."""
+
+
+class _Hand:
+    """The strategy of a search that is asked nothing."""
+
+    def ask_measure(self, n: int) -> list[str]:
+        return []
+
+    def ask_expand(self, n: int) -> list[str]:
+        return []
+
+    def ask_replay(self, n: int) -> list[Trace]:
+        return []
+
+    def tell(self, event: Event) -> None:
+        pass
+
+
+class Stepper:
+    """A run in which the caller says what is expanded and measured. Everything is kept in the
+    store, so that searches know it and later sessions do not do it again.
+
+    Schedules are named by their traces, which have to be in the store: the root is, and what
+    `rewrites` and `follow` return. Raises UserError for what the user can mend.
+    """
+
+    def __init__(self, options: Options, listener: Listener) -> None:
+        self.options = replace(options, strategy=BY_HAND, executor="inline")
+        self._stack = ExitStack()
+        self.session = self._stack.enter_context(begun(self.options, listener))
+        self._search = self._from_store()
+        self._replayer = Replayer(self.session.setting.subject.procedure)
+        self._measured = self._expanded = 0
+        self._closed = False
+
+    def state(self, trace: Trace) -> State:
+        """The procedure at the end of `trace`. Raises UserError naming the step that fails."""
+        try:
+            return self._replayer.state(trace)
+        except ReplayError as error:
+            raise UserError(str(error)) from error
+
+    def stored(self, trace: Trace) -> StoredCandidate:
+        [found] = self._find(trace.key)
+        return found
+
+    def original(self, candidate: StoredCandidate) -> StoredCandidate:
+        """Itself, or the one that has the same procedure and was there before."""
+        record = candidate.record
+        if record.duplicate_level != "ast" or record.duplicate_of is None:
+            return candidate
+        [found] = self._find(record.duplicate_of)
+        return found
+
+    def rewrites(self, trace: Trace) -> list[StoredCandidate]:
+        """What one more rewrite makes of it, the rejected ones too; enumerated once."""
+        node = self.stored(trace)
+        if not node.expanded:
+            self._knowing(trace).complete(ExpandJob(trace))
+            self._expanded += 1
+        return self.session.store.children(node.id)
+
+    def follow(self, trace: Trace, rewrite: Rewrite) -> StoredCandidate:
+        """What this rewrite makes of it, whether it was proposed or not."""
+        longer = trace.then(rewrite)
+        if not self._find(longer.key):
+            self.state(longer)  # says why it is illegal, if it is
+            self._knowing(trace).complete(ReplayJob(longer, known=len(trace)))
+        return self.stored(longer)
+
+    def measure(self, trace: Trace) -> Measurement:
+        """Verify it and time it on fresh rounds, at once. Equal machine code is measured under
+        the name of who had it first. Raises UserError if it cannot be built, or is wrong."""
+        self._knowing(trace).measure(trace.key)
+        self._measured += 1
+        record = self.stored(trace).record
+        if record.outcome is Outcome.DUPLICATE and record.duplicate_of is not None:
+            [owner] = self._find(record.duplicate_of)
+            return owner.record.measurement or self.measure(owner.record.trace)
+        if record.outcome is not Outcome.CORRECT or record.measurement is None:
+            raise UserError(f"{record.outcome}: {record.message}")
+        return record.measurement
+
+    def search(self, start: Trace, options: Options, listener: Listener) -> Result:
+        """Let a strategy go on from `start`."""
+        record = self.stored(start).record
+        if record.measurement is None:
+            self.measure(start)
+        result = tune(replace(options, start=start), listener)
+        self._search = self._from_store()
+        return result
+
+    def close(self) -> None:
+        """End the run; may be called twice."""
+        if self._closed:
+            return
+        self._closed = True
+        with self._stack:
+            self.session.store.finish_run(self.session.run_id, "finished", self._summary())
+
+    def _summary(self) -> dict[str, Any]:
+        progress = self._search.progress()
+        return {
+            "stop": BY_HAND,
+            "measured": self._measured,
+            "expanded": self._expanded,
+            "best": progress.best.key if progress.best else None,
+            "curve": progress.curve,
+            "reference": asdict(self.session.setting.baseline.agreement),
+            "roof": self.session.setting.baseline.roof.to_json(),
+        }
+
+    def _find(self, key: str) -> list[StoredCandidate]:
+        return self.session.store.find(self.session.setting.scope, [key])
+
+    def _knowing(self, trace: Trace) -> Search:
+        """The books, read again if another run has added the schedule since."""
+        if trace.key not in self._search.ledger.tree.nodes:
+            self._search = self._from_store()
+        return self._search
+
+    def _from_store(self) -> Search:
+        return self.session.search(_Hand(), Budget(0.0), lambda progress: None)

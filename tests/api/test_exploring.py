@@ -1,0 +1,143 @@
+"""Schedules by hand: the same books as a search keeps, and searches that go on from there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from core.reading import Reader
+
+import schedsearch
+from schedsearch.api.exploring import Exploration
+from schedsearch.core.errors import UserError
+from schedsearch.core.trace import Trace
+from schedsearch.store import Store
+from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.mirror import mirror
+
+KERNEL = Path(__file__).parents[1] / "search" / "kernels" / "product.py"
+TRANSFORMS = ("fission", "reorder", "split")
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    return tmp_path / "s.sqlite"
+
+
+def begin(store: Path) -> Exploration:
+    return schedsearch.explore(KERNEL, store=store, transforms=TRANSFORMS, progress=False)
+
+
+@pytest.fixture
+def by_hand(store: Path, scripted: list[str]) -> Iterator[Exploration]:
+    with begin(store) as exploration:
+        yield exploration
+
+
+def test_there_and_back(by_hand: Exploration, store: Path) -> None:
+    root = by_hand.root
+    choices = root.rewrites()
+    known = len(schedsearch.open(store).candidates)
+    assert len(root.rewrites()) == len(choices) == known - 1
+    first = choices.legal.of("reorder")[0]
+    node = root.apply(first)
+    assert node.trace.steps == (first.rewrite,)
+    assert str(node.proc) != str(root.proc)
+    assert "@@" in repr(node.diff())
+    assert node.undo() is root
+    assert node.parent == root
+    back = node.apply(next(c for c in node.rewrites() if c.rewrite.transform == "reorder"))
+    assert back.trace == Trace()  # the same procedure, reached before
+    assert back.undo() is node
+    assert by_hand.at(node.trace).trace == node.trace
+
+
+def test_other_arguments_and_illegal_ones(by_hand: Exploration) -> None:
+    root = by_hand.root
+    split = root.rewrites().legal.of("split")[0].rewrite
+    assert dict(split.args)["factor"] != 3
+    args = dict(split.args) | {"factor": 3}
+    odd = replace(split, args=tuple(sorted((args | {"tail": "cut"}).items())))
+    assert root.apply(odd).trace.steps == (odd,)
+    illegal = replace(split, args=tuple(sorted((args | {"tail": "perfect"}).items())))
+    with pytest.raises(UserError, match="cannot perfectly divide"):
+        root.apply(illegal)
+    assert root.apply(odd).trace.steps == (odd,)
+
+
+def test_measurements_are_kept_for_later_sessions(
+    by_hand: Exploration, store: Path, scripted: list[str]
+) -> None:
+    node = by_hand.root.apply(by_hand.root.rewrites().legal.of("reorder")[0])
+    measured = node.measure()
+    assert measured.kind == "confirm"
+    assert node.candidate.speedup == measured.speedup
+    by_hand.close()
+    opened = schedsearch.open(store)
+    assert opened.runs["status"].tolist() == ["finished"]
+    assert opened.runs["strategy"].tolist() == ["by hand"]
+    assert opened.runs["measured"].tolist() == [1]
+    before = list(scripted)
+    with begin(store) as later:
+        choices = later.root.rewrites()
+        [same] = [each for each in choices if each.measurement is not None]
+        assert same.rewrite == node.trace.steps[0]
+        assert scripted == [*before, "baseline"]
+
+
+def test_what_is_shown(by_hand: Exploration) -> None:
+    choices = by_hand.root.rewrites()
+    assert len(choices.legal) + len(choices.rejected) == len(choices)
+    assert all(each.why for each in choices)
+    assert [each.number for each in choices] == list(range(len(choices)))
+    frame = choices.frame
+    assert frame.loc[choices[0].number, "transform"] == choices[0].rewrite.transform
+    assert frame["legal"].sum() == len(choices.legal)
+    read = Reader(choices._repr_html_())
+    assert sum(tag == "tr" for tag, _ in read.tags) == len(choices) + 1
+    node = by_hand.root.apply(0)
+    assert "scheduled" not in Reader(node._repr_html_()).text
+    assert str(node.proc) in repr(node)
+    assert "void product" in node.c
+
+
+@pytest.mark.parametrize("strategy", ["best-first", "evolution"])
+def test_a_strategy_goes_on_from_a_node(
+    by_hand: Exploration, store: Path, scripted: list[str], strategy: str
+) -> None:
+    node = by_hand.root.apply(by_hand.root.rewrites().legal.of("split")[0])
+    result = node.search(1e9, trials=4, strategy=strategy, executor="inline", progress=False)
+    steps = node.trace.steps
+    with Store.open(store, create=False) as opened:
+        [scope] = opened.scopes()
+        found = [c for c in opened.load(scope) if c.run_id == result.run.run_id]
+        measured = [t.candidate_id for t in opened.timeline(scope) if t.run_id == result.run.run_id]
+        screened = {opened.candidate(each).record.trace.steps[: len(steps)] for each in measured}
+    assert found
+    assert all(candidate.record.trace.steps[: len(steps)] == steps for candidate in found)
+    assert screened == {steps}
+    assert result.run.progress.measured == 4
+    assert len(result.history) == len(measured)
+    # What the search found is known here now.
+    deeper = next(c for c in found if c.record.outcome is None)
+    assert by_hand.at(deeper.record.trace).trace == deeper.record.trace
+
+
+def test_the_result_of_a_search(store: Path, scripted: list[str]) -> None:
+    result = schedsearch.tune(
+        KERNEL, store=store, transforms=TRANSFORMS, trials=5, executor="inline", progress=False
+    )
+    assert result.best is not None
+    assert result.best.trace == result.trace
+    assert result.best.speedup == result.speedup
+    state = mirror(result.proc)
+    assert ast_key(state, result.trace.build) == result.best.keys.ast
+    assert result.c == result.best.c
+    assert "def schedule_product" in result.python
+    assert result.history["best_so_far"].is_monotonic_increasing
+    assert result.history["candidate_id"].nunique() >= 5
+    assert "C" in Reader(result._repr_html_()).text
+    with schedsearch.open(store) as opened:
+        assert opened.candidates.loc[result.best.id, "speedup"] == result.speedup.value
