@@ -8,13 +8,24 @@ from search.worlds import measurement
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.roofline import Roof
+from schedsearch.search import session
+
+ROOF = Roof(8192 / 140e9, 1e-9, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
+
+
+@pytest.fixture(scope="session")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Shared: what is compiled once need not be compiled again."""
+    return tmp_path_factory.mktemp("home")
 
 
 @pytest.fixture
-def scripted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def scripted(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Kinds of what was measured; every answer is made up from the code's key."""
-    monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("HOME", str(home))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
+    monkeypatch.setattr(session, "roof_of", lambda *subject: ROOF)
     log: list[str] = []
 
     def evaluate(bench: Bench, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
