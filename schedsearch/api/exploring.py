@@ -178,8 +178,10 @@ class Node:
         """One rewrite before, in the tree; `previous` unless this was reached in another way
         before."""
         above = self.trace.parent
-        if above is None or (self.previous and self.previous.trace == above):
-            return self.previous if above else None
+        if above is None:
+            return None
+        if self.previous is not None and self.previous.trace == above:
+            return self.previous
         return replace(self, trace=above, previous=None)
 
     def rewrites(self) -> Rewrites:
