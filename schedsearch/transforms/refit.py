@@ -55,8 +55,9 @@ def _fit(state: State, target: Target, wanted: Rewrite) -> Step:
     proposals = list(transform.rewrites(state.ast, here)) if transform else []
     for other in similar(wanted, proposals):
         if other != wanted and _refusal(state, other) is None:
-            place = (other.path, other.args) == (wanted.path, wanted.args)
-            return Step(wanted, Fate.APPLIED if place else Fate.MOVED, other, why)
+            if (other.path, other.args) == (wanted.path, wanted.args):
+                return Step(wanted, Fate.APPLIED, other)  # a loop of another length, say
+            return Step(wanted, Fate.MOVED, other, why)
     return Step(wanted, Fate.DROPPED, None, why)
 
 
