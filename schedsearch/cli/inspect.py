@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
@@ -35,7 +36,7 @@ def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None
         name = f"{row['procedure']} ({row['sizes']})" if row["sizes"] else row["procedure"]
         best = f"{row['best']:.3g}x" if row["best"] is not None else "-"
         counts = (len(row["runs"]), row["candidates"], row["measured"], best, row["best_id"] or "-")
-        table.add_row(name, row["on"], *map(str, counts))
+        table.add_row(escape(name), escape(row["on"]), *map(str, counts))
     Console(highlight=False).print(table)
 
 
@@ -84,12 +85,13 @@ def best(
             assert measurement is not None, "best() returns measured candidates"
             table.add_row(
                 str(candidate.id),
-                name,
+                escape(name),
                 fmt.speedup(measurement.speedup).replace("[", r"\["),
                 fmt.duration(measurement.candidate_ns * 1e-9),
-                _share(roof, measurement),
-                measurement.kind,
-                " ".join(step.transform for step in candidate.record.trace.steps) or "(as written)",
+                escape(_share(roof, measurement)),
+                escape(measurement.kind),
+                escape(" ".join(step.transform for step in candidate.record.trace.steps))
+                or "(as written)",
             )
     Console(highlight=False).print(table)
 
@@ -113,9 +115,10 @@ def show(
         return
     console = Console(highlight=False)
     record = candidate.record
-    console.print(f"[bold]candidate {candidate.id}[/] of {name}: {fmt.state(record)}")
+    console.print(f"[bold]candidate {candidate.id}[/] of {escape(name)}: {fmt.state(record)}")
     if record.duplicate_level:
-        console.print(f"same {record.duplicate_level} key as trace {record.duplicate_of}")
+        same = f"same {record.duplicate_level} key as trace {record.duplicate_of}"
+        console.print(same, markup=False)
     if record.message:
         console.print(record.message, markup=False, soft_wrap=True)
     for number, step in enumerate(record.trace.steps, 1):
@@ -131,9 +134,10 @@ def show(
         seconds = record.measurement.candidate_ns * 1e-9
         console.print(fmt.of_roof(roof, seconds), markup=False, soft_wrap=True)
     for level in ("ast", "code", "binary"):
-        console.print(f"{level}_key {getattr(record.keys, level) or '-'}")
+        console.print(f"{level}_key {getattr(record.keys, level) or '-'}", markup=False)
     if record.stage_s:
-        console.print("spent: " + ", ".join(f"{k} {fmt.duration(s)}" for k, s in record.stage_s))
+        spent = ", ".join(f"{stage} {fmt.duration(s)}" for stage, s in record.stage_s)
+        console.print(f"spent: {spent}", markup=False)
     if candidate.expanded:
         console.print(f"{len(children)} children{':' if children else ''}")
         for child in children:

@@ -23,6 +23,7 @@ from schedsearch.cli import (
     watch,
 )
 from schedsearch.core.errors import UserError
+from schedsearch.core.shown import shown
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -79,8 +80,8 @@ def main() -> None:
 
 
 def _plain(text: str) -> str:
-    """Square brackets are ours to print, not markup."""
-    return text.replace("[", r"\[")
+    """Square brackets are ours to print, not markup; and nothing steers the terminal."""
+    return shown(text).replace("[", r"\[")
 
 
 if __name__ == "__main__":

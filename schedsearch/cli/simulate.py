@@ -11,6 +11,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import Progress
 from rich.table import Table
 
@@ -81,7 +82,7 @@ def simulate(
         return
     console = Console(highlight=False)
     for space, standings in zip(loaded, found, strict=True):
-        console.print(f"[bold]{space.name}[/]: {_describe(space)}")
+        console.print(f"[bold]{escape(space.name)}[/]: {escape(_describe(space))}")
         console.print(_table(standings, trials))
     if len(loaded) > 1:
         console.print(f"mean score: {_mean_scores(found)}")

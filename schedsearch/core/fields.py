@@ -100,9 +100,9 @@ class Fields:
 
     def _list(self, name: str) -> list[Any]:
         value = self._take(name)
-        if not isinstance(value, list):
+        if not isinstance(value, list | tuple):
             raise self.wrong(name, "a list", value)
-        return value
+        return list(value)
 
     def _checked_text(self, name: str, value: Any) -> str:
         if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():

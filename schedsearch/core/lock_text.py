@@ -19,10 +19,9 @@ from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
 from schedsearch.core.records import Compiler, InstructionSet, Keys, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.toml_text import toml_lines
-from schedsearch.core.trace import Rewrite, Trace, parse_path
+from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace, parse_path
 
 SCHEMA = 1
-MOST_STEPS = 1000
 MOST_SIZES = 100
 CACHES = ("warm", "cold")
 

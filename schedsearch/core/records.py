@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -13,6 +14,7 @@ import numpy as np
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.decision import MARGIN, Decision, decide
+from schedsearch.core.fields import Fields
 from schedsearch.core.isa import best_isa
 from schedsearch.core.keys import digest_of
 from schedsearch.core.stats import Estimate, median_with_interval
@@ -136,16 +138,51 @@ class Target:
         return choose_compiler((self.compiler, *self.other_compilers), build)
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Target:
-        """Stores of version 0.1 have no ISA: it follows from the features."""
-        isa = best_isa(data["features"])
-        data = {"isa": isa.name, "vector_registers": isa.vector_registers, **data}
-        compiler = Compiler(**{"path": "", **data["compiler"]})
-        others = tuple(Compiler(**{"path": "", **c}) for c in data.get("other_compilers", ()))
-        lists = {name: tuple(data[name]) for name in ("features", "cache_bytes", "flags")}
-        sets = tuple(InstructionSet(**{"path": "", **s}) for s in data.get("instructions", ()))
-        named = {"compiler": compiler, "other_compilers": others, "instructions": sets}
-        return Target(**{**data, **lists, **named})
+    def from_json(data: Any) -> Target:
+        """Raises UserError for anything else (it may come from anywhere).
+
+        Stores of version 0.1 have no ISA: it follows from the features.
+        """
+        given = Fields(data, "target")
+        features = given.texts("features")
+        isa = best_isa(features)
+        found = Target(
+            cpu=given.text("cpu"),
+            features=features,
+            isa=given.text("isa") if given.has("isa") else isa.name,
+            vector_bits=given.integer("vector_bits"),
+            vector_registers=given.integer("vector_registers")
+            if given.has("vector_registers")
+            else isa.vector_registers,
+            line_bytes=given.integer("line_bytes"),
+            cache_bytes=given.integers("cache_bytes"),
+            cores=given.integer("cores"),
+            compiler=_compiler(given.table("compiler")),
+            flags=given.texts("flags"),
+            exo_version=given.text("exo_version"),
+            z3_version=given.text("z3_version"),
+            threads=given.integer("threads") if given.has("threads") else 1,
+            instructions=tuple(
+                InstructionSet(each.text("name"), each.text("digest"), _path(each))
+                for each in (given.tables("instructions") if given.has("instructions") else ())
+            ),
+            other_compilers=tuple(
+                _compiler(each)
+                for each in (
+                    given.tables("other_compilers") if given.has("other_compilers") else ()
+                )
+            ),
+        )
+        given.end()
+        return found
+
+
+def _compiler(given: Fields) -> Compiler:
+    return Compiler(given.text("kind"), given.text("version"), _path(given))
+
+
+def _path(given: Fields) -> str:
+    return given.text("path") if given.has("path") else ""
 
 
 @dataclass(frozen=True)
@@ -263,15 +300,33 @@ class Measurement:
         return html.measurement(self)
 
     @staticmethod
-    def from_json(data: dict[str, Any]) -> Measurement:
+    def from_json(data: Any) -> Measurement:
+        """Raises UserError for anything else (it may come from anywhere)."""
+        given = Fields(data, "measurement")
+        rounds = given.value("rounds", list, "a list of rounds")
+        host = given.table("host")
+        try:
+            found = tuple(Round(_samples(c), _samples(r)) for c, r in rounds)
+        except (TypeError, ValueError) as error:
+            raise given.wrong("rounds", "a list of rounds of two samples", rounds) from error
+        if not found:
+            raise given.wrong("rounds", "a list of one round or more", rounds)
         return Measurement(
-            data["kind"],
-            tuple(Round(tuple(c), tuple(r)) for c, r in data["rounds"]),
-            data["calls"],
-            tuple(sorted(data["host"].items())),
-            data["reference"],
-            data["reference_speedup"],
+            given.text("kind"),
+            found,
+            given.integer("calls"),
+            tuple((name, host.text(name)) for name in host.names()),
+            given.text("reference"),
+            given.number("reference_speedup"),
         )
+
+
+def _samples(values: Iterable[Any]) -> tuple[float, ...]:
+    """Nanoseconds. Raises TypeError or ValueError if they are none."""
+    found = tuple(values)
+    if not found or not all(0 < value < math.inf for value in found):
+        raise ValueError("not times")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

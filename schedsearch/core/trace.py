@@ -10,9 +10,14 @@ from typing import Any
 from schedsearch.core.ast import Path
 from schedsearch.core.build import COMPILE_WITH, DEFAULT_BUILD, Build
 from schedsearch.core.errors import UserError
+from schedsearch.core.fields import LARGEST, LONGEST, brief
 from schedsearch.core.keys import digest
 
 ArgValue = int | str | bool
+
+MOST_STEPS = 1000
+"""Of a trace that is read: no search gets anywhere near."""
+MOST_ARGS = 100
 
 
 def format_path(path: Path) -> str:
@@ -69,17 +74,18 @@ class Rewrite:
         """Raises UserError if `data` is not a rewrite (it may come from anywhere)."""
         try:
             args = data["args"]
-            for name, value in args.items():
-                if not isinstance(value, int | str):
-                    raise TypeError(f"argument {name} is a {type(value).__name__}")
+            if len(args) > MOST_ARGS:
+                raise ValueError(f"{len(args)} arguments")
             return Rewrite(
-                _typed(data["transform"], str),
-                _typed(data["version"], int),
-                parse_path(_typed(data["path"], str)),
-                _typed(data["label"], str),
-                tuple(sorted(args.items())),
+                _text(data["transform"]),
+                _integer(data["version"]),
+                parse_path(_text(data["path"])),
+                _text(data["label"]),
+                tuple(sorted((_text(name), _argument(value)) for name, value in args.items())),
             )
-        except (KeyError, TypeError, ValueError, AttributeError) as error:
+        except KeyError as error:
+            raise UserError(f"not a schedsearch rewrite: {error} is missing") from error
+        except (TypeError, ValueError, AttributeError) as error:
             raise UserError(f"not a schedsearch rewrite: {error}") from error
 
     def __str__(self) -> str:
@@ -91,10 +97,23 @@ def _json(data: Any) -> str:
     return json.dumps(data, sort_keys=True, separators=(",", ":"))
 
 
-def _typed(value: Any, kind: type) -> Any:
-    if not isinstance(value, kind) or isinstance(value, bool):
-        raise TypeError(f"expected {kind.__name__}, got {value!r}")
+def _text(value: Any) -> str:
+    """It is printed, and part of exported Python: nothing of it may end a line."""
+    if not isinstance(value, str) or len(value) > LONGEST or not value.isprintable():
+        raise TypeError(f"expected printable text, got {brief(value)}")
     return value
+
+
+def _integer(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or abs(value) > LARGEST:
+        raise TypeError(f"expected an integer below 2^63, got {brief(value)}")
+    return value
+
+
+def _argument(value: Any) -> ArgValue:
+    if isinstance(value, bool):
+        return value
+    return _text(value) if isinstance(value, str) else _integer(value)
 
 
 @dataclass(frozen=True)
@@ -154,4 +173,6 @@ class Trace:
             raise UserError(f"not a schedsearch trace: {error}") from error
         if not isinstance(data, list):
             raise UserError("not a schedsearch trace: a JSON list of rewrites is expected")
+        if len(data) > MOST_STEPS:
+            raise UserError(f"not a schedsearch trace: more than {MOST_STEPS} rewrites")
         return Trace(tuple(Rewrite.from_json(item) for item in data))

@@ -5,10 +5,13 @@ What a store or a lock says of a file's text is compared with the file, never ex
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import ReplayError, UserError
+from schedsearch.core.keys import digest
 from schedsearch.core.records import Keys, Outcome, Workload
 from schedsearch.core.trace import Trace
 from schedsearch.store.views import StoredCandidate
@@ -23,16 +26,44 @@ from schedsearch.transforms.replay import Replayer, State
 def load_kept(workload: Workload, file: Path | None = None) -> tuple[Source, Any]:
     """The source and the procedure that was tuned, from `file` or where it was then.
 
-    Raises UserError if the file is not there, or has another procedure now.
+    Raises UserError if the file is not there, may not be what was tuned (`may_execute`), or
+    has another procedure now.
     """
     path = file or Path(workload.source)
-    if not path.exists():
+    if not path.is_file():
         raise UserError(
             f"{workload.proc} was tuned from {path}, which is not there (any more); "
             "give the file with --file"
         )
+    if file is None and not may_execute(path, workload.source_sha):
+        raise UserError(
+            f"{workload.proc} was tuned from {path}, says the store. That file is executed only if "
+            "you name it: it is none that imports exo, or it lies outside of this directory and "
+            "has changed since. If it is yours, say so with --file"
+        )
     source = load_source(path)
     return source, pick_kept(source, workload)
+
+
+def may_execute(path: Path, sha: str) -> bool:
+    """Whether a Python file may be loaded because a store names it. Stores come from elsewhere,
+    and loading executes: the file has to import exo, and to be as it was, or below the
+    current directory."""
+    try:
+        text = path.read_text()
+        imported = {root for stmt in ast.parse(text).body for root in _imported(stmt)}
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+    below = path.resolve().is_relative_to(Path.cwd())
+    return "exo" in imported and (below or digest(text) == sha)
+
+
+def _imported(stmt: ast.stmt) -> Iterator[str]:
+    """`from exo.libs import ...` -> `exo`"""
+    if isinstance(stmt, ast.ImportFrom) and not stmt.level:
+        yield str(stmt.module).partition(".")[0]
+    elif isinstance(stmt, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in stmt.names)
 
 
 def pick_kept(source: Source, workload: Workload) -> Any:

@@ -12,7 +12,10 @@ def stored_roof(store: Store, scope: Scope) -> Roof | None:
     """As the latest run measured it; None if all are of earlier versions."""
     for run in reversed(store.runs(scope)):
         if found := (run.summary or {}).get("roof") or run.environment.get("roof"):
-            return Roof.from_json(found)
+            try:
+                return Roof.from_json(found)
+            except TypeError as error:
+                raise UserError(f"{store.name} has a roof of another kind: {error}") from error
     return None
 
 

@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import gzip
 import json
+import math
+import zlib
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome, Target
-from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.core.shown import shown
+from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace
 from schedsearch.search.space import Point, Space
 
+LARGEST = 512 << 20
+"""Bytes of an unpacked space: a few bytes can unpack to all of the memory."""
 FORMAT = "schedsearch space 1"
 _GZIP = b"\x1f\x8b"
 
@@ -79,14 +84,18 @@ def is_one(path: Path) -> bool:
 def load(path: Path) -> Space:
     """Read a space. Raises UserError if it is not one."""
     try:
-        data = json.loads(gzip.decompress(path.read_bytes()))
-    except (OSError, EOFError, ValueError, RecursionError) as error:
+        with gzip.open(path) as file:
+            text = file.read(LARGEST + 1)
+        if len(text) > LARGEST:
+            raise ValueError(f"it unpacks to more than {LARGEST >> 20} MB")
+        data = json.loads(text)
+    except (OSError, EOFError, ValueError, RecursionError, zlib.error) as error:
         raise UserError(f"cannot read the space {path}: {error}") from error
     if not isinstance(data, dict) or data.get("format") != FORMAT:
         raise UserError(f"{path} is not a space file ({FORMAT})")
     try:
         return _space(data)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, UserError) as error:
         raise UserError(f"{path} is a damaged space file: {error}") from error
 
 
@@ -94,7 +103,10 @@ def _space(data: dict[str, Any]) -> Space:
     rewrites = [Rewrite.from_json(item) for item in data["rewrites"]]
     traces: list[Trace] = []
     for parent, rewrite, *_ in data["nodes"]:
-        traces.append(Trace() if parent is None else traces[parent].then(rewrites[rewrite]))
+        above = None if parent is None else traces[_index(parent)]
+        if above is not None and len(above) >= MOST_STEPS:
+            raise ValueError(f"a trace of more than {MOST_STEPS} rewrites")
+        traces.append(Trace() if above is None else above.then(rewrites[_index(rewrite)]))
     keys = [trace.key for trace in traces]
     points: dict[str, Point] = {}
     moves: dict[str, dict[Rewrite, str]] = {keys[n]: {} for n, _, _ in data["expanded"]}
@@ -103,15 +115,28 @@ def _space(data: dict[str, Any]) -> Space:
         points[key] = Point(
             None if parent is None else keys[parent],
             None if rewrite is None else rewrites[rewrite],
-            predicted,
+            _finite(predicted),
             Outcome(outcome),
-            speedup,
-            measure_s,
+            None if speedup is None else _finite(speedup),
+            _finite(measure_s),
             keys[same],
         )
         if parent is not None:
             moves[keys[parent]][rewrites[rewrite]] = key
     for n, _, others in data["expanded"]:
         moves[keys[n]] |= {rewrites[rewrite]: keys[to] for rewrite, to in others}
-    expand_s = {keys[n]: seconds for n, seconds, _ in data["expanded"]}
-    return Space(data["name"], Target.from_json(data["target"]), points, moves, expand_s)
+    expand_s = {keys[n]: _finite(seconds) for n, seconds, _ in data["expanded"]}
+    return Space(shown(data["name"]), Target.from_json(data["target"]), points, moves, expand_s)
+
+
+def _index(value: Any) -> int:
+    """Python would count negative ones from the end."""
+    if not isinstance(value, int) or value < 0:
+        raise ValueError(f"{value!r} is no number of a node or a rewrite")
+    return value
+
+
+def _finite(value: Any) -> float:
+    if not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{value!r} is not a finite number")
+    return value

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import DBAPIError, NoResultFound
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
@@ -19,6 +20,12 @@ from schedsearch.store.location import locate
 from schedsearch.store.merge import Merged
 from schedsearch.store.schema import CandidateRow, RunStatus
 from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Table, Timed
+
+UNREADABLE = (
+    *(UserError, NoResultFound),
+    *(ValueError, TypeError, LookupError, AttributeError, RecursionError),
+)
+"""What comes of reading rows that only a foreign or a damaged store has."""
 
 
 class Store:
@@ -100,7 +107,20 @@ class Store:
     @contextmanager
     def _read(self) -> Iterator[Connection]:
         with explained(self._backend), self._readers.begin() as connection:
-            yield connection
+            try:
+                yield connection
+            except (*UNREADABLE, DBAPIError) as error:
+                if isinstance(error, DBAPIError) and self._explains(error):
+                    raise
+                kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
+                raise UserError(
+                    f"tuning store {self.name} holds what schedsearch did not write there "
+                    f"({kind}{error}); choose another store"
+                ) from error
+
+    def _explains(self, error: DBAPIError) -> bool:
+        """Whether the backend knows what a user can do about it."""
+        return isinstance(error.orig, Exception) and self._backend.advice(error.orig) is not None
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:

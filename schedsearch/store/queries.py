@@ -28,6 +28,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import aliased
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
+from schedsearch.core.fields import LARGEST, Fields
 from schedsearch.core.records import (
     GeneratedC,
     Keys,
@@ -37,7 +38,8 @@ from schedsearch.core.records import (
     TuningRecord,
     Workload,
 )
-from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.core.shown import shown
+from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace
 from schedsearch.store import process
 from schedsearch.store.schema import (
     CandidateRow,
@@ -256,9 +258,11 @@ def find_scope(connection: Connection, workload_key: str, target_key: str) -> Sc
 def workload(connection: Connection, scope: Scope) -> Workload:
     table = WorkloadRow.__table__
     row = connection.execute(select(table).where(table.c.id == scope.workload_id)).one()
-    sizes = tuple((name, value) for name, value in row.sizes)
-    names = tuple(row.specialized or ())
-    signature = tuple(row.signature or ())
+    given = Fields(dict(row.sizes), f"sizes of {row.proc}")
+    sizes = tuple((name, given.integer(name, least=-LARGEST)) for name, _ in row.sizes)
+    lists = {"specialized": row.specialized or [], "signature": row.signature or []}
+    texts = Fields(lists, str(row.proc))
+    names, signature = texts.texts("specialized"), texts.texts("signature")
     return Workload(row.proc, row.proc_key, sizes, row.source, row.source_sha, names, signature)
 
 
@@ -289,14 +293,33 @@ def _run(row: Row[Any]) -> Run:
         scope=Scope(row.workload_id, row.target_id, row.tree),
         seed=row.seed,
         strategy=row.strategy,
-        settings=row.settings,
-        environment=row.environment,
+        settings=_table(row.settings),
+        environment=_table(row.environment),
         host=process.host(row.process),
         status=status,
         started_at=row.started_at,
         finished_at=row.finished_at,
-        summary=row.summary,
+        summary=None if row.summary is None else _table(row.summary),
     )
+
+
+def _table(data: Any) -> dict[str, Any]:
+    if not isinstance(data, dict):
+        raise TypeError("a run is described by tables")
+    return {name: _shown(value) for name, value in data.items()}
+
+
+def _shown(data: Any) -> Any:
+    """With all texts fit to be shown."""
+    match data:
+        case str():
+            return shown(data)
+        case list():
+            return [_shown(item) for item in data]
+        case dict():
+            return {shown(name): _shown(value) for name, value in data.items()}
+        case _:
+            return data
 
 
 def _rewrites() -> Callable[[str], Rewrite]:
@@ -314,7 +337,10 @@ def _trace(row: Row[Any], traces: Mapping[int, Trace], rewrites: Callable[[str],
     """The parent's trace, one of `traces` by candidate id, and this row's rewrite."""
     if row.parent_id is None:
         return Trace()
-    return traces[row.parent_id].then(rewrites(row.step))
+    above = traces[row.parent_id]
+    if len(above) >= MOST_STEPS:
+        raise ValueError(f"candidate {row.id} has more than {MOST_STEPS} rewrites")
+    return above.then(rewrites(row.step))
 
 
 _COLUMNS = (

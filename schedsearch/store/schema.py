@@ -27,6 +27,7 @@ from sqlalchemy import (
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
 from schedsearch.core.records import Outcome
+from schedsearch.core.shown import shown
 
 
 class RunStatus(StrEnum):
@@ -51,14 +52,24 @@ class UtcDateTime(TypeDecorator[datetime]):
         return value and value.replace(tzinfo=UTC)
 
 
-class AnyText(TypeDecorator[str]):
+class ShownText(TypeDecorator[str]):
+    """Text that people are shown, from a file that may come from elsewhere: what would steer
+    their terminal is read as backslash escapes."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> str | None:
+        return value and shown(value)
+
+
+class AnyText(ShownText):
     """Text that may hold undecodable bytes (a compiler's message, a file name).
 
     Lone surrogates have no UTF-8 form, and PostgreSQL has no NUL: both are kept as
     backslash escapes.
     """
 
-    impl = Text
     cache_ok = True
 
     def process_bind_param(self, value: str | None, dialect: Dialect) -> str | None:
@@ -93,7 +104,7 @@ class Base(DeclarativeBase):
     type_annotation_map = {  # noqa: RUF012  (SQLAlchemy's declarative interface)
         # Of SQLite's, only INTEGER can be the row's own number.
         int: BigInteger().with_variant(Integer(), "sqlite"),
-        str: Text(),
+        str: ShownText(),
         dict[str, Any]: JSON(none_as_null=True),
         list[Any]: JSON(none_as_null=True),
         datetime: UtcDateTime(),

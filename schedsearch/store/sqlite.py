@@ -14,6 +14,7 @@ from pathlib import Path
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.shown import shown
 from schedsearch.store import revisions
 from schedsearch.store.backend import LOCK_TIMEOUT_S, is_writing, to_json, writing
 
@@ -105,6 +106,10 @@ def make_engine(path: Path, *, foreign_keys: bool = True, reading: bool = False)
         connection.execute(f"PRAGMA busy_timeout = {LOCK_TIMEOUT_S * 1000}")
         connection.execute(f"PRAGMA foreign_keys = {int(foreign_keys)}")
         connection.execute("PRAGMA synchronous = NORMAL")
+        # The file may come from elsewhere: its schema calls no function that does anything,
+        # and its pages are checked before they are trusted.
+        connection.execute("PRAGMA trusted_schema = OFF")
+        connection.execute("PRAGMA cell_size_check = ON")
 
     @event.listens_for(engine, "begin")
     def begin(connection: Connection) -> None:
@@ -152,9 +157,21 @@ def _check(path: Path) -> str:
                 f"{path} is not a schedsearch tuning store; nothing was changed; "
                 "choose another path, or move the file away"
             )
+        _refuse_strangers(path, connection)
         (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
     revisions.refuse_newer(str(path), revision)
     return str(revision)
+
+
+def _refuse_strangers(path: Path, connection: sqlite3.Connection) -> None:
+    """A trigger or a view in a file from elsewhere would run its author's SQL when it is read
+    or written."""
+    for kind, name, sql in connection.execute("SELECT type, name, sql FROM sqlite_master"):
+        if kind not in ("table", "index") or "VIRTUAL" in str(sql).upper().split("(")[0].split():
+            raise UserError(
+                f"{path} has a {kind} {shown(str(name))[:80]!r}, which schedsearch never makes: "
+                "it is not a tuning store, or somebody changed it; choose another path"
+            )
 
 
 def _create(path: Path) -> None:

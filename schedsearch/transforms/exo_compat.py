@@ -58,6 +58,7 @@ from exo.core.memory import MemGenError
 from exo.core.prelude import Sym, null_srcinfo
 from exo.core.proc_eqv import derive_proc
 from exo.frontend.parse_fragment import ParseFragmentError
+from exo.frontend.pyparser import ParseError
 from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
@@ -82,6 +83,7 @@ EXO_ERRORS: tuple[type[Exception], ...] = (
     InvalidCursorError,
     MemGenError,
     ParseFragmentError,
+    ParseError,
     UnificationError,
     Z3Exception,
     TypeError,

@@ -77,7 +77,7 @@ def schedule_python(
         "\n".join(
             [
                 f"# Schedule of `{name}`, found by schedsearch. Needs exo-lang only.",
-                *(f"# {note}" for note in notes),
+                *(f"# {_one_line(note)}" for note in notes),
                 "",
                 source.text.rstrip(),
             ]
@@ -145,8 +145,14 @@ def c_files(code: GeneratedC, stem: str, notes: Sequence[str] = ()) -> tuple[str
             "",
         ]
     )
-    comment = "".join(f"// {note}\n" for note in notes)
+    comment = "".join(f"// {_one_line(note)}\n" for note in notes)
     return header, f'{comment}#include "{stem}.h"\n\n{code.source.strip()}\n'
+
+
+def _one_line(note: str) -> str:
+    """As a comment: what a store says of a machine must not become code. A backslash would
+    continue a comment of C."""
+    return " ".join(note.split()).rstrip("\\")
 
 
 def _call(procedure: Any, op: Op) -> str:

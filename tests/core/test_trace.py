@@ -14,15 +14,17 @@ from schedsearch.core.trace import Rewrite, Trace, format_path, parse_path
 
 INDEX = st.integers(0, 10**9 - 1)
 PATHS = st.lists(st.one_of(INDEX, st.just("e")), max_size=6).map(tuple)
-ARGS = st.dictionaries(st.text(), st.one_of(st.integers(), st.text(), st.booleans()), max_size=3)
+TEXTS = st.text().filter(str.isprintable)
+NUMBERS = st.integers(-(2**63) + 1, 2**63 - 1)
+ARGS = st.dictionaries(TEXTS, st.one_of(NUMBERS, TEXTS, st.booleans()), max_size=3)
 REWRITES = st.builds(
     lambda name, version, path, label, args: Rewrite(
         name, version, path, label, tuple(sorted(args.items()))
     ),
-    st.text(),
-    st.integers(),
+    TEXTS,
+    NUMBERS,
     PATHS,
-    st.text(),
+    TEXTS,
     ARGS,
 )
 TRACES = st.lists(REWRITES, max_size=4).map(lambda steps: Trace(tuple(steps)))
@@ -95,6 +97,33 @@ def test_numbers_json_cannot_hold_are_a_user_error() -> None:
         Trace.loads(json.dumps([{**FIELDS, "args": {"factor": 1.5}}]))
     with pytest.raises(UserError):
         Trace.loads(json.dumps([{**FIELDS, "version": True}]))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("version", 2**63),
+        ("version", 10**400),
+        ("label", "for i\nimport os"),
+        ("label", "\x1b]0;title\x07"),
+        ("transform", "split\0"),
+        ("path", "0.\u0661"),
+        ("args", {"outer": "io\n"}),
+        ("args", {"factor": -(2**63)}),
+        ("args", {f"a{n}": 1 for n in range(1000)}),
+        ("args", {"name": "x" * 100_000}),
+    ],
+)
+def test_what_no_search_writes_is_a_user_error(name: str, value: Any) -> None:
+    with pytest.raises(UserError, match="not a schedsearch rewrite"):
+        Trace.loads(json.dumps([{**FIELDS, name: value}]))
+
+
+def test_a_trace_without_end_is_a_user_error() -> None:
+    with pytest.raises(UserError, match="more than 1000 rewrites"):
+        Trace.loads(json.dumps([FIELDS] * 1001))
+    with pytest.raises(UserError, match="not a schedsearch trace"):
+        Trace.loads(f'[{{"version": {"9" * 5000}}}]')
 
 
 def test_a_trace_grows_and_shrinks_by_steps() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gzip
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -163,6 +165,54 @@ def test_other_files_are_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "space.json.gz"
     path.write_bytes(content)
     with pytest.raises(UserError, match=r"space\.json\.gz"):
+        space_file.load(path)
+
+
+def altered(recorded_space: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    data = json.loads(gzip.decompress(recorded_space.read_bytes()))
+    change(data)
+    recorded_space.write_bytes(gzip.compress(json.dumps(data).encode()))
+
+
+CHANGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a parent counted from the end": lambda data: data["nodes"][1].__setitem__(0, -1),
+    "a parent that comes later": lambda data: data["nodes"][1].__setitem__(0, 10**6),
+    "a node that is its own parent": lambda data: data["nodes"][1].__setitem__(0, 1),
+    "a speed-up that is none": lambda data: data["nodes"][1].__setitem__(4, float("nan")),
+    "time without end": lambda data: data["expanded"][0].__setitem__(1, float("inf")),
+    "an outcome nobody knows": lambda data: data["nodes"][1].__setitem__(3, "fine"),
+    "a rewrite that is none": lambda data: data["rewrites"].__setitem__(0, []),
+    "no target": lambda data: data.update(target=[]),
+    "lines in a target": lambda data: data["target"].update(cpu="zen5\nimport os"),
+    "a name that is none": lambda data: data.update(name=1),
+    "nodes that are none": lambda data: data.update(nodes={"a": 1}),
+    "a chain without end": lambda data: data["nodes"].extend(
+        [n, 0, 0.0, "correct", 1.0, 0.1, n] for n in range(len(data["nodes"]) - 1, 3000)
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES.keys())
+def test_hostile_spaces_are_refused(
+    store: Store, tmp_path: Path, change: Callable[[dict[str, Any]], object]
+) -> None:
+    path = tmp_path / "space.json.gz"
+    space_file.save(recorded(store), path)
+    altered(path, change)
+    with pytest.raises(UserError, match=r"space\.json\.gz is a damaged space file"):
+        space_file.load(path)
+
+
+def test_a_space_that_unpacks_without_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(space_file, "LARGEST", 1 << 20)
+    path = tmp_path / "space.json.gz"
+    path.write_bytes(gzip.compress(b" " * (2 << 20)))
+    with pytest.raises(UserError, match="unpacks to more than 1 MB"):
+        space_file.load(path)
+    damaged = bytearray(gzip.compress(b"{}" * 1000))
+    damaged[12] ^= 0xFF
+    path.write_bytes(damaged)
+    with pytest.raises(UserError, match="cannot read the space"):
         space_file.load(path)
 
 

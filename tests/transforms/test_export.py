@@ -205,3 +205,17 @@ def test_long_schedules_run_without_schedsearch(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, path], check=True)
     expected = Replayer(source.procs["transposed"]).state(trace).procedure
     assert generate_c(scheduled(path, "transposed")).key == generate_c(expected).key
+
+
+def test_notes_stay_comments(tmp_path: Path) -> None:
+    source = load_source(PROCS / "kernels.py")
+    notes = ["on zen5\nraise SystemExit(3)", "c\r#error c\u2028\\"]
+    path = tmp_path / "noted_conv.py"
+    path.write_text(schedule_python(source, "conv", Trace(), notes))
+    scheduled(path, "conv")
+    _, text = c_files(generate_c(source.procs["conv"]), "conv", notes)
+    assert text.splitlines()[:3] == [
+        "// on zen5 raise SystemExit(3)",
+        "// c #error c ",
+        '#include "conv.h"',
+    ]
