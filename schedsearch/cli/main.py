@@ -13,6 +13,7 @@ from schedsearch.cli import (
     check,
     doctor,
     explain,
+    gc,
     inspect,
     merge,
     pin,
@@ -66,6 +67,7 @@ app.command("export")(replay.export)
 app.command("pin")(pin.pin)
 app.command("check")(check.check)
 app.command("merge")(merge.merge)
+app.command("gc")(gc.gc)
 app.command("simulate")(simulate.simulate)
 app.command("doctor")(doctor.doctor)
 

@@ -18,6 +18,22 @@ def parse_seconds(text: str) -> float:
     return float(match[1]) * _SECONDS[match[2] or ""]
 
 
+def parse_days(option: str, text: str) -> float:
+    """`30d`, `30` (days), `12h` -> seconds. Raises UserError on anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(d|h)?", text.strip())
+    if match is None:
+        raise UserError(f"{option} {text!r} is not an age; write for example 30d or 12h")
+    return float(match[1]) * (3600.0 if match[2] == "h" else 86400.0)
+
+
+def parse_bytes(option: str, text: str) -> float:
+    """`500M`, `2G` -> bytes, of 1000 each. Raises UserError on anything else."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kMGT])?B?", text.strip())
+    if match is None:
+        raise UserError(f"{option} {text!r} is not a size; write for example 500M or 2G")
+    return float(match[1]) * 1000.0 ** " kMGT".index(match[2] or " ")
+
+
 def parse_sizes(texts: list[str]) -> dict[str, int]:
     """`["M=512", "N=64"]` -> `{"M": 512, "N": 64}`. Raises UserError on anything else."""
     sizes = {}

@@ -15,6 +15,7 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Anchor, Bench, prepare
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
+from schedsearch.search.caches import in_use
 from schedsearch.search.findings import finding
 from schedsearch.search.guard import TOLERANCE, Verdict, Visit
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
@@ -89,6 +90,13 @@ def check(
 
     What was slower than locked is measured again at the end. `tell` hears what is going on.
     """
+    with in_use():
+        yield from _check(entries, options, tell)
+
+
+def _check(
+    entries: Sequence[LockEntry], options: Options, tell: Callable[[str], None]
+) -> Iterator[tuple[int, Checked]]:
     waiting: list[_Pending] = []
     for number, entry in enumerate(entries):
         tell(f"{number + 1} of {len(entries)}: {entry.name}")

@@ -26,6 +26,7 @@ from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.below import Below
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.caches import in_use
 from schedsearch.search.closing import closing_s, last_roof, session_noise
 from schedsearch.search.counterpart import Counterpart, find_counterpart
 from schedsearch.search.driver import Search
@@ -200,7 +201,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
     if options.threads > 1:
         with measuring_slot():
             _roof(subject)  # before workers start on those cores
-    with Store.open(options.store) as store:
+    with in_use(), Store.open(options.store) as store:
         scope = store.register(subject.workload, subject.target, subject.source.text)
         if options.fresh:
             scope = store.afresh(scope)

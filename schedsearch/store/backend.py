@@ -42,6 +42,9 @@ class Backend(Protocol):
         """An engine that reads the store at the newest revision, without changing anything
         there. Raises UserError as `open` does."""
 
+    def compact(self, engine: Engine) -> int:
+        """Give back what deleted rows took; returns bytes."""
+
     def advice(self, error: Exception) -> str | None:
         """What a user can do about an error of the database, None if nothing: it is a bug."""
 

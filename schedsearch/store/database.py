@@ -235,6 +235,20 @@ class Store:
         with other._read() as source, self._write() as into:
             return merge.merge(source, into)
 
+    def drop_code(self, keep: int, *, dry_run: bool = False) -> int:
+        """Forget generated C but that of the `keep` best of each workload and target, and of
+        unscheduled procedures; returns how many. It can be generated again from the traces.
+
+        With `dry_run` they are only counted.
+        """
+        with self._write() as connection:
+            return runs.drop_code(connection, keep, dry_run)
+
+    def compact(self) -> int:
+        """Give back what deleted rows took to the file system, in bytes."""
+        with explained(self._backend):
+            return self._backend.compact(self._readers)
+
     # -- reading -------------------------------------------------------------
 
     def walk(self, scope: Scope) -> Iterator[StoredCandidate]:

@@ -90,6 +90,10 @@ class PostgresqlDatabase:
         finally:
             engine.dispose()
 
+    def compact(self, engine: Engine) -> int:
+        """Nothing: servers do it themselves, from time to time."""
+        return 0
+
     def advice(self, error: Exception) -> str | None:
         state = getattr(error, "sqlstate", None)
         if state is None:

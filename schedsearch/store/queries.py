@@ -152,13 +152,7 @@ def _ranked(where: ColumnElement[bool]) -> Subquery:
 
 
 def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
-    ranked = _ranked(_of_pair(CandidateRow, scope))
-    ids = connection.scalars(
-        select(ranked.c.candidate_id)
-        .where(ranked.c.rank == 1)
-        .order_by(ranked.c.speedup.desc(), ranked.c.candidate_id)
-        .limit(limit)
-    ).all()
+    ids = _best_ids(connection, scope, limit)
     found = {c.id: c for c in select_candidates(connection, CandidateRow.id.in_(ids))}
     return [found[id_] for id_ in ids]
 
@@ -166,6 +160,21 @@ def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandida
 def expanded(connection: Connection, run_id: int) -> int:
     parents = select(func.count(CandidateRow.parent_id.distinct()))
     return connection.execute(parents.where(CandidateRow.run_id == run_id)).scalar_one()
+
+
+def best_ids(connection: Connection, limit: int) -> list[int]:
+    """Of every workload and target the best."""
+    return [id_ for scope in scopes(connection) for id_ in _best_ids(connection, scope, limit)]
+
+
+def _best_ids(connection: Connection, scope: Scope, limit: int) -> Sequence[int]:
+    ranked = _ranked(_of_pair(CandidateRow, scope))
+    return connection.scalars(
+        select(ranked.c.candidate_id)
+        .where(ranked.c.rank == 1)
+        .order_by(ranked.c.speedup.desc(), ranked.c.candidate_id)
+        .limit(limit)
+    ).all()
 
 
 def timeline(connection: Connection, scope: Scope) -> list[Timed]:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, insert, update
+from sqlalchemy import Connection, delete, func, insert, or_, select, update
 
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.records import (
@@ -19,8 +19,9 @@ from schedsearch.core.records import (
 )
 from schedsearch.store import process
 from schedsearch.store.backend import upsert
-from schedsearch.store.queries import newest
+from schedsearch.store.queries import best_ids, newest
 from schedsearch.store.schema import (
+    CandidateRow,
     CodeRow,
     RunRow,
     RunStatus,
@@ -109,6 +110,18 @@ def add_code(connection: Connection, codes: Iterable[GeneratedC]) -> None:
     if rows:
         new = upsert(connection.dialect.name, CodeRow).on_conflict_do_nothing()
         connection.execute(new, rows)
+
+
+def drop_code(connection: Connection, keep: int, dry_run: bool) -> int:
+    needed = select(CandidateRow.code_key).where(
+        CandidateRow.code_key.is_not(None),
+        or_(CandidateRow.parent_id.is_(None), CandidateRow.id.in_(best_ids(connection, keep))),
+    )
+    dropped = CodeRow.code_key.not_in(needed)
+    count = connection.execute(select(func.count()).select_from(CodeRow).where(dropped))
+    if not dry_run:
+        connection.execute(delete(CodeRow).where(dropped))
+    return count.scalar_one()
 
 
 @cache

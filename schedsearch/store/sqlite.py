@@ -82,6 +82,17 @@ class SqliteFile:
             finally:
                 engine.dispose()
 
+    def compact(self, engine: Engine) -> int:
+        with closing(engine.raw_connection()) as pooled:
+            connection = pooled.driver_connection
+            assert isinstance(connection, sqlite3.Connection)
+            # The file itself shrinks when nothing is left in the log.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            before = self.path.stat().st_size
+            connection.execute("VACUUM")
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return max(before - self.path.stat().st_size, 0)
+
     def advice(self, error: Exception) -> str | None:
         if isinstance(error, OSError):
             return _PERMISSIONS

@@ -8,7 +8,19 @@ import pytest
 
 from .invoke import Answer
 
-COMMANDS = ("run", "list", "best", "show", "replay", "export", "pin", "check", "merge", "doctor")
+COMMANDS = (
+    "run",
+    "list",
+    "best",
+    "show",
+    "replay",
+    "export",
+    "pin",
+    "check",
+    "merge",
+    "gc",
+    "doctor",
+)
 
 
 def test_help_names_every_command(run: Callable[..., Answer]) -> None:

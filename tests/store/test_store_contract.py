@@ -547,6 +547,34 @@ def test_code_keeps_its_build_options(store: Store, reopen: Reopen) -> None:
     assert reopen().code(CODE.key) == CODE
 
 
+def test_dropped_code_is_that_of_none_of_the_best(store: Store) -> None:
+    scope, run = start_tree(store)
+    other, other_run = start_tree(store, "other")
+    traces = (ROOT, FIRST, SECOND)
+    for name, place, its_run in (("mm", scope, run), ("other", other, other_run)):
+        for n, trace in enumerate(traces):
+            key = f"{name}{n}"
+            store.add_code([dataclasses.replace(CODE, key=key)])
+            found = dataclasses.replace(correct(trace, 1.0 + n), keys=Keys(code=key))
+            store.record(place, its_run, found)
+    store.add_code([dataclasses.replace(CODE, key="of nobody")])
+    keys = ["mm0", "mm1", "mm2", "other0", "other1", "other2", "of nobody"]
+    assert store.drop_code(1, dry_run=True) == 3
+    assert all(store.code(key) for key in keys)
+    assert store.drop_code(1) == 3
+    assert [key for key in keys if store.code(key)] == ["mm0", "mm2", "other0", "other2"]
+    assert store.drop_code(1) == 0
+    assert len(store.best(scope)) == 3
+
+
+def test_a_compacted_store_has_everything(store: Store, reopen: Reopen) -> None:
+    scope, _ = start_tree(store)
+    store.add_code([CODE])
+    store.compact()
+    assert reopen().load(scope) == store.load(scope)
+    assert store.code(CODE.key) == CODE
+
+
 def test_a_workload_keeps_what_is_constant_and_is_found(store: Store, reopen: Reopen) -> None:
     special = dataclasses.replace(workload(), specialized=("M",))
     assert special.fixed == {"M": 32}

@@ -10,10 +10,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from store_data import ROOT, children, start, start_tree, step
+from store_data import CODE, ROOT, children, start, start_tree, step
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import TuningRecord
@@ -267,6 +268,15 @@ def test_full_disk_loses_nothing_committed(filled: Path) -> None:
             resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         assert store.load(scope) == before
         assert store.add_expansion(scope, run.id, parent.key, many, {})
+
+
+def test_compacting_gives_back_what_code_took(path: Path) -> None:
+    with Store.open(path) as store:
+        start(store)
+        store.add_code([replace(CODE, key=str(n), source="x" * 10_000) for n in range(50)])
+        assert store.drop_code(1) == 50
+        assert store.compact() > 400_000
+        assert path.stat().st_size < 400_000
 
 
 def test_a_lock_held_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
