@@ -29,7 +29,7 @@ def source_of(proc: Any) -> tuple[Path, str | None]:
     if isinstance(proc, str | Path):
         return Path(proc), None
     if not isinstance(proc, Procedure):
-        raise UserError(f"an Exo procedure or a path is tuned, not a {type(proc).__name__}")
+        raise UserError(f"an Exo procedure or a path is tuned, not {type(proc).__name__}")
     file = Path(proc._loopir_proc.srcinfo.filename)
     if _is_imported(file) and _defines(file, proc):
         return file, proc.name()

@@ -1,0 +1,73 @@
+"""What file a procedure object is tuned from."""
+
+from __future__ import annotations
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from schedsearch.api.source import source_of
+from schedsearch.core.errors import UserError
+from schedsearch.transforms.fixed_sizes import specialize
+from schedsearch.transforms.loader import load_source
+
+TEXT = """from __future__ import annotations
+from exo import proc
+
+@proc
+def fill(n: size, x: f32[n]):
+    for i in seq(0, n):
+        x[i] = 1.0
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A file, and the module that was imported from it."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    file = tmp_path / "fills.py"
+    file.write_text(TEXT)
+    spec = importlib.util.spec_from_file_location("fills", file)
+    assert spec is not None
+    assert spec.loader is not None
+    loaded = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, "fills", loaded)
+    spec.loader.exec_module(loaded)
+    return file
+
+
+def test_an_imported_procedure_is_tuned_from_its_file(module: Path) -> None:
+    assert source_of(sys.modules["fills"].fill) == (module, "fill")
+    assert source_of(str(module)) == (module, None)
+
+
+def test_what_was_made_of_it_gets_a_file_of_its_own(module: Path) -> None:
+    made = specialize(sys.modules["fills"].fill, {"n": 8})
+    file, name = source_of(made)
+    assert file.parent.name == "procedures"
+    assert name == "fill_n8"
+    assert str(load_source(file).procs[name]) == str(made)
+    assert source_of(made) == (file, name)
+
+
+def test_a_running_program_is_not_loaded_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    program = tmp_path / "program.py"
+    program.write_text(
+        TEXT + "from schedsearch.api.source import source_of\nprint(source_of(fill)[0])\n"
+    )
+    ended = subprocess.run(
+        [sys.executable, program], capture_output=True, text=True, check=True, timeout=60
+    )
+    [printed] = ended.stdout.splitlines()  # once: it was not imported
+    assert Path(printed).parent.name == "procedures"
+
+
+def test_anything_else_is_refused() -> None:
+    with pytest.raises(UserError, match="not int"):
+        source_of(3)
