@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
 
+import typer
 from rich.console import Console
 
 from schedsearch.cli.parse import parse_seconds
+from schedsearch.cli.run import INTERRUPTED
 from schedsearch.present import format as fmt
 from schedsearch.search.minimising import Minimised, minimise
 from schedsearch.store.views import StoredCandidate
@@ -28,11 +30,14 @@ def shortened(
     def tell(text: str) -> None:
         console.print(f"{text} ...", markup=False, soft_wrap=True)
 
-    # The user's file may print; standard output is for the result alone.
-    with redirect_stdout(sys.stderr):
-        found = minimise(
-            store, candidate_id, parse_seconds(budget), tell, file, tuple(instructions or ())
-        )
+    seconds, files = parse_seconds(budget), tuple(instructions or ())
+    try:
+        # The user's file may print; standard output is for the result alone.
+        with redirect_stdout(sys.stderr):
+            found = minimise(store, candidate_id, seconds, tell, file, files)
+    except KeyboardInterrupt:
+        print("interrupted before the shorter schedule was confirmed", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
     console.print(_outcome(found), markup=False, soft_wrap=True)
     return found.shortest
 

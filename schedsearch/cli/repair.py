@@ -57,6 +57,9 @@ def repair_entries(chosen: Chosen, where: Where, store: str, budget_s: float) ->
             console.print(f"  not repaired: {error}", markup=False, soft_wrap=True)
             code = code if isinstance(error, NotHereError) else 2
             continue
+        except KeyboardInterrupt:
+            console.print("  interrupted; the entry stays as it was")
+            return INTERRUPTED
         console.print(f"  {_outcome(repaired)}", markup=False, soft_wrap=True)
         if repaired.entry is not None:
             _replace(chosen.path, entry, repaired.entry, console)
