@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import ray
@@ -150,27 +151,37 @@ class RayExecutor:
         logging.getLogger("ray").setLevel(logging.ERROR)
         _own_token()
         try:
-            with _loopback():
-                ray.init(
-                    address="local",
-                    num_cpus=self.slots,
-                    resources={self._lease: 1},
-                    include_dashboard=False,
-                    log_to_driver=False,
-                    configure_logging=False,
-                )
-            expand = ray.remote(num_cpus=1)(_ExpandActor)
-            build = ray.remote(num_cpus=0)(_BuildActor)
-            spec = self._spec
-            self._pools[ExpandJob] = _Pool(lambda: expand.remote(spec), self.slots)
-            self._pools[ReplayJob] = self._pools[ExpandJob]
-            self._pools[BuildJob] = _Pool(lambda: build.remote(spec), self.slots)
+            with TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+                try:
+                    self._start_ray(folder)
+                    self._ready.set()
+                    self._closing.wait()
+                finally:
+                    ray.shutdown()
         except (RayError, OSError, RuntimeError, ValueError) as error:
             self._failure = error
         finally:
             self._ready.set()
-        self._closing.wait()
-        ray.shutdown()
+
+    def _start_ray(self, folder: str) -> None:
+        """With its sockets and logs in `folder`, which is ours alone: by default they are in
+        `/tmp/ray`, and stay there."""
+        with _loopback():
+            ray.init(
+                address="local",
+                _temp_dir=folder,
+                num_cpus=self.slots,
+                resources={self._lease: 1},
+                include_dashboard=False,
+                log_to_driver=False,
+                configure_logging=False,
+            )
+        expand = ray.remote(num_cpus=1)(_ExpandActor)
+        build = ray.remote(num_cpus=0)(_BuildActor)
+        spec = self._spec
+        self._pools[ExpandJob] = _Pool(lambda: expand.remote(spec), self.slots)
+        self._pools[ReplayJob] = self._pools[ExpandJob]
+        self._pools[BuildJob] = _Pool(lambda: build.remote(spec), self.slots)
 
     def attach(self, bench: Bench) -> None:
         """Wait until Ray is up, then start the measuring actor."""

@@ -6,6 +6,7 @@ import fcntl
 import os
 import signal
 import sys
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import suppress
@@ -307,6 +308,16 @@ def _address(text: str) -> IPv4Address | IPv6Address:
 def build_anew(name: str) -> BuildJob:
     """A job whose artifact is not in the cache."""
     return BuildJob(Trace(), GeneratedC(name, "", f"int {name}(void) {{ return 1; }}", name))
+
+
+def test_workers_that_cannot_start_say_why(
+    work: Work, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    executor = RayExecutor(work.spec, SLOTS)
+    with pytest.raises(RuntimeError, match=r"Ray did not start: .*absent"):
+        executor.attach(work.bench)
+    executor.close()
 
 
 def test_measuring_is_exclusive_on_a_machine(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
