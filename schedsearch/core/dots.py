@@ -27,8 +27,8 @@ class Strip:
     estimate: Estimate | None = None
 
 
-def strips(rows: Sequence[Strip], unit: str) -> Markup:
-    """An SVG of strips below each other on one logarithmic axis; `unit` formats a value. Dots
+def strips(rows: Sequence[Strip], show: Callable[[float], str]) -> Markup:
+    """An SVG of strips below each other on one logarithmic axis; `show` writes a value. Dots
     of later values are further down in their strip, so that a drift is seen."""
     values = [value for row in rows for value in row.values]
     bounds = [edge for row in rows if (e := row.estimate) for edge in (e.low, e.high)]
@@ -38,19 +38,21 @@ def strips(rows: Sequence[Strip], unit: str) -> Markup:
     def x(value: float) -> float:
         return _LEFT + 8 + (_WIDTH - _LEFT - 16) * log(value / least) / span
 
-    parts = [_strip(number * _ROW, row, x, unit) for number, row in enumerate(rows)]
+    parts = [_strip(number * _ROW, row, x, show) for number, row in enumerate(rows)]
     below = len(rows) * _ROW + 11
     ends = ((least, "start"), (most, "end"))
     for value, anchor in ends[: 1 + (most > least)]:
         text = '<text x="{:.0f}" y="{}" text-anchor="{}" opacity="0.7">{}</text>'
-        parts.append(Markup(text).format(x(value), below, anchor, unit.format(value)))
+        parts.append(Markup(text).format(x(value), below, anchor, show(value)))
     return Markup(
         '<svg role="img" width="{}" height="{}" font-size="11" font-family="sans-serif" '
         'fill="currentColor" style="display:block;max-width:100%">{}</svg>'
     ).format(_WIDTH, below + 4, Markup("").join(parts))
 
 
-def _strip(top: float, row: Strip, x: Callable[[float], float], unit: str) -> Markup:
+def _strip(
+    top: float, row: Strip, x: Callable[[float], float], show: Callable[[float], str]
+) -> Markup:
     parts = [Markup('<text x="0" y="{}">{}</text>').format(top + 15, row.caption)]
     if row.estimate is not None:
         low, middle, high = map(x, (row.estimate.low, row.estimate.value, row.estimate.high))
@@ -63,5 +65,5 @@ def _strip(top: float, row: Strip, x: Callable[[float], float], unit: str) -> Ma
         '<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}" opacity="0.6"><title>{}</title></circle>'
     )
     for number, value in enumerate(row.values):
-        parts.append(dot.format(x(value), top + 4 + number * step, row.colour, unit.format(value)))
+        parts.append(dot.format(x(value), top + 4 + number * step, row.colour, show(value)))
     return Markup("").join(parts)

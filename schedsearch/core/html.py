@@ -99,10 +99,10 @@ def measurement(timed: Measurement) -> Markup:
 
 def _picture(timed: Measurement) -> Markup:
     """Speed-ups of the rounds, with their median's interval; below, all samples of the
-    candidate and of what it was interleaved with, in nanoseconds a call."""
+    candidate and of what it was interleaved with, per call."""
     ratios = [each.speedup * timed.reference_speedup for each in timed.rounds]
     own = list(chain.from_iterable(each.candidate_ns for each in timed.rounds))
     other = list(chain.from_iterable(each.reference_ns for each in timed.rounds))
-    return strips([Strip("rounds", ratios, BLUE, timed.speedup)], "{:.4g}x") + strips(
-        [Strip("this", own, GREEN), Strip("reference", other, GREY)], "{:.4g} ns"
-    )
+    rounds = strips([Strip("rounds", ratios, BLUE, timed.speedup)], lambda value: f"{value:.4g}x")
+    samples = [Strip("this", own, GREEN), Strip("reference", other, GREY)]
+    return rounds + strips(samples, lambda ns: duration(ns * 1e-9))
