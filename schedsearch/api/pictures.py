@@ -6,6 +6,7 @@ Every text from a store is escaped: Plotly reads tags in labels.
 from __future__ import annotations
 
 from html import escape
+from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
 from schedsearch.api import statistics
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 SPEEDUP = "times as fast as written"
+GRIDS = 3
+"""Heat maps side by side."""
 MOST = 14
 """Bars or boxes of one picture: what is rarer is left out, and said to be."""
 
@@ -45,15 +48,17 @@ def library() -> str:
 def convergence(store: Store, scope: Scope) -> Figure:
     """The best speed-up so far, over time and over candidates; a line for each run."""
     go = plotly()
+    from plotly import colors as colours
     from plotly.subplots import make_subplots
 
     figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04)
-    for run, frame in statistics.convergence(store, scope).groupby("run"):
+    found = statistics.convergence(store, scope).groupby("run")
+    for (run, frame), colour in zip(found, cycle(colours.qualitative.D3)):
         for column, axis in enumerate(("seconds", "candidate"), 1):
             curve = {"x": frame[axis], "y": frame["best_so_far"], "mode": "lines"}
             dots = {"x": frame[axis], "y": frame["speedup"], "mode": "markers"}
             same = {"name": f"run {run}", "legendgroup": str(run)}
-            line = {"shape": "hv"}
+            line = {"shape": "hv", "color": colour}
             figure.add_trace(
                 go.Scatter(**curve, **same, line=line, showlegend=column == 1), row=1, col=column
             )
@@ -126,24 +131,30 @@ def usefulness(store: Store, scope: Scope) -> Figure:
 
 
 def arguments(store: Store, scope: Scope) -> Figure | None:
-    """Best speed-up by two numbers of a rewrite, such as tile sizes; None if none vary."""
-    found = statistics.best_by_arguments(statistics.arguments(store, scope))
-    if found is None:
+    """Best speed-ups by numbers of rewrites, such as tile sizes, for the transforms with most
+    of them; None if none vary."""
+    from plotly.subplots import make_subplots
+
+    grids = statistics.grids(statistics.arguments(store, scope))[:GRIDS]
+    if not grids:
         return None
-    transform, first, second, best = found
-    cells = plotly().Heatmap(
-        z=best.to_numpy(),
-        x=[str(value) for value in best.columns],
-        y=[str(value) for value in best.index],
-        colorscale="Viridis",
-        texttemplate="%{z:.3g}x",
-        hoverongaps=False,
-        colorbar={"title": SPEEDUP},
-    )
-    figure = plotly().Figure(cells)
-    figure.update_xaxes(type="category", title_text=escape(second))
-    figure.update_yaxes(type="category", title_text=escape(first))
-    return _framed(figure, f"Best speed-up by arguments of {escape(transform)}")
+    titles = [escape(grid.transform) for grid in grids]
+    figure = make_subplots(rows=1, cols=len(grids), subplot_titles=titles)
+    for column, grid in enumerate(grids, 1):
+        cells = plotly().Heatmap(
+            z=grid.best.to_numpy(),
+            x=[str(value) if grid.second else "" for value in grid.best.columns],
+            y=[str(value) for value in grid.best.index],
+            coloraxis="coloraxis",
+            texttemplate="%{z:.3g}",
+            hoverongaps=False,
+        )
+        figure.add_trace(cells, row=1, col=column)
+        place = {"type": "category", "row": 1, "col": column}
+        figure.update_xaxes(title_text=escape(grid.second), **place)
+        figure.update_yaxes(title_text=escape(grid.first), **place)
+    figure.update_layout(coloraxis={"colorscale": "Viridis", "colorbar": {"title": SPEEDUP}})
+    return _framed(figure, "Best speed-up by arguments")
 
 
 def roofline(store: Store, scope: Scope, roof: Roof) -> Figure | None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
 
 from schedsearch.api.frames import history, pandas
 from schedsearch.api.tree_data import said
@@ -67,25 +69,32 @@ def arguments(store: Store, scope: Scope) -> pd.DataFrame:
     return pandas().DataFrame(rows, columns=columns)
 
 
-def best_by_arguments(frame: pd.DataFrame) -> tuple[str, str, str, pd.DataFrame] | None:
-    """Of `arguments`: the transform and the two of its arguments that most schedules tell apart,
-    and the best speed-up for each pair of values, one row per value of the first. None if no
-    transform has two numbers that vary."""
-    ranked: dict[tuple[str, str, str], Any] = {}
+@dataclass(frozen=True)
+class Grid:
+    """Best speed-up by numbers of a transform: a row per value of `first`, a column per value
+    of `second` (one column if that is empty)."""
+
+    transform: str
+    first: str
+    second: str
+    best: pd.DataFrame
+
+
+def grids(frame: pd.DataFrame) -> list[Grid]:
+    """Of `arguments`: for each transform the two numbers with most different pairs of values,
+    or the only one that varies; the transform with most pairs first."""
+    found = []
     for transform, own in frame.groupby("transform"):
         wide = own.pivot(index=["candidate", "step"], columns="argument", values="value")
-        speeds = own.groupby(["candidate", "step"])["speedup"].first()
-        names = [name for name in wide.columns if wide[name].nunique() > 1]
-        for number, first in enumerate(names):
-            for second in names[number + 1 :]:
-                pairs = wide[[first, second]].join(speeds).dropna()
-                ranked[str(transform), first, second] = pairs
-    if not ranked:
-        return None
-    chosen = max(ranked, key=lambda key: (len(ranked[key].drop_duplicates(key[1:])), key))
-    pairs = ranked[chosen]
-    best = pairs.pivot_table(index=chosen[1], columns=chosen[2], values="speedup", aggfunc="max")
-    return (*chosen, best)
+        wide["speedup"] = own.groupby(["candidate", "step"])["speedup"].first()
+        wide[""] = 0
+        names = [name for name in wide.columns[:-2] if wide[name].nunique() > 1]
+        pairs = list(combinations(names, 2)) or [(name, "") for name in names]
+        if pairs:
+            first, second = max(pairs, key=lambda pair: len(wide[[*pair]].drop_duplicates()))
+            best = wide.pivot_table(index=first, columns=second, values="speedup", aggfunc="max")
+            found.append(Grid(str(transform), first, second, best))
+    return sorted(found, key=lambda grid: -int(grid.best.notna().sum().sum()))
 
 
 def roofline(store: Store, scope: Scope, roof: Roof) -> pd.DataFrame:

@@ -3,7 +3,7 @@
 // is collapsed is one node, so that a tree of any size is as quick as what is shown of it.
 // `data` is what schedsearch/api/tree_data.py writes: columns, with parents before children.
 
-const INDENT = 22, ROW = 24, FIRST = 5, MORE = 50, LONGEST = 110;
+const INDENT = 22, ROW = 24, EDGE = 6, FIRST = 5, MORE = 50, LONGEST = 110;
 const REJECTED = new Set(["illegal", "codegen error", "compile error", "timeout", "crash",
   "refused", "incorrect"]);
 
@@ -47,24 +47,30 @@ function searchTree(host, data) {
   const best = data.best, path = new Set();
   for (let node = best; node >= 0; node = data.parent[node]) path.add(node);
   const open = new Map();  // node -> how many of its children are shown
-  let selected = best;
+  const asked = new Set();  // shown wherever they are among their siblings
+  let selected = Math.max(best, 0), visible = [];
+  const logs = data.speedup.filter((value) => value !== null).map(Math.log2);
+  const slowest = logs.reduce((a, b) => Math.min(a, b), 0);
+  const fastest = logs.reduce((a, b) => Math.max(a, b), 1);
 
   const bar = element("div", "", host, "tree-bar");
   const box = element("div", "", host, "tree-box");
-  const plot = element("div", "", element("div", "", box, "tree-scroll"));
+  const list = element("div", "", box, "tree-scroll");
+  list.tabIndex = 0;
+  const plot = element("div", "", list);
   const details = element("div", "", box, "tree-details");
 
   function collapse() {
     open.clear();
-    for (const node of path) if (node !== best || !path.size) open.set(node, FIRST);
-    if (!open.size) open.set(0, FIRST);
+    asked.clear();
+    open.set(0, FIRST);
+    for (const node of path) if (node !== best) open.set(node, FIRST);
   }
 
   function reveal(node) {
-    for (let child = node; data.parent[child] >= 0; child = data.parent[child]) {
-      const parent = data.parent[child];
-      const needed = children[parent].indexOf(child) + 1;
-      open.set(parent, Math.max(open.get(parent) || FIRST, needed));
+    for (let each = node; each > 0; each = data.parent[each]) {
+      asked.add(each);
+      if (!open.has(data.parent[each])) open.set(data.parent[each], FIRST);
     }
     select(node);
   }
@@ -75,10 +81,10 @@ function searchTree(host, data) {
       const [node, depth, hidden] = stack.pop();
       shown.push({node, depth, hidden});
       if (hidden || !open.has(node)) continue;
-      const visible = children[node].slice(0, open.get(node));
-      const left = children[node].length - visible.length;
+      const own = children[node].filter((child, n) => n < open.get(node) || asked.has(child));
+      const left = children[node].length - own.length;
       if (left) stack.push([node, depth + 1, left]);
-      for (const child of visible.reverse()) stack.push([child, depth + 1, 0]);
+      for (const child of own.reverse()) stack.push([child, depth + 1, 0]);
     }
     return shown;
   }
@@ -113,47 +119,45 @@ function searchTree(host, data) {
       }
       last[depth] = row;
     });
-    const known = data.speedup.filter((value) => value !== null).map(Math.log2);
-    const low = known.reduce((a, b) => Math.min(a, b), 0);
-    const high = known.reduce((a, b) => Math.max(a, b), 1);
-    const lines = {x, y, mode: "lines", hoverinfo: "skip", line: {color: "#c8c8c8", width: 1}};
-    const nodes = {
-      x: shown.map(({depth}) => depth), y: shown.map((_, row) => row),
-      text: shown.map(label), mode: "markers+text", textposition: "middle right",
-      textfont: {size: 12}, hoverinfo: "none", cliponaxis: false,
-      marker: {
-        size: shown.map(({node, hidden}) => hidden ? 9 : 8 + 1.1 * Math.log2(size[node])),
-        symbol: shown.map(symbol),
-        color: shown.map(({node, hidden}) =>
-          hidden || data.speedup[node] === null ? "#9a9a9a" : Math.log2(data.speedup[node])),
-        line: {width: 1, color: "#606060"},
-      },
-    };
-    // Plotly wants one kind of colour: greys are put below the scale.
-    const grey = low - 1 - 0.02 * (high - low);
-    nodes.marker.color = nodes.marker.color.map((c) => c === "#9a9a9a" ? grey : c);
-    Object.assign(nodes.marker, {
-      cmin: low, cmax: high, colorscale: "Viridis", reversescale: false,
+    const lines = {x, y, mode: "lines", line: {color: "#c8c8c8", width: 1}};
+    const drawn = [true, false].map((measured) => {
+      const rows = [...shown.keys()].filter((row) => measured ===
+        (!shown[row].hidden && data.speedup[shown[row].node] !== null));
+      const own = rows.map((row) => shown[row]);
+      return {
+        x: own.map(({depth}) => depth), y: rows, text: own.map(label),
+        mode: "markers+text", textposition: "middle right", textfont: {size: 12},
+        marker: {
+          size: own.map(({node, hidden}) => hidden ? 9 : 8 + 1.1 * Math.log2(size[node])),
+          symbol: own.map(symbol),
+          color: measured ? own.map(({node}) => Math.log2(data.speedup[node])) : "#8a8a8a",
+          cmin: slowest, cmax: fastest, colorscale: "Viridis", line: {width: 1, color: "#606060"},
+        },
+      };
     });
     const row = shown.findIndex(({node, hidden}) => node === selected && !hidden);
     const deepest = Math.max(...shown.map(({depth}) => depth));
-    const wide = Math.max(plot.parentNode.clientWidth - 18, deepest * INDENT + 620);
+    const wide = Math.max(list.clientWidth - 18, deepest * INDENT + 620);
     const layout = {
-      width: wide, height: shown.length * ROW + 12, showlegend: false, hovermode: "y",
-      hoverdistance: -1, dragmode: false, margin: {l: 0, r: 0, t: 6, b: 6},
+      width: wide, height: shown.length * ROW + 2 * EDGE, showlegend: false,
+      margin: {l: 0, r: 0, t: EDGE, b: EDGE},
       paper_bgcolor: "#fff", plot_bgcolor: "#fff", font: {color: "#1c1c1c"},
-      xaxis: {range: [-0.8, wide / INDENT - 0.8], visible: false, fixedrange: true},
-      yaxis: {range: [shown.length - 0.5, -0.5], visible: false, fixedrange: true},
+      xaxis: {range: [-0.8, wide / INDENT - 0.8], visible: false},
+      yaxis: {range: [shown.length - 0.5, -0.5], visible: false},
       shapes: row < 0 ? [] : [{type: "rect", layer: "below", xref: "paper", x0: 0, x1: 1,
         y0: row - 0.5, y1: row + 0.5, fillcolor: "#e4ecfa", line: {width: 0}}],
     };
-    Plotly.react(plot, [lines, nodes], layout, {displayModeBar: false});
-    plot.shown = shown;
+    Plotly.react(plot, [lines, ...drawn], layout, {staticPlot: true});
+    visible = shown;
   }
 
   function select(node) {
     selected = node;
     draw();
+    const top = visible.findIndex((row) => row.node === node && !row.hidden) * ROW;
+    if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - 2 * ROW) {
+      list.scrollTop = top - list.clientHeight / 2;
+    }
     describe(node);
   }
 
@@ -180,20 +184,21 @@ function searchTree(host, data) {
     }
     if (data.original[node] >= 0) fact("same as", `candidate ${data.id[data.original[node]]}`);
     fact("below", size[node] > 1 ? `${size[node] - 1} schedules` : "nothing");
-    reasons(node);
     const more = data.details[node];
-    if (!more) {
-      if (node) element("p", data.left_out, details, "note");
-      return;
-    }
-    if (more.measurement) element("div", "", details).innerHTML = more.measurement;
-    for (const [title, lines] of more.diffs) {
+    if (more) changes(more);
+    else if (node) element("p", data.left_out, details, "note");
+    reasons(node);
+  }
+
+  function changes({measurement, diffs}) {
+    element("div", "", details).innerHTML = measurement;  // made by schedsearch, escaped there
+    for (const [number, [title, lines]] of diffs.entries()) {
       const folded = element("details", "", details);
-      folded.open = title === more.diffs[0][0];
+      folded.open = number === 0;
       element("summary", title, folded);
       const text = element("pre", "", folded);
       for (const line of lines) {
-        const kind = line[0] === "+" ? "added" : line[0] === "-" ? "removed" : "";
+        const kind = {"+": "added", "-": "removed"}[line[0]];
         element("span", line + "\n", text, kind);
       }
     }
@@ -211,20 +216,20 @@ function searchTree(host, data) {
     }
     if (!found.size) return;
     element("h4", `its ${children[node].length} children`, details);
-    const list = element("ul", "", details);
+    const causes = element("ul", "", details);
     for (const [cause, {count, messages}] of [...found].sort((a, b) => b[1].count - a[1].count)) {
-      const item = element("li", `${count} ${cause}`, list);
+      const item = element("li", `${count} ${cause}`, causes);
       const inner = messages.size ? element("ul", "", item) : null;
       for (const [message, nodes] of [...messages].slice(0, 12)) {
         const examples = nodes.slice(0, 3).map((child) => said("rewrite", child)).join("; ");
-        element("li", `${nodes.length} ${message} (${shortened(examples)})`, inner);
+        element("li", `${message}: ${nodes.length}, such as ${shortened(examples)}`, inner);
       }
       if (messages.size > 12) element("li", `${messages.size - 12} other reasons`, inner);
     }
   }
 
   const button = (title, act) => element("button", title, bar).addEventListener("click", act);
-  button("path to the best", () => { collapse(); select(best); });
+  button("path to the best", () => { collapse(); select(Math.max(best, 0)); });
   const wanted = element("input", "", bar);
   wanted.placeholder = "candidate …";
   wanted.setAttribute("aria-label", "candidate to show");
@@ -233,24 +238,37 @@ function searchTree(host, data) {
     if (node >= 0) reveal(node);
   });
   const legend = "colour: speed, logarithmic; size: schedules below; hollow: not measured; " +
-    "crossed: rejected. Click a row to open or close it.";
+    "crossed: rejected. Click a row, or arrows and Enter, to open or close it.";
   element("span", legend, bar, "note");
 
   collapse();
   draw();
   describe(selected);
-  plot.on("plotly_click", ({points}) => {
-    const point = points.find(({curveNumber}) => curveNumber === 1);
-    if (!point) return;
-    const {node, hidden} = plot.shown[point.pointIndex];
+  function toggle({node, hidden}) {
     if (hidden) {
       open.set(node, open.get(node) + MORE);
       draw();
-    } else {
-      if (open.has(node)) open.delete(node);
-      else if (children[node].length) open.set(node, FIRST);
-      select(node);
+      return;
     }
+    if (open.has(node)) open.delete(node);
+    else if (children[node].length) open.set(node, FIRST);
+    select(node);
+  }
+
+  list.addEventListener("click", ({clientY}) => {
+    const row = Math.floor((clientY - plot.getBoundingClientRect().top - EDGE) / ROW);
+    if (visible[row]) toggle(visible[row]);
+  });
+  list.addEventListener("keydown", (event) => {
+    const row = visible.findIndex(({node, hidden}) => node === selected && !hidden);
+    const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
+    if (step) {
+      let next = row + step;
+      while (visible[next] && visible[next].hidden) next += step;
+      if (visible[next]) select(visible[next].node);
+    } else if (event.key === "Enter" && row >= 0) toggle(visible[row]);
+    else return;
+    event.preventDefault();
   });
   window.addEventListener("resize", draw);
 }
