@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 
 from markupsafe import Markup
 
-from schedsearch.api import frames
+from schedsearch.api import frames, searched
 from schedsearch.api.candidate import Candidate, of_stored
 from schedsearch.core import html
 from schedsearch.core.errors import UserError
@@ -82,6 +82,15 @@ class StoreView:
         Raises UserError if there is none."""
         stored = self._store.candidate(int(candidate_id))
         return of_stored(self._store, stored, Path(file) if file else None)
+
+    def search(
+        self, wanted: str | int | None = None, file: str | Path | None = None
+    ) -> searched.Search:
+        """One search, to look at its pictures and its tree: that of the run with this number,
+        or the latest one of the procedure with this name, or the latest. `file` as in
+        `candidate`. Raises UserError if there is none."""
+        run = searched.find_run(self._store, wanted)
+        return searched.Search(self._store, run, Path(file) if file else None)
 
     def close(self) -> None:
         self._store.close()

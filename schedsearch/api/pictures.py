@@ -106,7 +106,7 @@ def stage_times(store: Store, scope: Scope) -> Figure:
     return _framed(figure, "Where the time went")
 
 
-def usefulness(store: Store, scope: Scope) -> Figure:
+def gains(store: Store, scope: Scope) -> Figure:
     """How much faster a schedule was than its parent, by transform of the step between."""
     frame = statistics.gains(store, scope)
     medians = frame.groupby("transform")["gain"].median().sort_values()

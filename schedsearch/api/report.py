@@ -4,116 +4,37 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
-from pathlib import Path
-from typing import Any
 
 from schedsearch import __version__
 from schedsearch.api import pictures
-from schedsearch.api.details import details, interesting
-from schedsearch.api.tree_data import tree_data
+from schedsearch.api.searched import Search
+from schedsearch.api.tree_view import shown_tree
 from schedsearch.core import html
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import RewriteError, UserError
-from schedsearch.core.records import Measurement, Target, Workload
+from schedsearch.core.records import Measurement
 from schedsearch.evaluate.agreement import Agreement
-from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.present import format as fmt
 from schedsearch.present import page
 from schedsearch.search.closing import margin
-from schedsearch.search.kept import load_kept
-from schedsearch.search.recorded import find_scopes, stored_roof
-from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus
-from schedsearch.store.views import Run, StoredCandidate
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.loader import Source
 
 
-def find_run(store: Store, wanted: str | None) -> Run:
-    """The run with this id, or the latest one of the procedure with this name, or the latest.
-    Raises UserError if there is none."""
-    if wanted is not None and wanted.isdigit():
-        found = [run for run in store.runs() if run.id == int(wanted)]
-        if not found:
-            raise UserError(f"no run {wanted} in {store.name}; `schedsearch list --json` has them")
-        return found[0]
-    runs = [run for scope in find_scopes(store, wanted) for run in store.runs(scope)]
-    return max(runs, key=lambda run: run.id)
-
-
-@dataclass(frozen=True)
-class Subject:
-    """What a report is about. `source` and `procedure` are None if the file they were tuned
-    from is not there; `missing` then says so."""
-
-    store: Store
-    run: Run
-    source: Source | None
-    procedure: Any
-    missing: str
-
-    @cached_property
-    def workload(self) -> Workload:
-        return self.store.workload(self.run.scope)
-
-    @cached_property
-    def target(self) -> Target:
-        return self.store.target(self.run.scope)
-
-    @cached_property
-    def roof(self) -> Roof | None:
-        return stored_roof(self.store, self.run.scope)
-
-    @cached_property
-    def best(self) -> StoredCandidate | None:
-        """The fastest of all searches of this procedure here, in `measurement` with its time."""
-        return next(iter(self.store.best(self.run.scope, 1)), None)
-
-    @property
-    def measurement(self) -> Measurement | None:
-        return self.best.record.measurement if self.best else None
-
-    @property
-    def noise(self) -> Measurement | None:
-        found = (self.run.summary or {}).get("noise")
-        return Measurement.from_json(found) if found else None
-
-    @property
-    def name(self) -> str:
-        sizes = fmt.sizes(self.workload.sizes, self.workload.specialized)
-        return f"{self.workload.proc} ({sizes})" if sizes else self.workload.proc
-
-
-def subject(store: Store, run: Run, file: Path | None = None) -> Subject:
-    """`file` is where the procedure is now, if it has moved."""
-    try:
-        source, procedure = load_kept(store.workload(run.scope), file)
-    except UserError as error:
-        if file is not None:
-            raise
-        return Subject(store, run, None, None, str(error))
-    return Subject(store, run, source, procedure, "")
-
-
-def report(about: Subject) -> str:
+def report(about: Search) -> str:
     """The page. Raises UserError if there is nothing to show, or no Plotly to draw it."""
-    store, scope = about.store, about.run.scope
-    if store.counts(scope)[0] == 0:
-        raise UserError(f"run {about.run.id} of {store.name} ended before it tried anything")
-    shown = details(interesting(store, scope), about.target, about.procedure)
-    data: dict[str, Any] = {"tree": tree_data(store, scope, shown)}
+    shown = shown_tree(about.store, about.scope, about.target, about.procedure)
+    plot = about.plot
     drawn = {
-        "convergence": pictures.convergence(store, scope),
-        "usefulness": pictures.usefulness(store, scope),
-        "arguments": pictures.arguments(store, scope),
-        "roofline": pictures.roofline(store, scope, about.roof) if about.roof else None,
-        "outcomes": pictures.outcomes(store, scope),
-        "stages": pictures.stage_times(store, scope),
+        "convergence": plot.convergence(),
+        "gains": plot.gains(),
+        "arguments": plot.arguments(),
+        "roofline": plot.roofline(),
+        "outcomes": plot.outcomes(),
+        "stages": plot.stage_times(),
     }
-    data |= {name: json.loads(figure.to_json()) for name, figure in drawn.items() if figure}
+    figures = {name: json.loads(figure.to_json()) for name, figure in drawn.items() if figure}
     title = f"{about.name}: run {about.run.id}"
     body = [
         page.title(title),
@@ -124,18 +45,22 @@ def report(about: Subject) -> str:
         page.facts(list(_circumstances(about))),
         *_schedule(about),
         page.heading("The search"),
-        *(page.figure(name) for name in data if name != "tree"),
+        *map(page.figure, figures),
         page.heading("The search tree"),
         page.tree("tree"),
         page.heading("To reproduce it"),
         *_reproduction(about),
-        page.paragraph(f"Written by schedsearch {__version__} from {store.name}.", "note"),
+        page.paragraph(f"Written by schedsearch {__version__} from {about.store.name}.", "note"),
     ]
-    return page.page(title, body, data, pictures.library())
+    return page.page(title, body, {**figures, "tree": shown}, pictures.library())
 
 
-def _verdict(about: Subject) -> Iterator[object]:
-    measurement = about.measurement
+def _measured(about: Search) -> Measurement | None:
+    return about.best.record.measurement if about.best else None
+
+
+def _verdict(about: Search) -> Iterator[object]:
+    measurement = _measured(about)
     if about.best is None or measurement is None or not about.best.record.trace.steps:
         yield page.paragraph(
             f"No schedule faster than {about.name} as written was found.", "verdict"
@@ -148,9 +73,9 @@ def _verdict(about: Subject) -> Iterator[object]:
     yield html.measurement(measurement)
 
 
-def _caveats(about: Subject) -> Iterator[str]:
+def _caveats(about: Search) -> Iterator[str]:
     """What the verdict rests on, and what speaks against it."""
-    run, summary, measurement = about.run, about.run.summary or {}, about.measurement
+    run, summary, measurement = about.run, about.run.summary or {}, _measured(about)
     if measurement is not None:
         decision = measurement.decision(margin(about.noise))
         yield fmt.decided(decision, len(measurement.rounds))
@@ -176,11 +101,11 @@ def _caveats(about: Subject) -> Iterator[str]:
         names = ", ".join(about.workload.specialized)
         yield f"The schedule is for these sizes alone: {names} are constants of it."
     yield "Speed-ups are for this machine, compiler and these sizes; others were not measured."
-    if about.missing:
-        yield f"Code is not shown: {about.missing}"
+    if isinstance(about.kept, UserError):
+        yield f"Code is not shown: {about.kept}"
 
 
-def _circumstances(about: Subject) -> Iterator[tuple[object, object]]:
+def _circumstances(about: Search) -> Iterator[tuple[object, object]]:
     run, store = about.run, about.store
     yield "procedure", f"{about.name}, from {about.workload.source}"
     yield "machine", fmt.target(about.target)
@@ -193,23 +118,24 @@ def _circumstances(about: Subject) -> Iterator[tuple[object, object]]:
     yield "started", f"{run.started_at:%Y-%m-%d %H:%M} UTC"
     if run.finished_at:
         elapsed = fmt.duration((run.finished_at - run.started_at).total_seconds())
-        yield "took", f"{elapsed}, with {run.settings.get('budget_s', 0):g} s to search"
+        budget_s = run.settings.get("budget_s")
+        yield "took", f"{elapsed}, with {budget_s:g} s to search" if budget_s else elapsed
     yield "strategy", f"{run.strategy}, seed {run.seed}"
     yield "candidates", fmt.outcomes(store.outcomes(run.scope))
     if about.roof and about.roof.least_s:
         yield "roof", about.roof.name
 
 
-def _schedule(about: Subject) -> Iterator[object]:
+def _schedule(about: Search) -> Iterator[object]:
     if about.best is None:
         return
     trace = about.best.record.trace
     yield page.heading("The best schedule")
     yield html.trace(trace)
-    if about.source is not None:
-        workload = about.workload
+    if not isinstance(about.kept, UserError):
+        source, workload = about.kept[0], about.workload
         try:
-            python = schedule_python(about.source, workload.proc, trace, [], workload.fixed)
+            python = schedule_python(source, workload.proc, trace, [], workload.fixed)
         except RewriteError as error:
             yield page.paragraph(f"It does not replay with this version: {error}")
         else:
@@ -218,7 +144,7 @@ def _schedule(about: Subject) -> Iterator[object]:
         yield html.folded("C, as measured", page.preformatted(code.source))
 
 
-def _reproduction(about: Subject) -> Iterator[object]:
+def _reproduction(about: Search) -> Iterator[object]:
     store, source = about.store.name, about.workload.source
     commands = [f"schedsearch run {source} --store {store}   # goes on where it stopped"]
     if about.best is not None:

@@ -33,11 +33,12 @@ def report(
     from anywhere. Needs the extra: pip install 'schedsearch[notebook]'.
     """
     # Imported when used: pandas and Plotly are an extra, and take a second.
-    from schedsearch.api import report as reports
+    from schedsearch.api.report import report as written
+    from schedsearch.api.searched import Search, find_run
 
     for each in instructions or ():
         load_instructions(each)
     with Store.open(store, create=False) as opened:
-        run = reports.find_run(opened, wanted)
-        write_file(out, reports.report(reports.subject(opened, run, file)))
+        search = Search(opened, find_run(opened, wanted), file)
+        write_file(out, written(search))
     print(out)

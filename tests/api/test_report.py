@@ -17,13 +17,14 @@ from core.reading import Reader
 from store.store_data import CODE, ROOT, children, correct, start, start_tree
 
 from schedsearch.api import pictures
-from schedsearch.api.report import find_run, report, subject
+from schedsearch.api.report import report
+from schedsearch.api.searched import Search, find_run
 from schedsearch.api.tree_data import tree_data
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Keys, Outcome, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.store import Store
-from schedsearch.store.views import Scope
+from schedsearch.store.views import Scope, StoredCandidate
 
 HOSTILE = "</script><script>alert(1)</script><img src=http://a.b/c onerror=alert(1)>"
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -57,7 +58,7 @@ def blocks(page: str) -> dict[str, Any]:
 
 
 def reported(store: Store, wanted: str | None = None) -> str:
-    return report(subject(store, find_run(store, wanted)))
+    return report(Search(store, find_run(store, wanted)))
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def test_a_page_has_everything_and_asks_for_nothing(store: Store) -> None:
     data = blocks(page)
     drawn = {named["data-figure"] for _, named in read.tags if "data-figure" in named}
     assert drawn == set(data) - {"tree"}
-    assert {"convergence", "usefulness", "outcomes", "stages"} <= drawn
+    assert {"convergence", "gains", "outcomes", "stages"} <= drawn
     assert "schedsearch replay" in read.text
     assert "Code is not shown: mm was tuned from kernels/mm.py" in read.text
     assert data["tree"]["details"][str(data["tree"]["best"])]["measurement"]
@@ -143,6 +144,43 @@ def test_twenty_thousand_candidates_are_a_few_megabytes(tmp_path: Path) -> None:
     assert total >= 20_000
     assert len(page) - len(pictures.library()) < 3_000_000
     assert len(blocks(page)["tree"]["id"]) == total
+
+
+def test_frames_and_figures_have_what_was_measured(store: Store) -> None:
+    search = Search(store, find_run(store, None))
+    known = store.load(search.scope)
+    timed = {c.id: c for c in known if c.record.measurement}
+    curve = search.convergence()
+    assert len(curve) == len(timed)
+    assert curve["best_so_far"].iloc[-1] == max(c.record.speedup or 0 for c in timed.values())
+    assert curve["best_so_far"].is_monotonic_increasing
+    gains = search.gains()
+    assert len(gains) == sum(c.parent_id in timed for c in timed.values())
+    for id_, gain in gains["gain"].items():
+        parent = timed[known_parent(timed[id_])]
+        own = timed[id_].record.speedup
+        assert gain == pytest.approx((own or 0) / (parent.record.speedup or 1))
+    assert search.outcomes()["candidates"].sum() == len(known)
+    assert search.stage_times()["seconds"].sum() > 0
+    steps = [step for c in timed.values() for step in c.record.trace.steps]
+    assert len(search.arguments()) == len(steps)  # one number each
+    [heat] = search.plot.arguments().data
+    assert max(max(row) for row in heat.z) == curve["best_so_far"].iloc[-1]
+    assert search.plot.roofline() is None  # this store has no roof
+    assert f"{len(timed)} correct" in repr(search)
+
+
+def known_parent(candidate: StoredCandidate) -> int:
+    assert candidate.parent_id is not None
+    return candidate.parent_id
+
+
+def test_a_notebook_gets_the_tree_in_a_frame_of_its_own(store: Store) -> None:
+    view = Search(store, find_run(store, None)).tree
+    [(tag, named)] = Reader(view._repr_html_()).tags
+    assert tag == "iframe"
+    assert named["srcdoc"] == view.page
+    assert set(blocks(view.page)) == {"tree"}
 
 
 def test_a_run_is_found_by_number_and_by_procedure(tmp_path: Path) -> None:
