@@ -23,9 +23,9 @@ TESTS = Path(__file__).parents[1]
 WORKERS = ("ray::_ExpandActor", "ray::_BuildActor", "ray::BenchWorker")
 FATAL = ("gcs_server", "raylet", "driver")
 KINDS = ("worker", "child", *FATAL)
-LEAVE_S = 30.0
-"""Nothing that a run started is there for longer once it has ended. Agents of Ray look for their
-raylet every two seconds, and believe in the fifth that it died."""
+LEAVE_S = 90.0
+"""Nothing that a run started is there for longer once it has ended. Two agents of Ray, whose raylet
+died, try for up to a minute to tell Ray's head, which is gone too."""
 PATIENCE_S = 300.0
 
 
