@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from difflib import unified_diff
 from typing import Any
 
@@ -13,7 +13,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
 from schedsearch.store.database import Store
-from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.store.views import Scope, StoredCandidate, Table
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer, State
 
@@ -21,7 +21,13 @@ FASTEST = 10
 """Besides the best: shown with their paths. Replaying takes seconds each."""
 
 MOST_LINES = 400
-"""Of one difference; a few kilobytes each keep a page of a large search small."""
+"""Of one difference."""
+MOST_CHARACTERS = 1_500_000
+"""Of the C of all others together: a page is mailed around."""
+
+
+Change = tuple[str, list[str]]
+"""A title, and lines of a difference."""
 
 
 def interesting(store: Store, scope: Scope) -> list[StoredCandidate]:
@@ -50,7 +56,33 @@ def details(
     return found
 
 
-def _diffs(replayer: Replayer, trace: Trace, target: Target) -> Iterator[tuple[str, list[str]]]:
+def measured_code(store: Store, table: Table, done: Container[int]) -> dict[int, list[Change]]:
+    """By candidate id: how the C of measured candidates differs from that of the measured one
+    nearest above, as stored; the fastest first, until it is enough.
+
+    `table` is the tree's candidates, `done` the ids of those that are not wanted.
+    """
+    rows = {row["id"]: row for row in table.dicts()}
+    own = [row for row in rows.values() if row["speedup"] is not None and row["id"] not in done]
+    found: dict[int, list[Change]] = {}
+    left = MOST_CHARACTERS
+    for row in sorted(own, key=lambda row: (-row["speedup"], row["id"])):
+        above = rows.get(row["parent_id"])
+        while above is not None and above["speedup"] is None:
+            above = rows.get(above["parent_id"])
+        before = store.code(above["code_key"] or "") if above else None
+        after = store.code(row["code_key"] or "")
+        if above is None or before is None or after is None:
+            continue
+        lines = _changed(before.source.splitlines(), after.source.splitlines())
+        left -= sum(map(len, lines))
+        if left < 0:
+            break
+        found[row["id"]] = [(f"C, beside candidate {above['id']}", lines)]
+    return found
+
+
+def _diffs(replayer: Replayer, trace: Trace, target: Target) -> Iterator[Change]:
     if trace.parent is None:
         return
     try:

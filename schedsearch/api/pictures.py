@@ -133,15 +133,16 @@ def gains(store: Store, scope: Scope) -> Figure:
 def arguments(store: Store, scope: Scope) -> Figure | None:
     """Best speed-ups by numbers of rewrites, such as tile sizes, for the transforms with most
     of them; None if none vary."""
-    from plotly.subplots import make_subplots
-
     grids = statistics.grids(statistics.arguments(store, scope))[:GRIDS]
     if not grids:
         return None
+    go = plotly()
+    from plotly.subplots import make_subplots
+
     titles = [escape(grid.transform) for grid in grids]
     figure = make_subplots(rows=1, cols=len(grids), subplot_titles=titles)
     for column, grid in enumerate(grids, 1):
-        cells = plotly().Heatmap(
+        cells = go.Heatmap(
             z=grid.best.to_numpy(),
             x=[str(value) if grid.second else "" for value in grid.best.columns],
             y=[str(value) for value in grid.best.index],

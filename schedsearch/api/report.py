@@ -67,7 +67,7 @@ def _verdict(about: Search) -> Iterator[object]:
         )
         return
     decision = measurement.decision(margin(about.noise))
-    colour = html.GREEN if decision is Decision.FASTER else html.RED
+    colour = html.GREEN if decision is Decision.FASTER else html.GREY
     yield page.paragraph(html.strong(fmt.claim(measurement), colour), "verdict")
     yield page.paragraph(f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
     yield html.measurement(measurement)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from schedsearch.core.records import Outcome
-from schedsearch.store.database import Store
-from schedsearch.store.views import Scope
+from schedsearch.evaluate.roofline import Roof
+from schedsearch.store.views import Table
+
+NOTHING: Mapping[int, Any] = MappingProxyType({})
 
 LONGEST = 400
 """Characters of one text: compilers' messages can be pages."""
-
-LEFT_OUT = (
-    "Code and samples are in this page for the path to the best schedule and for the fastest "
-    "others; `schedsearch show` and `schedsearch replay` have them for every candidate."
-)
 
 
 class _Strings:
@@ -29,16 +27,18 @@ class _Strings:
         return self.known.setdefault(shown, len(self.known))
 
 
-def tree_data(store: Store, scope: Scope, details: Mapping[int, Any]) -> dict[str, Any]:
-    """Columns with one entry per candidate, parents first; `parent`, `original` and `best` are
-    positions, -1 for none. `details` is what more is shown of some, by candidate id.
+def tree_data(
+    table: Table, details: Mapping[int, Any] = NOTHING, roof: Roof | None = None
+) -> dict[str, Any]:
+    """Of a store's `candidate_table`: columns with one entry per candidate, parents first;
+    `parent`, `original` and `best` are positions, -1 for none. `details` is what more is shown
+    of some, by candidate id.
 
     Text columns (`rewrite`, `outcome`, `message`, `kind`) are positions in `strings`. Speed-ups
     are over the procedure as written, `ns` of one call, `predicted` the log speed-up over the
-    parent that the cost estimate promised.
+    parent that the cost estimate promised, `roof_ns` the least that a call can take.
     """
-    table = store.candidate_table(scope)
-    rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+    rows = list(table.dicts())
     position = {row["id"]: number for number, row in enumerate(rows)}
     text = _Strings()
     fastest = max((row["speedup"] or 0.0 for row in rows), default=0.0)
@@ -58,9 +58,20 @@ def tree_data(store: Store, scope: Scope, details: Mapping[int, Any]) -> dict[st
         "predicted": [_short(row["predicted"]) for row in rows],
         "best": best,
         "details": {str(position[key]): value for key, value in details.items()},
-        "left_out": LEFT_OUT,
+        "left_out": _left_out(rows, details),
+        "roof_ns": _short(roof.least_s * 1e9) if roof and roof.least_s else None,
         "strings": list(text.known),
     }
+
+
+def _left_out(rows: Sequence[Mapping[str, Any]], details: Mapping[int, Any]) -> str:
+    measured = sum(row["speedup"] is not None for row in rows)
+    with_code = sum(bool(each["diffs"]) for each in details.values())
+    return (
+        f"Of {len(rows)} candidates, {measured} of them measured, this page has code of "
+        f"{with_code}: the fastest and those on the way to them. `schedsearch show` and "
+        "`schedsearch replay` have it of every one."
+    )
 
 
 def said(outcome: Outcome | None, duplicate_level: str | None) -> str:

@@ -9,15 +9,16 @@ from typing import Any
 from markupsafe import Markup
 
 from schedsearch.api import pictures
-from schedsearch.api.details import details, interesting
+from schedsearch.api.details import details, interesting, measured_code
 from schedsearch.api.tree_data import tree_data
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Target
 from schedsearch.present import page
+from schedsearch.search.recorded import stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 
-HEIGHT = 720
+HEIGHT = 780
 """Pixels, in a notebook."""
 
 
@@ -45,13 +46,17 @@ def tree_view(
 ) -> TreeView:
     """Code differences need `procedure`. Raises UserError if there are no candidates."""
     title = f"search tree of {name}"
-    body = [page.tree("tree")]
     data = {"tree": shown_tree(store, scope, target, procedure)}
-    return TreeView(title, page.page(title, body, data, pictures.library()))
+    return TreeView(title, page.page(title, [page.tree("tree")], data, pictures.library()))
 
 
 def shown_tree(store: Store, scope: Scope, target: Target, procedure: Any | None) -> dict[str, Any]:
     """Data of the tree, with details of its interesting candidates."""
-    if store.counts(scope)[0] == 0:
+    table = store.candidate_table(scope)
+    if not table.rows:
         raise UserError(f"{store.name} has no candidates of this search: it ended too early")
-    return tree_data(store, scope, details(interesting(store, scope), target, procedure))
+    shown = details(interesting(store, scope), target, procedure)
+    with_code = {key for key, each in shown.items() if each["diffs"]}
+    for key, changes in measured_code(store, table, with_code).items():
+        shown.setdefault(key, {"measurement": ""})["diffs"] = changes
+    return tree_data(table, shown, stored_roof(store, scope))

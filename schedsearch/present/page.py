@@ -62,7 +62,8 @@ def page(name: str, body: Iterable[object], data: Mapping[str, Any], library: st
 
 def figure(name: str) -> Markup:
     """Where the figure of this name is drawn."""
-    return Markup('<div class="figure" data-figure="{}"></div>').format(name)
+    place = '<div class="figure" role="img" aria-label="{0}" data-figure="{0}"></div>'
+    return Markup(place).format(name)
 
 
 def tree(name: str) -> Markup:

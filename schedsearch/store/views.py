@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -90,3 +90,7 @@ class Table:
 
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
+
+    def dicts(self) -> Iterator[dict[str, Any]]:
+        """Rows by column name."""
+        return (dict(zip(self.columns, row, strict=True)) for row in self.rows)

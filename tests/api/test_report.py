@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from core.reading import Reader
 from store.store_data import CODE, ROOT, children, correct, start, start_tree
 
 from schedsearch.api import pictures
+from schedsearch.api.details import measured_code
 from schedsearch.api.report import report
 from schedsearch.api.searched import Search, find_run
 from schedsearch.api.tree_data import tree_data
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Failure, Keys, Outcome, TuningRecord
+from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.store import Store
 from schedsearch.store.views import Scope, StoredCandidate
@@ -72,7 +74,7 @@ def store(tmp_path: Path) -> Store:
 
 def test_the_tree_says_what_the_store_says(store: Store) -> None:
     [scope] = store.scopes()
-    data = tree_data(store, scope, {})
+    data = tree_data(store.candidate_table(scope))
     known = store.load(scope)
     assert data["id"] == [candidate.id for candidate in known]
     strings = data["strings"]
@@ -183,6 +185,26 @@ def test_a_notebook_gets_the_tree_in_a_frame_of_its_own(store: Store) -> None:
     assert set(blocks(view.page)) == {"tree"}
 
 
+def test_the_fastest_have_their_c_beside_that_of_the_measured_one_above(tmp_path: Path) -> None:
+    first = children(ROOT)[0].trace
+    second = children(first)[0].trace
+    codes = [GeneratedC("mm", "", f"line;\nx = {n};", f"key{n}") for n in range(3)]
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start(store)
+        store.add_code(codes)
+        store.add_root(scope, run, replace(correct(ROOT, 1.0), keys=Keys(code="key0")))
+        store.add_expansion(scope, run, ROOT.key, [TuningRecord(first, None)], {})
+        below = replace(correct(second, 2.0), keys=Keys(code="key2"))
+        store.add_expansion(scope, run, first.key, [below], {})
+        table = store.candidate_table(scope)
+        found = measured_code(store, table, {99})
+        assert measured_code(store, table, set(found)) == {}
+    [(title, lines)] = found[table.rows[2][0]]
+    assert title == f"C, beside candidate {table.rows[0][0]}"
+    assert lines[1:] == [" line;", "-x = 0;", "+x = 2;"]
+    assert len(found) == 1
+
+
 def test_a_run_is_found_by_number_and_by_procedure(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite") as store:
         runs = {name: start_tree(store, name)[1] for name in ("a", "b")}
@@ -203,7 +225,7 @@ def test_a_failed_best_is_not_the_best(tmp_path: Path) -> None:
         store.record(scope, run, correct(second, 9.0))
         wrong = Failure(Outcome.INCORRECT, "C[0] differs")
         store.record(scope, run, TuningRecord(second, wrong.outcome, message=wrong.message))
-        data = tree_data(store, scope, {})
+        data = tree_data(store.candidate_table(scope))
     assert data["speedup"][data["best"]] == 3.0
     assert data["strings"][data["outcome"][data["id"].index(data["id"][2])]] == "incorrect"
 

@@ -177,7 +177,9 @@ function searchTree(host, data) {
     if (data.speedup[node] !== null) {
       fact("speed", `${times(data.speedup[node])} [${times(data.low[node])}, ` +
         `${times(data.high[node])}] the speed as written (${said("kind", node)})`);
-      fact("one call", duration(data.ns[node]));
+      const share = 100 * data.roof_ns / data.ns[node];
+      const roof = data.roof_ns ? `, ${share.toPrecision(2)} % of its roof` : "";
+      fact("one call", duration(data.ns[node]) + roof);
     }
     if (data.predicted[node] !== null) {
       fact("predicted", `${times(Math.exp(data.predicted[node]))} by this step`);
