@@ -84,6 +84,7 @@ def outcomes(store: Store, scope: Scope) -> Figure:
                 y=_escaped(own["transform"]),
                 x=own["candidates"],
                 name=escape(str(outcome)),
+                marker={"color": _colour(str(outcome))},
                 orientation="h",
             )
         )
@@ -155,7 +156,8 @@ def arguments(store: Store, scope: Scope) -> Figure | None:
         figure.update_xaxes(title_text=escape(grid.second), **place)
         figure.update_yaxes(title_text=escape(grid.first), **place)
     figure.update_layout(coloraxis={"colorscale": "Viridis", "colorbar": {"title": SPEEDUP}})
-    return _framed(figure, "Best speed-up by arguments")
+    framed = _framed(figure, "Best speed-up by arguments")
+    return framed.update_layout(margin={"t": 80})  # each has a title of its own
 
 
 def roofline(store: Store, scope: Scope, roof: Roof) -> Figure | None:
@@ -207,6 +209,13 @@ def _framed(figure: Figure, title: str) -> Figure:
         xaxis_automargin=True,
         yaxis_automargin=True,
     )
+
+
+def _colour(outcome: str) -> str | None:
+    """What is no mistake is grey; None: Plotly's next one."""
+    if outcome.startswith("duplicate"):
+        return "#a6a6a6"
+    return {"correct": GREEN, "legal, not measured": "#dcdcdc", "illegal": RED}.get(outcome)
 
 
 def _left_out(totals: pd.Series[Any]) -> str:

@@ -66,19 +66,34 @@ def _verdict(about: Search) -> Iterator[object]:
             f"No schedule faster than {about.name} as written was found.", "verdict"
         )
         return
-    decision = measurement.decision(margin(about.noise))
-    colour = html.GREEN if decision is Decision.FASTER else html.GREY
+    clearly = _decision(about, measurement) is Decision.FASTER
+    colour = html.GREEN if clearly else html.GREY
     yield page.paragraph(html.strong(fmt.claim(measurement), colour), "verdict")
     yield page.paragraph(f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
     yield html.measurement(measurement)
+
+
+def _decision(about: Search, measurement: Measurement) -> Decision | None:
+    """Whether it is faster than as written; None if it was timed against something else."""
+    if measurement.reference_speedup != 1.0:
+        return None
+    return measurement.decision(margin(about.noise))
+
+
+def _indirect(measurement: Measurement) -> str:
+    own = f"{measurement.reference_speedup:.3g}x"
+    return (
+        "It was timed against another schedule, not against the procedure as written: its "
+        f"speed-up is the ratio of the two times that one's own, {own}."
+    )
 
 
 def _caveats(about: Search) -> Iterator[str]:
     """What the verdict rests on, and what speaks against it."""
     run, summary, measurement = about.run, about.run.summary or {}, _measured(about)
     if measurement is not None:
-        decision = measurement.decision(margin(about.noise))
-        yield fmt.decided(decision, len(measurement.rounds))
+        decision = _decision(about, measurement)
+        yield fmt.decided(decision, len(measurement.rounds)) if decision else _indirect(measurement)
         if measurement.kind != "confirm":
             yield "It was not measured again after the search: winners of many look too good."
         if about.roof and about.roof.exceeded(measurement.candidate_ns * 1e-9):

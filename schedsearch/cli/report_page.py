@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,7 @@ def report(
     for each in instructions or ():
         load_instructions(each)
     with Store.open(store, create=False) as opened:
+        print("replaying the fastest schedules ...", file=sys.stderr)
         search = Search(opened, find_run(opened, wanted), file)
         write_file(out, written(search))
     print(out)

@@ -9,6 +9,7 @@ import random
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -230,13 +231,17 @@ def test_a_failed_best_is_not_the_best(tmp_path: Path) -> None:
     assert data["strings"][data["outcome"][data["id"].index(data["id"][2])]] == "incorrect"
 
 
-def test_a_browser_draws_it_without_complaint(store: Store, tmp_path: Path) -> None:
-    """Its policy is enforced, so a script or a request that it forbids would be reported."""
+def test_a_browser_draws_it_without_complaint(tmp_path: Path) -> None:
+    """Its policy is enforced: a script or a request that it forbids would be reported, such as
+    of tags in a name."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip("no browser here")
     page = tmp_path / "report.html"
-    page.write_text(reported(store))
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start_tree(store, HOSTILE)
+        grow(store, scope, run, 200)
+        page.write_text(reported(store), encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]
     profile = f"--user-data-dir={tmp_path / 'profile'}"
     seen = subprocess.run(
@@ -247,6 +252,30 @@ def test_a_browser_draws_it_without_complaint(store: Store, tmp_path: Path) -> N
         check=True,
     )
     assert "CONSOLE" not in seen.stderr
-    best = blocks(page.read_text())["tree"]
+    tree = blocks(page.read_text(encoding="utf-8"))["tree"]
     assert seen.stdout.count('class="main-svg"') >= 6
-    assert f"candidate {best['id'][best['best']]}</h3>" in seen.stdout
+    assert f"candidate {tree['id'][tree['best']]}</h3>" in seen.stdout
+    assert "<img" not in seen.stdout
+
+
+def test_without_plotly_the_extra_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    search = Search(store, find_run(store, None))
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    for drawn in (search.plot.arguments, search.plot.convergence, lambda: search.tree):
+        with pytest.raises(UserError, match=r"schedsearch\[notebook\]"):
+            drawn()
+
+
+def test_what_was_timed_against_another_schedule_says_so(tmp_path: Path) -> None:
+    trace = children(ROOT)[0].trace
+    for reference in (1.0, 3.0):
+        with Store.open(tmp_path / f"{reference}.sqlite") as store:
+            scope, run = start_tree(store)
+            timed = correct(trace, 2.0)
+            assert timed.measurement is not None
+            own = replace(timed.measurement, reference_speedup=reference)
+            store.record(scope, run, replace(timed, measurement=own))
+            text = Reader(reported(store)).text
+        assert ("timed against another schedule" in text) == (reference > 1.0)
+        assert ("Inconclusive" in text) == (reference == 1.0)
