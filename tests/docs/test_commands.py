@@ -1,0 +1,178 @@
+"""Every command that the documentation shows does what it says, or is listed with the reason
+why it is not run. Of both, all options exist.
+
+Each page is followed from top to bottom, as a reader does, in a directory where a small kernel
+was tuned and pinned. Budgets are short and arrays small.
+"""
+
+from __future__ import annotations
+
+import re
+import runpy
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from cli.invoke import environment
+
+from schedsearch.cli import main as command
+from schedsearch.store.database import Store
+
+from .pages import PAGES, README, ROOT, blocks, commands
+
+NOT_RUN = {
+    "pip install": "needs the network, and would change this environment",
+    "schedsearch doctor": "measures this machine for half a minute; tests/cli runs it",
+    "schedsearch watch": "follows a search that is running; tests/cli has one",
+    "jupyter lab": "waits for a browser; tests/notebooks executes the notebooks",
+    "mkdocs serve": "waits for a browser; test_site.py builds the site",
+    "make": "sets up an environment for minutes; `make test` is what runs this",
+    "postgresql://": "needs a server; tests/store has one where it is installed",
+    "python -m benchmarks": "minutes to an hour; tests/benchmarks runs them with small budgets",
+    "python -m fuzz": "half an hour; tests/fuzz runs it with few pairs",
+    "pytest --schedsearch": "tests/cli/test_pytest_plugin.py runs it",
+    "pytest tests/": "tests themselves",
+}
+"""Reasons, by how commands begin or what they contain."""
+
+SHORT = {
+    "run exhaustive": "--executor inline --budget 5s --transforms reorder",
+    "run": "--executor inline --trials 1 --budget 5s",
+    "check --repair": "--budget 5s",
+    "check": "--correct-only",
+    "export --minimal": "--budget 2s",
+    "simulate": "--strategy beam --seeds 3",
+}
+"""What is added to commands that have these words, the first that fits; of equal options the
+last one counts."""
+
+FEW = ["--transforms", "vectorise_reduction,reorder"]
+SIZE = re.compile(r"\b(512|2048)\b")
+
+
+@dataclass(frozen=True)
+class Reader:
+    """Follows a page in directory `home`. `ids` are those that `best` printed."""
+
+    home: Path
+    ids: tuple[int, int]
+    call: Callable[..., int]
+
+    def follow(self, words: list[str]) -> None:
+        assert words[0] == "schedsearch", f"{words}: say in NOT_RUN why it is not run"
+        words = self.shortened(words[1:])
+        if words[0] == "merge":  # stores of others: copies of ours
+            for other in words[1 : words.index("--store")]:
+                shutil.copy("schedsearch.sqlite", other)
+        assert self.call(*words) == 0
+
+    def shortened(self, words: list[str]) -> list[str]:
+        words = [SIZE.sub("128", word) for word in words]
+        words = [{"42": str(self.ids[0]), "57": str(self.ids[1])}.get(w, w) for w in words]
+        words = [name for word in words for name in self.matching(word)]
+        fitting = (SHORT[which] for which in SHORT if set(which.split()) <= set(words))
+        words += next(fitting, "").split()
+        return words + (FEW if words[0] == "run" and "--transforms" not in words else [])
+
+    def matching(self, word: str) -> list[str]:
+        if not word.startswith("benchmarks/"):
+            return [word]
+        return [str(path) for path in sorted(ROOT.glob(word))[:1]]
+
+
+@pytest.fixture(scope="session")
+def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the examples, made small."""
+    home = tmp_path_factory.mktemp("workshop")
+    for example in (ROOT / "examples").glob("*.py"):
+        (home / example.name).write_text(SIZE.sub("128", example.read_text()))
+    return home
+
+
+@pytest.fixture
+def reader(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
+    for name, value in environment(tmp_path).items():
+        monkeypatch.setenv(name, value)
+
+    def call(*args: str) -> int:
+        monkeypatch.setattr(sys, "argv", ["schedsearch", *args])
+        with pytest.raises(SystemExit) as ended:
+            command.main()
+        return int(ended.value.code or 0)
+
+    monkeypatch.chdir(workshop)
+    if not Path("schedules.lock").exists():
+        assert call("run", "gemv.py", *SHORT["run"].split(), *FEW) == 0
+        assert call("pin") == 0
+    with Store.open("schedsearch.sqlite", create=False) as store:
+        [scope] = store.scopes()
+        [root] = [c.id for c in store.load(scope) if not c.record.trace.steps]
+        [best] = [c.id for c in store.best(scope, 2) if c.id != root][:1]
+    home = tmp_path / "here"
+    shutil.copytree(workshop, home)
+    monkeypatch.chdir(home)
+    return Reader(home, (best, root), call)
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if p != README and commands(p)], ids=lambda page: page.name
+)
+def test_a_page_can_be_followed(page: Path, reader: Reader) -> None:
+    for block in blocks(page):
+        if block.title:
+            (reader.home / block.title).write_text(SIZE.sub("128", block.text))
+    for words in commands(page):
+        if reason_not_to_run(words) is None:
+            reader.follow(words)
+
+
+def test_readme_shows_what_is_run_elsewhere() -> None:
+    shown = [words for page in PAGES if page != README for words in commands(page)]
+    for words in commands(README):
+        assert words in shown or reason_not_to_run(words), words
+
+
+def reason_not_to_run(words: list[str]) -> str | None:
+    line = " ".join(words)
+    for which, reason in NOT_RUN.items():
+        if line.startswith(which) or (which.endswith("//") and which in line):
+            return reason
+    return None
+
+
+def test_every_reason_is_needed() -> None:
+    lines = [" ".join(words) for page in PAGES for words in commands(page)]
+    for which in NOT_RUN:
+        assert any(which in line for line in lines), which
+
+
+@pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")  # by runpy
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_options_exist(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of benchmarks, and of what is not run."""
+    for words in commands(page):
+        if words[0] == "schedsearch":
+            known = typer.main.get_command(command.app).get_command(None, words[1])
+        elif " ".join(words).startswith("python -m benchmarks."):
+            known = benchmark(words[2], words[3:], monkeypatch)
+        else:
+            continue
+        names = {name for param in known.params for name in (*param.opts, *param.secondary_opts)}
+        for word in words[2:]:
+            if word.startswith("--"):
+                assert word.split("=")[0] in names, " ".join(words)
+
+
+def benchmark(module: str, words: list[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The command that `python -m MODULE` would run."""
+    made: list[typer.Typer] = []
+    monkeypatch.setattr(typer.Typer, "__call__", lambda app: made.append(app))
+    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    [app] = made
+    found = typer.main.get_command(app)
+    return found.get_command(None, words[0]) if hasattr(found, "commands") else found
