@@ -9,10 +9,9 @@ from pathlib import Path
 from schedsearch.core.errors import UserError
 from schedsearch.core.lock_text import format_lock, parse_lock
 from schedsearch.core.lockfile import Lock
+from schedsearch.core.text_file import read_text
 
 NAME = "schedules.lock"
-LARGEST_FILE = 16 << 20
-"""Bytes. A thousand long schedules are 10 MB."""
 
 
 def find_lock(start: Path) -> Path | None:
@@ -42,18 +41,7 @@ def _places(start: Path) -> list[Path]:
 
 def read_lock(path: Path) -> Lock:
     """The lock of a file. Raises UserError if it cannot be read, or is anything else."""
-    try:
-        with path.open("rb") as file:
-            data = file.read(LARGEST_FILE + 1)
-    except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
-    if len(data) > LARGEST_FILE:
-        raise UserError(f"{path} is larger than {LARGEST_FILE >> 20} MB: not a lock file")
-    try:
-        text = data.decode()
-    except UnicodeDecodeError as error:
-        raise UserError(f"{path} is not a lock file: {error}") from error
-    return parse_lock(text, str(path))
+    return parse_lock(read_text(path), str(path))
 
 
 def write_lock(path: Path, lock: Lock) -> None:

@@ -5,20 +5,20 @@ What a store or a lock says of a file's text is compared with the file, never ex
 
 from __future__ import annotations
 
-import ast
-from collections.abc import Iterator
+import os
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import ReplayError, UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Keys, Outcome, Workload
+from schedsearch.core.text_file import read_text
 from schedsearch.core.trace import Trace
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import ast_key, proc_key
-from schedsearch.transforms.loader import Source, load_source, pick
+from schedsearch.transforms.loader import Source, imports_exo, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.replay import Replayer, State
 
@@ -30,7 +30,7 @@ def load_kept(workload: Workload, file: Path | None = None) -> tuple[Source, Any
     has another procedure now.
     """
     path = file or Path(workload.source)
-    if not path.is_file():
+    if not os.path.isfile(path):  # Path.is_file raises for names that are too long
         raise UserError(
             f"{workload.proc} was tuned from {path}, which is not there (any more); "
             "give the file with --file"
@@ -50,20 +50,11 @@ def may_execute(path: Path, sha: str) -> bool:
     and loading executes: the file has to import exo, and to be as it was, or below the
     current directory."""
     try:
-        text = path.read_text()
-        imported = {root for stmt in ast.parse(text).body for root in _imported(stmt)}
-    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        text = read_text(path)
+    except UserError:
         return False
     below = path.resolve().is_relative_to(Path.cwd())
-    return "exo" in imported and (below or digest(text) == sha)
-
-
-def _imported(stmt: ast.stmt) -> Iterator[str]:
-    """`from exo.libs import ...` -> `exo`"""
-    if isinstance(stmt, ast.ImportFrom) and not stmt.level:
-        yield str(stmt.module).partition(".")[0]
-    elif isinstance(stmt, ast.Import):
-        yield from (alias.name.partition(".")[0] for alias in stmt.names)
+    return imports_exo(text) and (below or digest(text) == sha)
 
 
 def pick_kept(source: Source, workload: Workload) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -63,7 +64,8 @@ def _lock_of(path: Path) -> Path:
 
 def _below(entry: LockEntry, place: Path, path: Path) -> bool:
     """Whether the entry's file is `path` or below it, or `path` is the lock file itself."""
-    source = (place.parent / entry.workload.source).resolve()
+    # Path.resolve raises for a link to itself, which the lock may name.
+    source = Path(os.path.realpath(place.parent / entry.workload.source))
     wanted = path.resolve()
     return wanted == place or source == wanted or wanted in source.parents or path == Path()
 

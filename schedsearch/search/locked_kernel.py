@@ -14,13 +14,14 @@ from schedsearch.core.isa import NAMES
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Compiler, GeneratedC, Target
+from schedsearch.core.text_file import read_text
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.instruction_sets import load_instructions
-from schedsearch.transforms.loader import load_source, pick
+from schedsearch.transforms.loader import imports_exo, load_source, pick
 from schedsearch.transforms.replay import Replayer
 
 SHOWN = 12
@@ -98,10 +99,22 @@ def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
     """What an entry is a schedule of, as it is today. Raises NotHereError and UserError."""
     target = _target(entry.target, root, where)
     own = entry.workload
-    source = load_source(root / own.source)
+    source = load_source(locked_file(root, own.source))
     sizes = {name: value for name, value in own.sizes if name not in own.specialized}
     bound = bind_fixed(source, pick(source, own.proc), sizes, own.fixed)
     return make_subject(source, *bound, target)
+
+
+def locked_file(root: Path, name: str) -> Path:
+    """A Python file that a lock in the directory `root` names. Loading executes, and the lock may
+    be somebody else's: raises UserError unless the file imports exo and lies below `root`, also
+    when links are followed."""
+    path = root / name
+    if not imports_exo(read_text(path)):
+        raise UserError(f"{path} is not executed: it is none of Python that imports exo")
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise UserError(f"{path} is not executed: it is a link to what is not below {root}")
+    return path
 
 
 def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
@@ -113,7 +126,7 @@ def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
     given = {load_instructions(path).digest for path in files}
     for each in locked.instructions:
         if each.path and each.digest not in given:
-            files.append(root / each.path)
+            files.append(locked_file(root, each.path))
     target = resolve_target(
         read_target(where.target or locked.isa), where.cc, locked.threads, files
     )

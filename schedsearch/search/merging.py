@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import deque
+
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.timing import Cache
 from schedsearch.store.database import Store
@@ -11,7 +13,8 @@ from schedsearch.store.views import Scope
 
 def merge_into(store: Store, other: Store) -> Merged:
     """Add everything `other` has to `store`. Raises UserError, having changed nothing, if they
-    timed a procedure in ways that do not compare.
+    timed a procedure in ways that do not compare, or if `other` holds what cannot be read:
+    merging copies rows as they are, and would spoil `store` with it.
 
     Searches with different transforms may meet: what is known stays known, and the next run
     says that it needs a fresh start.
@@ -26,6 +29,8 @@ def merge_into(store: Store, other: Store) -> Merged:
                 f"{' and with '.join(sorted(modes))} caches; nothing was changed; merge into "
                 "another --store"
             )
+        for tree in other.trees(scope):
+            deque(other.walk(tree), maxlen=0)
     return store.merge(other)
 
 

@@ -13,7 +13,13 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
-from schedsearch.search.locked_kernel import NotHereError, Where, foreign_to, locked_subject
+from schedsearch.search.locked_kernel import (
+    NotHereError,
+    Where,
+    foreign_to,
+    locked_file,
+    locked_subject,
+)
 from schedsearch.search.pinning import lock_entry
 from schedsearch.search.session import Listener, Options, Result, tune
 from schedsearch.search.subject import Subject
@@ -73,7 +79,7 @@ def repair(
     lock file in `root`. What is found is kept in `store`. Raises UserError as `tune` does."""
     entry, own = found.entry, found.entry.workload
     given = {load_instructions(path).digest for path in where.instructions}
-    files = [root / each.path for each in entry.target.instructions if each.path]
+    files = [locked_file(root, each.path) for each in entry.target.instructions if each.path]
     wanted = [path for path in files if load_instructions(path).digest not in given]
     start = fitted(found.steps)
     options = Options(

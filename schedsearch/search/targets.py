@@ -29,6 +29,7 @@ from typing import Any
 from schedsearch.core.errors import UserError
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
+from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.host import FALLBACK_CACHES, FALLBACK_LINE, cpu_identity, probe_target
 from schedsearch.transforms.instruction_sets import with_instructions
@@ -85,11 +86,10 @@ def read_target(text: str | None) -> TargetRequest:
         return TargetRequest({"isa": text})
     path = Path(text)
     try:
-        values = tomllib.loads(path.read_text())
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        cause = error.strerror if isinstance(error, OSError) else error
+        values = tomllib.loads(read_text(path))
+    except (UserError, ValueError, RecursionError) as error:
         raise UserError(
-            f"--target {text}: {cause}; give one of {', '.join(NAMES)}, or a TOML file"
+            f"--target {text}: {error}; give one of {', '.join(NAMES)}, or a TOML file"
         ) from error
     for key, value in values.items():
         if key not in _KEYS:

@@ -24,6 +24,7 @@ from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.isa import isa
 from schedsearch.core.keys import digest
 from schedsearch.core.records import InstructionSet, Target
+from schedsearch.core.text_file import read_text
 from schedsearch.transforms.loader import SOURCE_PREFIX, import_file
 from schedsearch.transforms.mirror import mirror
 
@@ -172,9 +173,6 @@ def _imported(path: Path) -> Any:
 
 
 def _read(path: Path) -> Instructions:
+    text = read_text(path)
     path = path.resolve()
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read instructions {path}: {error}") from error
     return Instructions(InstructionSet(path.stem, digest(text), str(path)), text)

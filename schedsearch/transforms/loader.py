@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.util
 import sys
 import traceback
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from exo.API import Procedure
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
+from schedsearch.core.text_file import read_text
 from schedsearch.transforms.exo_compat import explanation
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.outside import outside
@@ -40,10 +43,7 @@ def load_source(path: Path) -> Source:
     Raises UserError if there is no such file, if it raises, or if it defines no
     procedure.
     """
-    try:
-        text = path.read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read {path}: {_reason(error)}") from error
+    text = read_text(path)
     module = import_file(path)
     variables = {
         value.name(): variable
@@ -57,6 +57,23 @@ def load_source(path: Path) -> Source:
         )
     procs = {name: getattr(module, variable) for name, variable in variables.items()}
     return Source(path, text, digest(text), procs, variables)
+
+
+def imports_exo(text: str) -> bool:
+    """Whether a Python file says at top level that it is about Exo. Others are not executed
+    because a store or a lock file names them."""
+    try:
+        return "exo" in {root for stmt in ast.parse(text).body for root in _imported(stmt)}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+
+
+def _imported(stmt: ast.stmt) -> Iterator[str]:
+    """`from exo.libs import ...` -> `exo`"""
+    if isinstance(stmt, ast.ImportFrom) and not stmt.level:
+        yield str(stmt.module).partition(".")[0]
+    elif isinstance(stmt, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in stmt.names)
 
 
 def pick(source: Source, name: str | None) -> Any:

@@ -22,8 +22,14 @@ from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
 from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.memories import memory
+from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.prefetching import Prefetch, prefetch_instruction
 from schedsearch.transforms.vectors import vector_set
+from schedsearch.transforms.walkers import statement_count
+
+MOST_STATEMENTS = 100_000
+"""Of an unrolled loop: 10 s and 200 MB. Traces may come from anywhere, and Exo would fill the
+memory of the machine with 2^60 copies of a statement."""
 
 Args = Mapping[str, Any]
 """Arguments of a rewrite: integers, texts and truth values by name."""
@@ -166,6 +172,8 @@ def run_op(proc: Any, op: Op) -> Any:
     if op.name == "replace":
         kwargs["quiet"] = True  # else Exo prints what it could not match
     where = next((arg.path for arg in op.args if isinstance(arg, At)), ())
+    if op.name == "unroll_loop" and (copies := _unrolled(proc, where)) > MOST_STATEMENTS:
+        raise RewriteError(f"unroll_loop: {copies} statements, {MOST_STATEMENTS} are allowed")
     if reason := unsound(proc, op.name, where):
         raise RewriteError(f"{op.name}: {reason}")
     try:
@@ -176,6 +184,14 @@ def run_op(proc: Any, op: Op) -> Any:
     if reason := unsound_result(after, op.name, where):
         raise RewriteError(f"{op.name}: {reason}")
     return after
+
+
+def _unrolled(proc: Any, path: q.Path) -> int:
+    """Statements that unrolling the loop at `path` gives; 0 if it is none of constant bounds."""
+    loop = mirror(proc).by_path.get(path)
+    if not isinstance(loop, q.For) or loop.extent is None:
+        return 0
+    return loop.extent * statement_count(loop.body)
 
 
 def _resolve(proc: Any, arg: OpArg) -> Any:

@@ -3,6 +3,7 @@ and what cannot be used ends with code 2 and a message."""
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from collections.abc import Callable
 from contextlib import closing
@@ -21,6 +22,8 @@ COMMANDS = (
     *(["list"], ["list", "--json"], ["best"], ["best", "--json"], ["show", "2"]),
     *(["show", "2", "--c"], ["show", "2", "--json"], ["replay", "2"], ["export"]),
     *(["simulate", "schedsearch.sqlite"], ["pin"]),
+    *(["merge", "schedsearch.sqlite", "--store", "all.sqlite"], ["list", "--store", "all.sqlite"]),
+    ["gc", "--store", "schedsearch.sqlite", "--keep", "1"],
 )
 FEW = (["list"], ["show", "2"], ["export"])
 NESTED = "[" * 50_000
@@ -88,6 +91,27 @@ def test_what_no_search_writes_is_refused(run: Run, tuned: Path, statements: str
     assert not list(tuned.glob("*.schedule.py")) or (tuned / "matmul32.c").exists()
 
 
+def dump(store: str) -> list[str]:
+    with closing(sqlite3.connect(store)) as connection:
+        return list(connection.iterdump())
+
+
+@pytest.mark.parametrize("statements", REFUSED.values(), ids=REFUSED.keys())
+def test_merging_takes_all_or_nothing(run: Run, tuned: Path, statements: str) -> None:
+    """What spoils its store spoils no other."""
+    shutil.copy("schedsearch.sqlite", "own.sqlite")
+    with closing(sqlite3.connect("own.sqlite")) as connection:
+        connection.execute("DELETE FROM measurement")
+        connection.execute("UPDATE workload SET key = 'another'")
+        connection.commit()
+    before = dump("own.sqlite")
+    altered(statements)
+    answer = run("merge", "schedsearch.sqlite", "--store", "own.sqlite")
+    harmless(answer)
+    assert answer.code == 2
+    assert dump("own.sqlite") == before
+
+
 SHOWN = {
     "escape sequences": "UPDATE candidate SET message = char(27) || '[31mred' || char(7); "
     "UPDATE code SET source = source || char(27) || ']0;title' || char(7)",
@@ -102,6 +126,7 @@ SHOWN = {
     "json_set(rewrite, '$.args', json('{\"a\": true}')) WHERE parent_id IS NOT NULL",
     "C that includes": """UPDATE code SET source = '#include "/etc/passwd"', header = '!'""",
     "a source elsewhere": "UPDATE workload SET source = '/etc/passwd', source_text = '!'",
+    "a source of a long name": f"UPDATE workload SET source = '{'a' * 5000}'",
     "a source with a NUL": "UPDATE workload SET source = 'a' || char(0) || 'b'",
 }
 
