@@ -10,6 +10,8 @@ from schedsearch.core.errors import UserError
 
 LARGEST = 2**63 - 1
 """Integers beyond are no size, factor or count of anything here."""
+LARGEST_NUMBER = 1e18
+"""Of digits that are rounded when they are written: what is not above stays so."""
 LONGEST = 10_000
 """Characters of one text: labels of long statements have hundreds."""
 
@@ -46,7 +48,7 @@ class Fields:
         value = self._take(name)
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.wrong(name, "a number", value)
-        if not (0 < value <= LARGEST and math.isfinite(value)) and not (zero and value == 0):
+        if not (0 < value <= LARGEST_NUMBER and math.isfinite(value)) and not (zero and value == 0):
             raise self.wrong(name, "a finite number above 0", value)
         return float(value)
 

@@ -148,11 +148,8 @@ def _relative(fields: Fields, name: str) -> str:
 
 
 def _target_table(target: LockedTarget) -> dict[str, Any]:
-    sets = [
-        {name: text for name, text in asdict(each).items() if text} for each in target.instructions
-    ]
     return asdict(target) | {
-        "instructions": sets,
+        "instructions": [_instructions_table(each) for each in target.instructions],
         "compiler": _compiler_text(target.compiler),
         "other_compilers": [_compiler_text(each) for each in target.other_compilers],
     }

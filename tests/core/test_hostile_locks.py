@@ -75,6 +75,9 @@ ODD = st.sampled_from(
 )
 
 
+anything = ODD.map(copy.deepcopy) | values
+
+
 @st.composite
 def altered(draw: st.DrawFn) -> dict[str, Any]:
     """A lock file's data with a few things dropped, replaced, copied or added."""
@@ -86,13 +89,13 @@ def altered(draw: st.DrawFn) -> dict[str, Any]:
             case "drop":
                 del holder[key]
             case "replace":
-                holder[key] = draw(ODD | values)
+                holder[key] = draw(anything)
             case "copy":
                 holder[key] = copy.deepcopy(at(data, draw(st.sampled_from(list(ways(data))))))
             case _ if isinstance(holder, list):
-                holder.append(draw(ODD | values))
+                holder.append(draw(anything))
             case _:
-                holder[draw(st.text(st.characters(exclude_categories=["Cs"])))] = draw(ODD | values)
+                holder[draw(st.text(st.characters(exclude_categories=["Cs"])))] = draw(anything)
         if not data:
             break
     return data

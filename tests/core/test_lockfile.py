@@ -77,6 +77,14 @@ def test_an_entry_survives_its_text() -> None:
     assert parse_lock(format_lock(Lock()), "here") == Lock()
 
 
+def test_what_is_read_can_be_written() -> None:
+    """Found by altering files: empty digests were left out, the largest numbers rounded up."""
+    for old, new in (('digest = "aa"', 'digest = ""'), ("call_ns = 1165500.0", "call_ns = 1e18")):
+        assert old in TEXT
+        lock = parse_lock(TEXT.replace(old, new), "here")
+        assert parse_lock(format_lock(lock), "here") == lock
+
+
 def test_a_lock_has_no_path_of_this_machine() -> None:
     assert "/usr" not in TEXT
     assert "/somewhere" not in TEXT
