@@ -106,7 +106,7 @@ def test_a_procedure_that_cannot_be_improved_is_said_to_be_so(tmp_path: Path) ->
     assert "search space exhausted: 0 measured, 1 expanded" in answer.out
     assert "written:" not in answer.out
     assert "continue:" not in answer.out
-    assert sorted(os.listdir(tmp_path)) == ["cache", "schedsearch.sqlite"]
+    assert os.listdir(tmp_path) == ["schedsearch.sqlite"]
 
 
 # -- looking at what is known ---------------------------------------------------------
@@ -141,7 +141,8 @@ def test_list_best_and_show(tuned: Path, run: Run) -> None:
     assert "void matmul32(" in shown.out
     (listing,) = json.loads(run("list", "--json").out)
     assert listing["best_id"] == top["id"]
-    assert listing["runs"] == [{"id": 1, "status": "finished"}]
+    (finished,) = listing["runs"]
+    assert (finished["id"], finished["status"]) == (1, "finished")
 
 
 @pytest.mark.parametrize("args", [["list"], ["best"], ["show", "1"], ["replay", "2"]], ids=" ".join)
@@ -285,7 +286,7 @@ def test_ray_that_cannot_start_is_explained(
     # Ray's sockets would have longer names than Unix allows.
     long = tmp_path / ("x" * 100)
     long.mkdir()
-    monkeypatch.setenv("RAY_TMPDIR", str(long))
+    monkeypatch.setenv("TMPDIR", str(long))
     answer = invoke(tmp_path, ["run", MATMUL, "--budget", "60"])
     assert answer.code == 2
     assert answer.out == ""
