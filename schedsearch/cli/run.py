@@ -91,6 +91,14 @@ def run(
     executor: Annotated[
         str, typer.Option(help="ray, or inline (one process, deterministic).")
     ] = "ray",
+    ray_address: Annotated[
+        str | None,
+        typer.Option(
+            metavar="HOST:PORT",
+            help="Join this Ray cluster, with its token: its nodes rewrite, this machine, which "
+            "has to be one of them, compiles and measures.",
+        ),
+    ] = None,
     store: StoreOption = DEFAULT_STORE,
     fresh: Annotated[
         bool,
@@ -137,6 +145,7 @@ def run(
         warm_start=warm_start,
         cache=cache,
         fresh=fresh,
+        ray_address=ray_address,
     )
     make_writable(out)
     view = make_view(Console(stderr=True, highlight=False))

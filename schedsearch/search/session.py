@@ -78,6 +78,8 @@ class Options:
     first: tuple[Trace, ...] = ()
     start: Trace = field(default_factory=Trace)
     """Search only what follows this schedule, which the store has measured."""
+    ray_address: str | None = None
+    """Of a Ray cluster to join, as HOST:PORT."""
 
 
 @dataclass(frozen=True)
@@ -187,6 +189,8 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
     """Begin a run; workers end with the context. Raises UserError as `tune` does."""
     if options.executor not in EXECUTORS:
         raise UserError(f"unknown executor {options.executor!r}; known: {', '.join(EXECUTORS)}")
+    if options.ray_address is not None and options.executor != "ray":
+        raise UserError("--ray-address is for --executor ray")
     transforms = tuple(transform.name for transform in select(options.transforms))
     subject = load_subject(
         options.file,
@@ -307,7 +311,8 @@ def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -
 
     cores, threads = subject.target.cores, subject.target.threads
     free = cores - threads if cores > threads else cores - 1
-    return RayExecutor(spec, options.workers or max(1, free))
+    slots = options.workers or max(1, free)
+    return RayExecutor(spec, slots, options.ray_address, options.workers)
 
 
 def _attach(executor: Executor, bench: Bench) -> None:
