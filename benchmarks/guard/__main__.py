@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
@@ -14,12 +15,16 @@ from rich.console import Console
 from rich.table import Table
 
 from benchmarks.command import run_command
-from benchmarks.guard.trials import Trial, run_trials
+from benchmarks.guard.plants import compiler, plant
+from benchmarks.guard.trials import Kind, Trial, run_trials
 from benchmarks.noise.disturbance import disturbance
 from schedsearch.core.checked import Status
+from schedsearch.core.lockfile import LockEntry
+from schedsearch.evaluate.compiler import find_compiler
 from schedsearch.evaluate.host import host_state
 from schedsearch.search.checking import PAUSES_S
 from schedsearch.search.lock_choice import choose
+from schedsearch.search.locked_kernel import Where
 
 WIDE = 140
 """Columns the table needs."""
@@ -32,7 +37,10 @@ def run(
     only: Annotated[str | None, typer.Option(metavar="GLOB", help="Some entries of it.")] = None,
     seconds: Annotated[float, typer.Option(help="No check begins after so long.")] = 180.0,
     untouched: Annotated[int, typer.Option(help="Checks of what is locked.")] = 10,
-    slower: Annotated[int, typer.Option(help="Checks as if schedules were slower now.")] = 5,
+    rebuilt: Annotated[
+        int, typer.Option(help="Checks of the same machine code by another compiler.")
+    ] = 5,
+    slower: Annotated[int, typer.Option(help="Checks of kernels that are made slower.")] = 5,
     by: Annotated[float, typer.Option(help="How much slower: 0.1 is 10 %.")] = 0.1,
     pauses: Annotated[
         bool, typer.Option(help="Pause before an alarm is repeated, as `check` does.")
@@ -45,55 +53,78 @@ def run(
         typer.Option("--json", help="Write all trials here; those already there are kept."),
     ] = None,
 ) -> None:
-    """Check a lock file again and again: as it is (all should pass), and with locked speeds
-    raised, so that today's schedules are slower by just that much (all should be regressions).
+    """Check a lock file again and again: as it is, rebuilt by a compiler that is called another
+    version (all should pass), and by one that makes the schedules slower by just that much
+    (all should be regressions). How much slower they are is measured before anything
+    disturbs the machine.
 
     Every check loads, replays, verifies and times anew, as `schedsearch check` does.
     """
     chosen = choose([lock], only)
-    trials = _read(json_) if json_ and json_.exists() else []
-    plan = _mixed(untouched, slower, by)
-
-    def done(trial: Trial) -> None:
-        trials.append(trial)
-        if json_:  # after each: a long benchmark may be cut off
-            data = {"schema": 1, "host": dict(host_state()), "trials": [asdict(t) for t in trials]}
-            json_.write_text(json.dumps(data))
-
-    with disturbance(0) if disturbed else nullcontext():
-        pauses_s = PAUSES_S if pauses else tuple(0.0 for _ in PAUSES_S)
-        made = run_trials(chosen.entries, chosen.path.parent, plan, seconds, pauses_s, done)
+    root = chosen.path.parent
+    kept = json.loads(json_.read_text()) if json_ and json_.exists() else {}
+    trials = [Trial(**each) for each in kept.get("trials", ())]
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = max(console.width, WIDE)
+    with tempfile.TemporaryDirectory() as scratch:
+        plants = [plant(each, root, Path(scratch), by) for each in chosen.entries if slower]
+        for each in plants:
+            console.print(f"{each.kernel} made slower takes {each.times} times as long")
+        path = find_compiler().path
+        wheres = {
+            Kind.UNTOUCHED: Where(),
+            Kind.REBUILT: Where(str(compiler(path, (), Path(scratch, "rebuilt")))),
+            Kind.SLOWER: Where(str(compiler(path, plants, Path(scratch, "slower")))),
+        }
+        counts = {Kind.UNTOUCHED: untouched, Kind.REBUILT: rebuilt, Kind.SLOWER: slower}
+        truths = [*kept.get("plants", ()), *({each.kernel: asdict(each.times)} for each in plants)]
+
+        def done(trial: Trial) -> None:
+            trials.append(trial)
+            if json_:  # after each: a long benchmark may be cut off
+                data = {
+                    "schema": 2,
+                    "host": dict(host_state()),
+                    "locked": {e.workload.proc: _speed(e) for e in chosen.entries},
+                    "plants": truths,
+                    "trials": [asdict(t) for t in trials],
+                }
+                json_.write_text(json.dumps(data))
+
+        plan = [(kind, wheres[kind]) for kind in mixed(counts)]
+        pauses_s = PAUSES_S if pauses else tuple(0.0 for _ in PAUSES_S)
+        with disturbance(0) if disturbed else nullcontext():
+            made = run_trials(chosen.entries, root, plan, seconds, pauses_s, done)
     console.print(table(trials))
     console.print(f"{made} of {len(plan)} checks were made in this time")
 
 
-def _mixed(untouched: int, slower: int, by: float) -> list[float]:
-    """Both kinds spread over the whole time."""
-    places = [(n / max(untouched, 1), 0.0) for n in range(untouched)]
-    places += [(n / max(slower, 1), by) for n in range(slower)]
-    return [each for _, each in sorted(places)]
+def mixed(counts: Mapping[Kind, int]) -> list[Kind]:
+    """All kinds spread over the whole time."""
+    places = [(n / count, kind) for kind, count in counts.items() for n in range(count)]
+    return [kind for _, kind in sorted(places)]
 
 
-def _read(file: Path) -> list[Trial]:
-    return [Trial(**each) for each in json.loads(file.read_text())["trials"]]
+def _speed(entry: LockEntry) -> dict[str, float]:
+    """What verdicts are of, to try other rules on the same visits."""
+    speed = entry.speed
+    return {"call_ns": speed.call_ns, **asdict(speed.ratio)}
 
 
 def table(trials: Sequence[Trial]) -> Table:
-    """How often each status, by kernel and slowdown."""
+    """How often each status, by kernel and kind."""
     shown = Table(
         title="Status of the same schedules, checked again and again", title_justify="left"
     )
     shown.add_column("kernel")
-    for title in ("slower by", "checks", *map(str, Status), "of them timed", "lowest", "time"):
+    for title in ("kind", "checks", *map(str, Status), "of them timed", "lowest", "time"):
         shown.add_column(title, justify="right")
     for kernel in sorted({trial.kernel for trial in trials}):
-        for slower in sorted({trial.slower for trial in trials}):
-            own = [t for t in trials if (t.kernel, t.slower) == (kernel, slower)]
+        for kind in Kind:
+            own = [t for t in trials if (t.kernel, t.kind) == (kernel, kind)]
             if own:
-                shown.add_row(kernel, f"{slower:.0%}", *_cells(own))
+                shown.add_row(kernel, str(kind), *_cells(own))
     return shown
 
 

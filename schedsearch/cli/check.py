@@ -84,8 +84,8 @@ def check(
 
     Exit codes: 0 passed, 1 slower than locked (or the schedule does not apply any more),
     2 usage or configuration, 3 inconclusive, 4 wrong result, 5 nothing comparable on this
-    machine, 130 interrupted. In a GitHub workflow, annotations are printed and the step's
-    summary is written.
+    machine, 70 an error of schedsearch, 130 interrupted. In a GitHub workflow, annotations
+    are printed and the step's summary is written.
     """
     files = {"--json": json_, "--junit": junit, "--markdown": markdown_}
     for option, file in files.items():

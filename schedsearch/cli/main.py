@@ -26,6 +26,8 @@ from schedsearch.cli import (
 from schedsearch.core.errors import UserError
 from schedsearch.core.shown import shown
 
+INTERNAL_ERROR = 70
+
 app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
@@ -73,12 +75,16 @@ app.command("doctor")(doctor.doctor)
 
 
 def main() -> None:
-    """Run the command line: exit code 2 for whatever the user can mend."""
+    """Run the command line: exit code 2 for whatever the user can mend, 70 (`EX_SOFTWARE` of
+    sysexits.h) for our own errors, not Python's 1, which is a regression to `check`."""
     try:
         app()
     except UserError as error:
         Console(stderr=True).print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
         sys.exit(2)
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        sys.exit(INTERNAL_ERROR)
 
 
 def _plain(text: str) -> str:

@@ -40,6 +40,18 @@ NOTHING_COMPARABLE = 5
 
 
 @dataclass(frozen=True)
+class Visit:
+    """The fastest call of both in one process, in nanoseconds."""
+
+    call_ns: float
+    baseline_ns: float
+
+    @property
+    def ratio(self) -> float:
+        return self.baseline_ns / self.call_ns
+
+
+@dataclass(frozen=True)
 class Timing:
     """How fast a schedule is today: `ratio` times the procedure as written, from `visits`
     processes of their own; `least`: below it is slower than locked. Times are nanoseconds of
@@ -56,7 +68,8 @@ class Timing:
 class Checked:
     """What was found of one entry, in one sentence, and what explains it.
 
-    `line` is where the procedure begins in its file, 0 if unknown; `seconds` how long it took.
+    `line` is where the procedure begins in its file, 0 if unknown; `seconds` how long it took;
+    `attempts` what was measured in each, `timing` what the last comes to.
     """
 
     entry: LockEntry
@@ -66,6 +79,7 @@ class Checked:
     timing: Timing | None = None
     line: int = 0
     seconds: float = 0.0
+    attempts: tuple[tuple[Visit, ...], ...] = ()
 
 
 def exit_code(results: Iterable[Checked]) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schedsearch.core.checked import Checked, Status, Timing
+from schedsearch.core.checked import Checked, Status, Timing, Visit
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
@@ -17,7 +17,7 @@ from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
 from schedsearch.search.caches import in_use
 from schedsearch.search.findings import finding
-from schedsearch.search.guard import TOLERANCE, Verdict, Visit
+from schedsearch.search.guard import TOLERANCE, Verdict
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.locked_kernel import (
     LockedKernel,
@@ -64,6 +64,7 @@ class _Pending:
     least: float
     line: int
     verdicts: list[Verdict] = field(default_factory=list)
+    attempts: list[tuple[Visit, ...]] = field(default_factory=list)
     timing: Timing | None = None
     seconds: float = 0.0
     measured_at: float = 0.0
@@ -76,7 +77,7 @@ class _Pending:
 
     def judged(self) -> Checked:
         found = finding(self.kernel, self.timing, self.verdicts, self.line)
-        return replace(found, seconds=self.seconds)
+        return replace(found, seconds=self.seconds, attempts=tuple(self.attempts))
 
 
 class _WrongError(Exception):
@@ -181,20 +182,21 @@ def _measure(pending: _Pending, begin: float, tell: Callable[[str], None]) -> Ch
         with measuring_slot(lambda holder: tell(f"waiting for {holder} to end its measurement")):
             found = bench.evaluate(pending.artifact, plan, anchor).result
         if not isinstance(found, Failure):
-            return Visit.of(found)
+            return guard.visit_of(found)
         if found.outcome is Outcome.TIMEOUT:  # it was verified: the machine is too busy
             return None
         raise _WrongError(f"{found.outcome}: {found.message}")
 
     try:
-        visits = guard.attempt(visit, speed, pending.least)
+        visits = guard.attempt(visit, speed, pending.least, kernel.as_locked)
     except _WrongError as error:
         what = f"not right every time: {error}"
         return Checked(kernel.entry, Status.WRONG, what, kernel.notes, line=pending.line)
     finally:
         pending.measured_at = time.monotonic()
         pending.seconds += pending.measured_at - begin
-    pending.verdicts.append(guard.judge(visits, speed, pending.least))
+    pending.attempts.append(tuple(visits))
+    pending.verdicts.append(guard.judge(visits, speed, pending.least, kernel.as_locked))
     pending.timing = guard.summary(visits, pending.least) if visits else None
     return None
 

@@ -8,13 +8,15 @@ they are above or below the least ratio that counts as held.
 
 On a machine that others use, ratios are not the same for all that: a neighbour on the core
 halves what a kernel bound by arithmetic gets, and takes nothing from one that waits for
-memory. Disturbances only ever cost time, so the fastest calls say what is possible. `below`
-is therefore believed only if
+memory. `below` is therefore believed only if
 
-* not even the schedule's fastest call, over all visits, is within the locked interval, held
-  against the lower quartile of the procedure as written (its fastest may be luck), and
 * the procedure as written is not itself slower than when it was locked: then the machine is
-  busy, or another one.
+  busy, or another one; and
+* the lower quartiles of both, over all visits, say the same: disturbances only ever cost time.
+  The same statistic of both: against the one fastest call of hundreds, which is some percent
+  better than a visit's usual, a schedule 10 % slower looks half as bad; or
+* if the machine code is the locked one, so that only the machine can be the cause: not even
+  the schedule's fastest call is within the locked interval.
 
 What is not decided either way is `open`.
 """
@@ -23,12 +25,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
 
-from schedsearch.core.checked import Timing
+from schedsearch.core.checked import Timing, Visit
 from schedsearch.core.decision import chance_of_rise
 from schedsearch.core.lockfile import LockedSpeed
 from schedsearch.core.records import Measurement
@@ -62,24 +63,12 @@ class Verdict(StrEnum):
     OPEN = "open"
 
 
-@dataclass(frozen=True)
-class Visit:
-    """The fastest call of both in one process, in nanoseconds."""
-
-    call_ns: float
-    baseline_ns: float
-
-    @staticmethod
-    def of(measurement: Measurement) -> Visit:
-        rounds = measurement.rounds
-        return Visit(
-            min(ns for each in rounds for ns in each.candidate_ns),
-            min(ns for each in rounds for ns in each.reference_ns),
-        )
-
-    @property
-    def ratio(self) -> float:
-        return self.baseline_ns / self.call_ns
+def visit_of(measurement: Measurement) -> Visit:
+    rounds = measurement.rounds
+    return Visit(
+        min(ns for each in rounds for ns in each.candidate_ns),
+        min(ns for each in rounds for ns in each.reference_ns),
+    )
 
 
 def least_ratio(locked: LockedSpeed, tolerance: float = TOLERANCE) -> float:
@@ -97,6 +86,7 @@ def attempt(
     visit: Callable[[], Visit | None],
     locked: LockedSpeed,
     least: float,
+    same_code: bool,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Visit]:
     """Visits until they tell, or take too long; one that gives nothing (None) counts as such."""
@@ -108,40 +98,48 @@ def attempt(
         found = visit()
         if found is not None:
             visits.append(found)
-        if judge(visits, locked, least) is not Verdict.OPEN:
+        if judge(visits, locked, least, same_code) is not Verdict.OPEN:
             break
     return visits
 
 
-def judge(visits: Sequence[Visit], locked: LockedSpeed, least: float) -> Verdict:
-    """What visits tell, in their order: more of them only change what is `open`."""
+def judge(visits: Sequence[Visit], locked: LockedSpeed, least: float, same_code: bool) -> Verdict:
+    """What visits tell, in their order: more of them only change what is `open`.
+
+    `same_code`: everything that decides the machine code is as locked.
+    """
     logs = np.log([each.ratio for each in visits]) - np.log(least)
     for count, chance in LOOKS:
         if len(visits) < count:
             break
         if chance_of_rise(logs[:count]) <= chance:
             return Verdict.HOLDS
-        if chance_of_rise(-logs[:count]) <= chance and _believed(visits[:count], locked, least):
+        if chance_of_rise(-logs[:count]) <= chance and _believed(
+            visits[:count], locked, least, same_code
+        ):
             return Verdict.BELOW
     if len(visits) >= MOST_VISITS:
-        return _by_interval(visits, locked, least)
+        return _by_interval(visits, locked, least, same_code)
     return Verdict.OPEN
 
 
-def _by_interval(visits: Sequence[Visit], locked: LockedSpeed, least: float) -> Verdict:
+def _by_interval(
+    visits: Sequence[Visit], locked: LockedSpeed, least: float, same_code: bool
+) -> Verdict:
     """What close cases come to in the end: the test has little power left at its last look."""
     ratio = summary(visits, least).ratio
     if ratio.low >= least:
         return Verdict.HOLDS
-    if ratio.high < least and _believed(visits, locked, least):
+    if ratio.high < least and _believed(visits, locked, least, same_code):
         return Verdict.BELOW
     return Verdict.OPEN
 
 
-def _believed(visits: Sequence[Visit], locked: LockedSpeed, least: float) -> bool:
+def _believed(visits: Sequence[Visit], locked: LockedSpeed, least: float, same_code: bool) -> bool:
     seen = summary(visits, least)
-    as_good = seen.baseline_ns / seen.call_ns >= locked.ratio.low
-    return not as_good and not busy(seen, locked)
+    if busy(seen, locked) or seen.baseline_ns / _lower([v.call_ns for v in visits]) >= least:
+        return False
+    return not same_code or seen.baseline_ns / seen.call_ns < locked.ratio.low
 
 
 def busy(timing: Timing, locked: LockedSpeed) -> bool:
@@ -155,5 +153,9 @@ def summary(visits: Sequence[Visit], least: float) -> Timing:
         least,
         len(visits),
         min(each.call_ns for each in visits),
-        float(np.quantile([each.baseline_ns for each in visits], 0.25)),
+        _lower([each.baseline_ns for each in visits]),
     )
+
+
+def _lower(values: Sequence[float]) -> float:
+    return float(np.quantile(values, 0.25))

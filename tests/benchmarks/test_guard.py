@@ -2,46 +2,68 @@
 
 from __future__ import annotations
 
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.guard import __main__ as command
 from benchmarks.guard import trials as trying
-from benchmarks.guard.__main__ import table
-from benchmarks.guard.trials import Trial, as_if_slower, run_trials
-from schedsearch.core.checked import Checked, Status
-from schedsearch.search.guard import Visit, least_ratio
+from benchmarks.guard.__main__ import mixed, table
+from benchmarks.guard.plants import Plant, compiler, with_spins
+from benchmarks.guard.trials import Kind, Trial, run_trials
+from schedsearch.core.checked import Checked, Status, Visit
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import GeneratedC
+from schedsearch.core.stats import Estimate
+from schedsearch.evaluate.compiler import find_compiler
+from schedsearch.search.locked_kernel import Where
 from tests.core.entries import ENTRY, TIMING
 
+CODE = GeneratedC("f", "void f( float* x );", "void f( float* x ) {\nx[0] = 1.0f;\n}\n", "key")
 
-def test_a_slower_schedule_is_one_that_was_faster_when_it_was_locked() -> None:
-    before = as_if_slower(ENTRY, 0.1)
-    today = Visit(ENTRY.speed.call_ns, ENTRY.speed.call_ns * ENTRY.speed.ratio.value)
-    assert today.call_ns == pytest.approx(1.1 * before.speed.call_ns)
-    assert today.ratio == pytest.approx(before.speed.ratio.value / 1.1)
-    assert today.ratio < least_ratio(before.speed)
-    assert as_if_slower(ENTRY, 0.0) == ENTRY
+
+def test_a_slower_kernel_spins_first() -> None:
+    slower = with_spins(CODE, 1234).source
+    assert slower.index("{\n") < slower.index("spin < 1234") < slower.index("x[0] = 1.0f;")
+    with pytest.raises(UserError, match="no place in the C of g"):
+        with_spins(replace(CODE, proc="g"), 1)
+
+
+def test_a_compiler_with_plants_is_another_version_and_compiles_other_c(tmp_path: Path) -> None:
+    real = find_compiler()
+    plant = Plant("f", CODE.source, CODE.source.replace("1.0f", "2.0f"), Estimate(1.1, 1.1, 1.1))
+    made = compiler(real.path, [plant], tmp_path / "planted")
+    found = find_compiler(str(made))
+    assert (found.kind, found.version.split(".")[-1]) == (real.kind, "98")
+    for text, constant in ((CODE.source, "2.0f"), ("float y = 1.0f;", "1.0f")):
+        asked = [made, "-E", "-x", "c", "-"]
+        answer = subprocess.run(asked, input=text, text=True, capture_output=True, check=True)
+        assert constant in answer.stdout
 
 
 def test_trials_are_what_checks_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    slow = Where("slow-gcc")
+
     def check(entries: object, options: trying.Options, tell: object) -> object:
         assert options.pauses_s == (0.0,)
-        (entry,) = entries  # type: ignore[misc]
-        slower = entry != ENTRY
+        slower = options.where == slow
         status = Status.REGRESSION if slower else Status.PASSED
         summary = "too noisy to tell: 18x" if not slower else "10 % slower"
-        yield 0, Checked(entry, status, summary, timing=replace(TIMING, visits=6), seconds=2.0)
+        attempts = ((Visit(1.0, 18.0),),)
+        yield 0, Checked(ENTRY, status, summary, timing=TIMING, seconds=2.0, attempts=attempts)
 
     monkeypatch.setattr(trying, "check", check)
+    kinds = mixed({Kind.UNTOUCHED: 2, Kind.SLOWER: 1})
+    plan = [(kind, slow if kind is Kind.SLOWER else Where()) for kind in kinds]
     trials: list[Trial] = []
-    assert run_trials([ENTRY], tmp_path, command._mixed(2, 1, 0.1), 9.0, (0.0,), trials.append) == 3
-    assert sorted((t.slower, t.status, t.timed) for t in trials) == [
-        (0.0, "passed", False),
-        (0.0, "passed", False),
-        (0.1, "regression", True),
+    assert run_trials([ENTRY], tmp_path, plan, 9.0, (0.0,), trials.append) == 3
+    assert sorted((t.kind, t.status, t.timed) for t in trials) == [
+        ("slower", "regression", True),
+        ("untouched", "passed", False),
+        ("untouched", "passed", False),
     ]
     assert trials[0].ratio == pytest.approx(18 / 20)
+    assert trials[0].attempts == [[[1.0, 18.0]]]
     assert table(trials).row_count == 2
-    assert run_trials([ENTRY], tmp_path, [0.0], -1.0, (0.0,), trials.append) == 0
+    assert run_trials([ENTRY], tmp_path, plan, -1.0, (0.0,), trials.append) == 0

@@ -13,12 +13,14 @@ from xml.etree import ElementTree
 
 import pytest
 
+from benchmarks.guard.plants import compiler, plant
 from schedsearch import __version__
 from schedsearch.core.lock_place import read_lock, write_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockEntry
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.compiler import find_compiler
 from schedsearch.search import checking
 from schedsearch.search.subject import load_subject
 from schedsearch.store.database import Store
@@ -99,6 +101,19 @@ def test_another_trace_is_noticed_and_timed(lock: Path, run: Run, at_once: None)
     assert "the generated C is not the locked one" in answer.out
     assert "the lock's trace or keys were edited" in answer.out
     assert re.search(r"^  @@ ", answer.out, re.MULTILINE)  # the store has the locked C
+
+
+def test_a_compiler_that_makes_it_slower_is_found(lock: Path, run: Run, at_once: None) -> None:
+    """Truly slower machine code; twice the time, since the machine may be loud."""
+    edit(lock, lambda e: replace(e, speed=replace(e.speed, call_ns=10 * e.speed.call_ns)))
+    (entry,) = read_lock(lock).entries
+    made = plant(entry, lock.parent, lock.parent / "bench", 1.0)
+    assert made.times.value > 1.5
+    slow = compiler(find_compiler(entry.target.compiler.kind).path, [made], lock.parent / "slow")
+    answer = run("check", "--cc", slow)
+    assert answer.code == 1, answer.out
+    assert re.search(r"^  \d+% slower than locked: ", answer.out, re.MULTILINE)
+    assert re.search(r"^  gcc was [\d.]+, is [\d.]+\.98$", answer.out, re.MULTILINE)
 
 
 MISCOMPILING = """\
@@ -203,6 +218,18 @@ def test_a_source_that_is_gone(lock: Path, run: Run) -> None:
     answer = run(*RIGHT)
     assert answer.code == 2
     assert "cannot read" in answer.out
+
+
+def test_an_error_of_our_own_is_no_regression(
+    lock: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*args: object) -> None:
+        raise RuntimeError("a mistake of ours")
+
+    monkeypatch.setattr("schedsearch.cli.check.check_entries", broken)
+    answer = run(*RIGHT)
+    assert answer.code == 70
+    assert "RuntimeError: a mistake of ours" in answer.err
 
 
 # -- elsewhere ----------------------------------------------------------------------------

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from schedsearch.core.checked import Visit
 from schedsearch.core.records import Measurement, Round
 from schedsearch.search.guard import (
     ATTEMPT_S,
@@ -15,11 +16,11 @@ from schedsearch.search.guard import (
     LOOKS,
     MOST_VISITS,
     Verdict,
-    Visit,
     attempt,
     judge,
     least_ratio,
     summary,
+    visit_of,
 )
 from tests.core.entries import SPEED
 
@@ -43,29 +44,34 @@ def visits(
     return [Visit(time(CALL * (1 + slower)), time(BASELINE)) for _ in range(count)]
 
 
-def verdicts(**truth: float) -> Counter[Verdict]:
+def verdicts(same_code: bool = True, **truth: float) -> Counter[Verdict]:
     """Of attempts that go on until they tell."""
-    return Counter(judge(visits(MOST_VISITS, seed, **truth), SPEED, LEAST) for seed in range(TIMES))
+    return Counter(
+        judge(visits(MOST_VISITS, seed, **truth), SPEED, LEAST, same_code) for seed in range(TIMES)
+    )
 
 
+@pytest.mark.parametrize("same_code", [True, False])
 @pytest.mark.parametrize("spread", [0.003, 0.02, 0.04])
-def test_what_is_as_fast_as_locked_holds(spread: float) -> None:
-    found = verdicts(spread=spread)
+def test_what_is_as_fast_as_locked_holds(spread: float, same_code: bool) -> None:
+    found = verdicts(same_code, spread=spread)
     assert found[Verdict.BELOW] == 0
     assert found[Verdict.HOLDS] >= 0.98 * TIMES
 
 
+@pytest.mark.parametrize("same_code", [True, False])
 @pytest.mark.parametrize("spread", [0.003, 0.02, 0.04])
-def test_ten_percent_slower_is_below(spread: float) -> None:
-    found = verdicts(slower=0.1, spread=spread)
+def test_ten_percent_slower_is_below(spread: float, same_code: bool) -> None:
+    found = verdicts(same_code, slower=0.1, spread=spread)
     assert found[Verdict.HOLDS] == 0
     assert found[Verdict.BELOW] >= 0.9 * TIMES
 
 
 def test_disturbances_make_no_alarm_that_repeats() -> None:
-    found = verdicts(disturbed=0.3)
-    assert found[Verdict.BELOW] <= 0.01 * TIMES
-    assert found[Verdict.HOLDS] >= 0.5 * TIMES
+    for same_code in (True, False):
+        found = verdicts(same_code, disturbed=0.3)
+        assert found[Verdict.BELOW] <= 0.01 * TIMES
+        assert found[Verdict.HOLDS] >= 0.5 * TIMES
     assert verdicts(disturbed=0.3, slower=0.1)[Verdict.HOLDS] <= 0.02 * TIMES
 
 
@@ -76,32 +82,41 @@ def test_within_the_tolerance_it_is_not_said_to_be_slower() -> None:
 def test_a_low_ratio_on_a_busy_machine_is_no_alarm() -> None:
     """A neighbour halves the schedule and takes a third of the procedure as written."""
     busy = [Visit(2.0 * v.call_ns, 1.3 * v.baseline_ns) for v in visits(MOST_VISITS, 0)]
-    assert judge(busy, SPEED, LEAST) is Verdict.OPEN
+    assert judge(busy, SPEED, LEAST, True) is Verdict.OPEN
 
 
-def test_one_fast_call_is_enough_against_an_alarm() -> None:
+def test_one_fast_call_is_enough_against_an_alarm_of_the_same_code() -> None:
     slow = visits(MOST_VISITS, 0, slower=0.3)
-    assert judge(slow, SPEED, LEAST) is Verdict.BELOW
+    assert judge(slow, SPEED, LEAST, True) is Verdict.BELOW
     slow[2] = Visit(0.97 * CALL, slow[2].baseline_ns)
-    assert judge(slow, SPEED, LEAST) is Verdict.OPEN
+    assert judge(slow, SPEED, LEAST, True) is Verdict.OPEN
+    assert judge(slow, SPEED, LEAST, False) is Verdict.BELOW
+
+
+def test_a_quarter_of_fast_calls_is_enough_for_any_code() -> None:
+    slow = [
+        Visit(v.call_ns * (1 + (n % 3 > 0)), v.baseline_ns) for n, v in enumerate(visits(30, 0))
+    ]
+    for same_code in (True, False):
+        assert judge(slow, SPEED, LEAST, same_code) is Verdict.OPEN
 
 
 def test_a_lucky_call_of_the_procedure_as_written_makes_no_alarm_believed() -> None:
     """Others take half of the schedule's speed in most visits."""
     found = [Visit(v.call_ns * (1 + (n > 3)), v.baseline_ns) for n, v in enumerate(visits(30, 0))]
     found[5] = Visit(found[5].call_ns, 0.5 * BASELINE)
-    assert judge(found, SPEED, LEAST) is Verdict.OPEN
+    assert judge(found, SPEED, LEAST, True) is Verdict.OPEN
 
 
 def test_a_slower_machine_of_the_same_kind_holds() -> None:
     slower = [Visit(1.4 * v.call_ns, 1.4 * v.baseline_ns) for v in visits(MOST_VISITS, 0)]
-    assert judge(slower, SPEED, LEAST) is Verdict.HOLDS
+    assert judge(slower, SPEED, LEAST, True) is Verdict.HOLDS
 
 
 def test_more_visits_do_not_change_a_verdict() -> None:
     for slower in (0.0, 0.1):
         whole = visits(MOST_VISITS, 1, slower=slower)
-        seen = [judge(whole[:count], SPEED, LEAST) for count in range(MOST_VISITS + 1)]
+        seen = [judge(whole[:count], SPEED, LEAST, True) for count in range(MOST_VISITS + 1)]
         told = [each for each in seen if each is not Verdict.OPEN]
         assert len(set(told)) == 1
         assert seen[-len(told) :] == told
@@ -118,7 +133,7 @@ def run_through(given: Sequence[Visit | None], seconds: float) -> list[Visit]:
         now[0] += seconds
         return left.pop(0)
 
-    return attempt(visit, SPEED, LEAST, lambda: now[0])
+    return attempt(visit, SPEED, LEAST, True, lambda: now[0])
 
 
 def test_an_attempt_ends_when_it_is_clear() -> None:
@@ -142,7 +157,7 @@ def test_visits_that_give_nothing_are_not_waited_for_forever() -> None:
 
 def test_a_visit_is_of_the_fastest_calls() -> None:
     rounds = (Round((5.0, 4.0), (90.0, 80.0)), Round((6.0, 3.0), (100.0, 70.0)))
-    assert Visit.of(Measurement("guard", rounds, 1)) == Visit(3.0, 70.0)
+    assert visit_of(Measurement("guard", rounds, 1)) == Visit(3.0, 70.0)
 
 
 def test_the_summary_is_of_medians_the_least_time_and_a_quartile() -> None:

@@ -1,0 +1,122 @@
+"""A compiler after which scheduled kernels take a known share longer.
+
+`check` sees what it would of a new version that does worse: other machine code for the
+schedules, the same for the procedures as written. What makes a kernel slower is a loop of
+dependent additions before everything else, of as many as take that share of its time on this
+machine; then the whole is timed against the kernel as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.lockfile import LockEntry
+from schedsearch.core.records import Artifact, Failure, GeneratedC
+from schedsearch.core.stats import Estimate, median_with_interval
+from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.locked_kernel import LockedKernel, Where, load_locked
+from schedsearch.search.turns import measuring_slot
+
+FIRST_SPINS = 100_000
+ROUNDS = 15
+
+_COMPILER = """\
+#!{python}
+'''{path}, called another version; some C is other C to it.'''
+import json, subprocess, sys
+
+asked = sys.argv[1:]
+text = sys.stdin.read() if "-" in asked else ""
+for before, after in json.load(open({plants!r})):
+    text = text.replace(before, after)
+sys.exit(subprocess.run([{path!r}, *{version!r}, *asked], input=text, text=True).returncode)
+"""
+_VERSION = [
+    f"-{what}__{name}_{level}"
+    for name, level in (("GNUC", "PATCHLEVEL__"), ("clang", "patchlevel__"))
+    for what in ("U", "D")
+]
+_SPIN = '    for (long spin = 0; spin < {spins}; spin++) __asm__ volatile("" : "+r"(spin));\n'
+
+
+@dataclass(frozen=True)
+class Plant:
+    """C in place of a locked kernel's, and how many times as long it takes, measured."""
+
+    kernel: str
+    before: str
+    after: str
+    times: Estimate
+
+
+def plant(entry: LockEntry, root: Path, scratch: Path, slower: float) -> Plant:
+    """A kernel that is `slower` (relative) than the locked one. The first is timed with spins
+    enough to be seen, from which follows how many are needed. Arrays are kept in `scratch`."""
+    kernel = load_locked(entry, root, Where(), lambda key: None)
+    subject = kernel.subject
+    bench = prepare(
+        subject.ast,
+        subject.code,
+        subject.binding,
+        subject.builder,
+        scratch,
+        threads=subject.target.threads,
+    )
+    first = _times(kernel, bench, FIRST_SPINS)
+    spins = round(FIRST_SPINS * slower / (first.value - 1.0))
+    return Plant(
+        entry.workload.proc,
+        kernel.code.source,
+        with_spins(kernel.code, spins).source,
+        _times(kernel, bench, spins),
+    )
+
+
+def with_spins(code: GeneratedC, spins: int) -> GeneratedC:
+    """The same procedure after so many dependent additions."""
+    start = re.compile(rf"^void {re.escape(code.proc)}\(.*\) \{{\n", re.MULTILINE)
+    source, found = start.subn(lambda m: m[0] + _SPIN.format(spins=spins), code.source)
+    if found != 1:
+        raise UserError(f"no place in the C of {code.proc} to make it slower")
+    return replace(code, source=source)
+
+
+def _times(kernel: LockedKernel, bench: Bench, spins: int) -> Estimate:
+    """How many times as long the kernel takes with so many spins."""
+    own = _built(kernel, kernel.code)
+    plan = TimingPlan("plant", ROUNDS, ROUNDS, fresh=True)
+    with measuring_slot(lambda holder: None):
+        found = bench.evaluate(
+            _built(kernel, with_spins(kernel.code, spins)), plan, Anchor(own, own.code_key)
+        ).result
+    if isinstance(found, Failure):
+        raise UserError(f"{kernel.entry.workload.proc} made slower: {found.message}")
+    return median_with_interval([1.0 / each.speedup for each in found.rounds])
+
+
+def _built(kernel: LockedKernel, code: GeneratedC) -> Artifact:
+    built = kernel.subject.builder.build(code, BUILD_TIMEOUT_S)
+    if isinstance(built, Failure):
+        raise UserError(f"{kernel.entry.workload.proc}: {built.message}")
+    return built
+
+
+def compiler(path: str, plants: Sequence[Plant], folder: Path) -> Path:
+    """A compiler in `folder`, as the one at `path` but for its version and the plants."""
+    folder.mkdir()
+    pairs = folder / "plants.json"
+    pairs.write_text(json.dumps([[each.before, each.after] for each in plants]))
+    made = folder / Path(path).name
+    version = [each + "=98" * each.startswith("-D") for each in _VERSION]
+    made.write_text(
+        _COMPILER.format(python=sys.executable, path=path, plants=str(pairs), version=version)
+    )
+    made.chmod(0o755)
+    return made
