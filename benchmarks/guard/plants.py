@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest_of
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.core.stats import Estimate, median_with_interval
@@ -109,12 +110,15 @@ def _built(kernel: LockedKernel, code: GeneratedC) -> Artifact:
 
 
 def compiler(path: str, plants: Sequence[Plant], folder: Path) -> Path:
-    """A compiler in `folder`, as the one at `path` but for its version and the plants."""
+    """A compiler in `folder`, as the one at `path` but for the plants, and its version: one of
+    its own for them, since compilers of one version share what they have built."""
     folder.mkdir()
     pairs = folder / "plants.json"
-    pairs.write_text(json.dumps([[each.before, each.after] for each in plants]))
+    texts = [[each.before, each.after] for each in plants]
+    pairs.write_text(json.dumps(texts))
+    patch = int(digest_of(texts)[:6], 16)
     made = folder / Path(path).name
-    version = [each + "=98" * each.startswith("-D") for each in _VERSION]
+    version = [each + f"={patch}" * each.startswith("-D") for each in _VERSION]
     made.write_text(
         _COMPILER.format(python=sys.executable, path=path, plants=str(pairs), version=version)
     )

@@ -113,7 +113,7 @@ def test_a_compiler_that_makes_it_slower_is_found(lock: Path, run: Run, at_once:
     answer = run("check", "--cc", slow)
     assert answer.code == 1, answer.out
     assert re.search(r"^  \d+% slower than locked: ", answer.out, re.MULTILINE)
-    assert re.search(r"^  gcc was [\d.]+, is [\d.]+\.98$", answer.out, re.MULTILINE)
+    assert re.search(r"^  gcc was [\d.]+, is [\d.]+$", answer.out, re.MULTILINE)
 
 
 MISCOMPILING = """\
