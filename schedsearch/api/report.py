@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from schedsearch import __version__
 from schedsearch.api import pictures
@@ -90,7 +91,7 @@ def _indirect(measurement: Measurement) -> str:
 
 def _caveats(about: Search) -> Iterator[str]:
     """What the verdict rests on, and what speaks against it."""
-    run, summary, measurement = about.run, about.run.summary or {}, _measured(about)
+    run, measurement = about.run, _measured(about)
     if measurement is not None:
         decision = _decision(about, measurement)
         yield fmt.decided(decision, len(measurement.rounds)) if decision else _indirect(measurement)
@@ -102,12 +103,12 @@ def _caveats(about: Search) -> Iterator[str]:
         yield fmt.noise(about.noise)
     else:
         yield "The noise of this session is not known."
-    if reference := summary.get("reference"):
-        skipped = tuple((where, why) for where, why in reference["skipped"])
-        agreement = Agreement(tuple(reference["cases"]), skipped)
-        yield f"{about.workload.proc} as written, compiled, {agreement}."
-    for what, found, detail in (summary.get("inspection") or {}).get("checks", ()):
-        yield f"Sanitizers, {Check(what, Finding(found), detail)}."
+    try:
+        yield from list(_examined(about.workload.proc, run.summary or {}))
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise UserError(
+            f"{about.store.name}: the summary of run {run.id} is not one of schedsearch: {error!r}"
+        ) from error
     if run.status is not RunStatus.FINISHED:
         yield f"The run is {run.status.value}: there may be better schedules, none is confirmed."
     if about.best is not None and about.best.scope != run.scope:
@@ -118,6 +119,16 @@ def _caveats(about: Search) -> Iterator[str]:
     yield "Speed-ups are for this machine, compiler and these sizes; others were not measured."
     if isinstance(about.kept, UserError):
         yield f"Code is not shown: {about.kept}"
+
+
+def _examined(proc: str, summary: Mapping[str, Any]) -> Iterator[str]:
+    """What a run's summary says of the procedure as written, and of its winner."""
+    if reference := summary.get("reference"):
+        skipped = tuple((where, why) for where, why in reference["skipped"])
+        agreement = Agreement(tuple(reference["cases"]), skipped)
+        yield f"{proc} as written, compiled, {agreement}."
+    for what, found, detail in (summary.get("inspection") or {}).get("checks", ()):
+        yield f"Sanitizers, {Check(what, Finding(found), detail)}."
 
 
 def _circumstances(about: Search) -> Iterator[tuple[object, object]]:

@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.fields import LARGEST
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
 from schedsearch.core.text_file import read_text
@@ -38,7 +39,7 @@ CROSS_COMPILERS = {"aarch64": "aarch64-linux-gnu-gcc", "x86_64": "x86_64-linux-g
 
 
 def _positive(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value > 0
+    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST
 
 
 def _texts(value: Any) -> bool:

@@ -21,7 +21,7 @@ Run = Callable[..., Answer]
 COMMANDS = (
     *(["list"], ["list", "--json"], ["best"], ["best", "--json"], ["show", "2"]),
     *(["show", "2", "--c"], ["show", "2", "--json"], ["replay", "2"], ["export"]),
-    *(["simulate", "schedsearch.sqlite"], ["pin"]),
+    *(["simulate", "schedsearch.sqlite"], ["pin"], ["report"]),
     *(["merge", "schedsearch.sqlite", "--store", "all.sqlite"], ["list", "--store", "all.sqlite"]),
     ["gc", "--store", "schedsearch.sqlite", "--keep", "1"],
 )
@@ -145,6 +145,22 @@ def test_no_command_obeys_a_store(run: Run, tuned: Path) -> None:
     altered("; ".join(SHOWN.values()))
     for command in COMMANDS:
         harmless(run(*command))
+
+
+SUMMARIES = {
+    "noise": '"a"',
+    "reference": "3",
+    "inspection": '{"checks": [[1, 2]]}',
+    "roof": "[3]",
+}
+
+
+@pytest.mark.parametrize("name", SUMMARIES)
+def test_a_summary_of_another_kind_is_refused(run: Run, tuned: Path, name: str) -> None:
+    altered(f"UPDATE run SET summary = json_set(summary, '$.{name}', json('{SUMMARIES[name]}'))")
+    answer = run("report")
+    harmless(answer)
+    assert answer.code == 2
 
 
 MARKS = "open('executed', 'w').close()\n"
