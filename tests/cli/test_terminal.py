@@ -29,7 +29,7 @@ def test_a_run_on_a_terminal_ends_well_and_fits_it(tmp_path: Path) -> None:
     shown = visible(written[: written.rindex("\x1b[?25h")])  # then comes the report
     assert max(map(len, shown)) <= COLUMNS
     panels = " ".join(shown)
-    assert "to search, then about" in panels
+    assert "time left" in panels
     assert CLOSING["inspecting"] in panels
     assert written.count("\x1b[?25l") == written.count("\x1b[?25h")  # cursor hidden, shown
 

@@ -127,7 +127,7 @@ def test_cut_and_joined_text_is_read_or_refused(data: st.DataObject) -> None:
 def test_any_bytes_are_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, some: bytes, place: int
 ) -> None:
-    path = tmp_path_factory.getbasetemp() / NAME
+    path = tmp_path_factory.mktemp("lock") / NAME  # commands look for it in folders above
     whole = TEXT.encode()
     path.write_bytes(whole[:place] + some + whole[place:])
     lock = read_or_refused(lambda: read_lock(path), NAME)

@@ -41,7 +41,7 @@ def test_random_schedules_compute_what_the_procedure_means() -> None:
 
 SAMPLE = (
     *((422, 3), (429, 2), (436, 4), (454, 2), (458, 4), (460, 4), (473, 3), (474, 2)),
-    *((478, 4), (484, 2), (487, 2), (495, 3), (101, 3)),
+    *((478, 4), (484, 2), (487, 2), (495, 3), (101, 3), (1168, 2)),
 )
 """Seeds and numbers of procedures: few of 500 that were drawn, which have all there is to reach."""
 

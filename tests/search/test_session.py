@@ -106,6 +106,7 @@ def test_a_run_with_real_measurements(tmp_path: Path) -> None:
     store = tmp_path / "store.sqlite"
     result: Result = tune(options(store), listen(heard))
     assert result.stop is Stop.TRIALS
+    heard = [phase for phase in heard if not phase.startswith("waiting for ")]  # other tests
     assert heard[:4] == ["measuring the baseline", "starting workers", "started", "searching"]
     baseline = result.setting.baseline.measurement
     assert isinstance(baseline, Measurement)
