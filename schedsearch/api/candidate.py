@@ -145,8 +145,7 @@ def of_stored(store: Store, stored: StoredCandidate, file: Path | None = None) -
 def _plain(shown: Candidate) -> Iterator[str]:
     record = shown.stored.record
     said = f", {speedup(record.measurement.speedup)}" if record.measurement else ""
-    sizes = fmt.sizes(shown.workload.sizes, shown.workload.specialized)
-    name = f"{shown.workload.proc} ({sizes})" if sizes else shown.workload.proc
+    name = fmt.kernel(shown.workload)
     yield f"candidate {shown.id} of {name}: {fmt.state(record)}{said}"
     if record.message:
         yield record.message

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import exp
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from markupsafe import Markup
 
@@ -17,6 +16,7 @@ from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
 from schedsearch.api.tuning import Result, watched
 from schedsearch.core import html
+from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
 from schedsearch.core.numbers import count, speedup
 from schedsearch.core.records import Measurement, Outcome
@@ -259,7 +259,7 @@ def _rank(stored: StoredCandidate) -> tuple[bool, float, int]:
     return record.outcome is Outcome.ILLEGAL, -(record.predicted or 0.0), stored.id
 
 
-class Exploration:
+class Exploration(Closeable):
     """A run by hand. It ends with `close` or with `with`; what was found is in its store."""
 
     def __init__(self, stepper: Stepper) -> None:
@@ -280,17 +280,6 @@ class Exploration:
 
     def close(self) -> None:
         self._stepper.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         subject, store = self._stepper.session.setting.subject, self._stepper.options.store

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
 from schedsearch.api import frames, searched
 from schedsearch.api.candidate import Candidate, of_stored
 from schedsearch.core import html
+from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
 from schedsearch.search.recorded import find_scopes
 from schedsearch.store.database import Store
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DEFAULT_STORE = "schedsearch.sqlite"
 
 
-class StoreView:
+class StoreView(Closeable):
     """What a store knows, as DataFrames and as candidates.
 
     Nothing is kept between calls: what a run writes meanwhile is seen the next time. The file
@@ -94,17 +94,6 @@ class StoreView:
 
     def close(self) -> None:
         self._store.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         return f"tuning store {self._store.name}\n{self.scopes.to_string()}"

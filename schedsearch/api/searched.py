@@ -76,8 +76,7 @@ class Search:
 
     @property
     def name(self) -> str:
-        sizes = fmt.sizes(self.workload.sizes, self.workload.specialized)
-        return f"{self.workload.proc} ({sizes})" if sizes else self.workload.proc
+        return fmt.kernel(self.workload)
 
     @cached_property
     def kept(self) -> tuple[Source, Any] | UserError:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
@@ -17,7 +16,6 @@ from schedsearch.cli.options import (
     StoreOption,
 )
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Workload
 from schedsearch.present import compared, explained
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
@@ -27,7 +25,6 @@ from schedsearch.search.recorded import stored_roof
 from schedsearch.search.versus import recorded_ratio, versus
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.replay import Replayer
 
 
@@ -51,16 +48,14 @@ def explain(
         workload = opened.workload(candidate.scope)
         target = opened.target(candidate.scope)
         roof = stored_roof(opened, candidate.scope)
-        procedure = _load(workload, file, instructions)
+        _, procedure = load_kept(workload, file, instructions or ())
         try:
             explanation = explain_trace(
                 opened, candidate.scope, workload, target, procedure, candidate.record.trace
             )
         except ReplayError as error:
             raise UserError(f"the recorded schedule does not replay: {error}") from error
-    sizes = fmt.sizes(workload.sizes, workload.specialized)
-    name = f"{workload.proc} ({sizes})" if sizes else workload.proc
-    title = f"candidate {candidate.id} of {name} on {fmt.target(target)}"
+    title = f"candidate {candidate.id} of {fmt.kernel(workload)} on {fmt.target(target)}"
     if json_:
         head = {"candidate": candidate.id, "procedure": workload.proc}
         head |= {"sizes": dict(workload.sizes)}
@@ -88,7 +83,8 @@ def compare(
         ratio = recorded_ratio(*pair)
         workload = opened.workload(pair[0].scope)
         roof = stored_roof(opened, pair[0].scope)
-    replayer = Replayer(_load(workload, file, instructions))
+    _, procedure = load_kept(workload, file, instructions or ())
+    replayer = Replayer(procedure)
     traces = [candidate.record.trace for candidate in pair]
     try:
         found = versus(replayer, traces[0], traces[1])
@@ -105,10 +101,3 @@ def compare(
         titles = (f"candidate {first}", f"candidate {second}")
         difference = Diff(texts[0], texts[1], titles, "c")
         console.print(f"\n{difference!r}", markup=False, soft_wrap=True)
-
-
-def _load(workload: Workload, file: Path | None, instructions: list[Path] | None) -> Any:
-    _, procedure = load_kept(workload, file)
-    for each in instructions or ():
-        load_instructions(each)
-    return procedure

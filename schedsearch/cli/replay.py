@@ -42,7 +42,6 @@ from schedsearch.store.database import Store
 from schedsearch.store.t4 import t4_results
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.instruction_sets import load_instructions
 
 COMPILE_S = 60.0
 
@@ -65,9 +64,7 @@ def replay(
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target(candidate.scope)
-    _, procedure = load_kept(workload, file)
-    for each in instructions or ():
-        load_instructions(each)
+    _, procedure = load_kept(workload, file, instructions or ())
     trace = candidate.record.trace
     if step is not None and step > len(trace):
         raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
@@ -129,9 +126,7 @@ def export(
     require_verified(candidate)
     if minimal:
         candidate = shortened(store, candidate.id, budget, file, instructions)
-    source, procedure = load_kept(workload, file)
-    for each in instructions or ():
-        load_instructions(each)
+    source, procedure = load_kept(workload, file, instructions or ())
     trace = candidate.record.trace
     measurement = candidate.record.measurement
     assert measurement is not None, "it was verified"

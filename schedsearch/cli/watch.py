@@ -82,10 +82,8 @@ def _print(console: Console, store: Store, run: Run) -> None:
 
 def _intro(store: Store, run: Run) -> list[str]:
     workload = store.workload(run.scope)
-    sizes = fmt.sizes(workload.sizes, workload.specialized)
-    name = f"{workload.proc} ({sizes})" if sizes else workload.proc
     return [
-        f"run {run.id}: {name} from {workload.source}",
+        f"run {run.id}: {fmt.kernel(workload)} from {workload.source}",
         f"on {fmt.target(store.target(run.scope))}",
     ]
 

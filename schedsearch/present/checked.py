@@ -64,9 +64,7 @@ def _printable(text: str) -> str:
 
 def kernel(result: Checked) -> str:
     """`gemv (K=512)`"""
-    own = result.entry.workload
-    sizes = fmt.sizes(own.sizes, own.specialized)
-    return f"{own.proc} ({sizes})" if sizes else own.proc
+    return fmt.kernel(result.entry.workload)
 
 
 def headline(results: Sequence[Checked]) -> str:

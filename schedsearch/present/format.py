@@ -9,7 +9,7 @@ from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
 from schedsearch.core.numbers import speedup as speedup
-from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord
+from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord, Workload
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.search.ranker import Standing
 
@@ -106,6 +106,12 @@ def sizes(values: Sequence[tuple[str, int]], fixed: Container[str] = ()) -> str:
     """`M=512 only, N=64`, or nothing; `fixed` names sizes that are constants."""
     only = {True: " only", False: ""}
     return ", ".join(f"{name}={value}{only[name in fixed]}" for name, value in values)
+
+
+def kernel(workload: Workload) -> str:
+    """`gemv (K=512, M=64 only)`, or the name alone if it has no sizes to bind"""
+    bound = sizes(workload.sizes, workload.specialized)
+    return f"{workload.proc} ({bound})" if bound else workload.proc
 
 
 def standing_short(ranker: Standing) -> str:

@@ -70,10 +70,9 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
             "nothing known is measured again"
         )
     for origin in known.origins:
-        sizes = fmt.sizes(origin.workload.sizes, origin.workload.specialized)
         lines.append(
             f"trying first: candidate {origin.candidate_id}, {origin.speedup:.1f}x on "
-            f"{origin.workload.proc}{f' ({sizes})' if sizes else ''}"
+            f"{fmt.kernel(origin.workload)}"
         )
     return lines
 

@@ -6,6 +6,7 @@ What a store or a lock says of a file's text is compared with the file, never ex
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +19,17 @@ from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import ast_key, proc_key
+from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import Source, imports_exo, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.replay import Replayer, State
 
 
-def load_kept(workload: Workload, file: Path | None = None) -> tuple[Source, Any]:
-    """The source and the procedure that was tuned, from `file` or where it was then.
+def load_kept(
+    workload: Workload, file: Path | None = None, instructions: Sequence[Path] = ()
+) -> tuple[Source, Any]:
+    """The source and the procedure that was tuned, from `file` or where it was then; the
+    user's `instructions` are loaded too, for its schedules to use.
 
     Raises UserError if the file is not there, may not be what was tuned (`may_execute`), or
     has another procedure now.
@@ -42,7 +47,10 @@ def load_kept(workload: Workload, file: Path | None = None) -> tuple[Source, Any
             "has changed since. If it is yours, say so with --file"
         )
     source = load_source(path)
-    return source, pick_kept(source, workload)
+    procedure = pick_kept(source, workload)
+    for each in instructions:
+        load_instructions(each)
+    return source, procedure
 
 
 def may_execute(path: Path, sha: str) -> bool:

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import DBAPIError, NoResultFound
 
+from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
 from schedsearch.store import merge, queries, runs, tables, tree
@@ -28,7 +28,7 @@ UNREADABLE = (
 """What comes of reading rows that only a foreign or a damaged store has."""
 
 
-class Store:
+class Store(Closeable):
     """Everything known of every candidate, durable and shared between processes.
 
     The contract, which the tests check of every backend:
@@ -92,17 +92,6 @@ class Store:
     def close(self) -> None:
         """Release the file. The store can be closed twice, but not used again."""
         self._readers.dispose()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     @contextmanager
     def _read(self) -> Iterator[Connection]:
