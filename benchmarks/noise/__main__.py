@@ -58,7 +58,7 @@ def run(
     show(console, trials)
     if json_:
         data = {
-            "schema": 3,
+            "schema": 4,
             "host": dict(host_state()),
             "checks": [asdict(each) for each in checks],
             "trials": [asdict(each) for each in trials],

@@ -55,7 +55,8 @@ def show(console: Console, trials: Sequence[Trial]) -> None:
         "wrong",
         "same",
         "error",
-        "time",
+        "answer after",
+        "in all",
     ):
         table.add_column(title, justify="right")
     slowdowns = sorted({trial.slowdown for trial in trials})
@@ -70,8 +71,8 @@ def show(console: Console, trials: Sequence[Trial]) -> None:
     console.print(
         f"told apart: faster or slower, correctly, within {WITHIN_S:g} s of measuring; wrong: told "
         "apart though equal, or the wrong way round; in brackets 95 % intervals (Clopper and "
-        "Pearson). error: of the ratio, median of magnitudes. time: of a verdict, median and 95th "
-        "percentile.",
+        "Pearson). error: of the ratio, median of magnitudes. Seconds until the answer was clear, "
+        "and of all rounds (more follow to narrow the interval): median and 95th percentile.",
         soft_wrap=True,
         markup=False,
     )
@@ -94,7 +95,6 @@ def _name(kernel: str) -> str:
 
 
 def _cells(trials: Sequence[Trial]) -> list[str]:
-    times = [trial.measuring_s for trial in trials]
     same = np.mean([trial.decision == "same" for trial in trials])
     return [
         str(len(trials)),
@@ -102,8 +102,13 @@ def _cells(trials: Sequence[Trial]) -> list[str]:
         _rate([trial.wrong for trial in trials]),
         f"{same:.0%}",
         f"{_error(trials):.2%}",
-        f"{np.median(times):.2f} s, {np.quantile(times, 0.95):.2f} s",
+        _times([trial.answer_s for trial in trials]),
+        _times([trial.measuring_s for trial in trials]),
     ]
+
+
+def _times(seconds: Sequence[float]) -> str:
+    return f"{np.median(seconds):.2f} s, {np.quantile(seconds, 0.95):.2f} s"
 
 
 def _share(trials: Sequence[Trial]) -> float:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from benchmarks.noise.pairs import Pair
-from schedsearch.core.decision import Decision
+from schedsearch.core.decision import Decision, first_answer
 from schedsearch.search.plans import CONFIRM
 
 WITHIN_S = 3.0
@@ -20,8 +20,12 @@ _TIMES = {0.0: 8, 0.05: 2}
 
 @dataclass(frozen=True)
 class Trial:
-    """`right`: a difference was found, the true one; `wrong`: another. `error` is that of the
-    estimated ratio, relative to the true one; `ratios` are those of all rounds."""
+    """`right`: a difference was found in time, the true one; `wrong`: another. `error` is that of
+    the estimated ratio, relative to the true one; `ratios` are those of all rounds.
+
+    `measuring_s` is the time of all rounds, `answer_s` of those after which the answer was
+    clear: more follow only to narrow the interval of the ratio.
+    """
 
     kernel: str
     slowdown: float
@@ -30,6 +34,7 @@ class Trial:
     wrong: bool
     error: float
     measuring_s: float
+    answer_s: float
     ratios: tuple[float, ...]
 
 
@@ -50,7 +55,10 @@ def run_trials(
 def attempt(pair: Pair, swapped: bool) -> Trial:
     """One comparison, of the slower kernel against the other or `swapped`."""
     measurement, seconds = pair.time(CONFIRM, swapped)
-    decision = measurement.decision()
+    ratios = tuple(each.speedup for each in measurement.rounds)
+    decision, rounds = first_answer(ratios)
+    # Each round is a process of its own that does the same as the others.
+    answer_s = seconds * rounds / len(ratios)
     told = decision in (Decision.FASTER, Decision.SLOWER)
     expected = Decision.FASTER if swapped else Decision.SLOWER
     true_ratio = 1.0 + pair.slowdown if swapped else 1.0 / (1.0 + pair.slowdown)
@@ -59,9 +67,10 @@ def attempt(pair: Pair, swapped: bool) -> Trial:
         pair.kernel,
         pair.slowdown,
         decision.value,
-        right and seconds <= WITHIN_S,
+        right and answer_s <= WITHIN_S,
         told and not right,
         measurement.speedup.value / true_ratio - 1.0,
         seconds,
-        tuple(each.speedup for each in measurement.rounds),
+        answer_s,
+        ratios,
     )

@@ -57,6 +57,11 @@ def decide(ratios: Sequence[float], margin: float = MARGIN) -> Decision:
     `margin` is a relative difference that does not count, for instance the noise of
     this session. More rounds never change a decision, unless it was `inconclusive`.
     """
+    return first_answer(ratios, margin)[0]
+
+
+def first_answer(ratios: Sequence[float], margin: float = MARGIN) -> tuple[Decision, int]:
+    """What `decide` says, and after how many of the rounds it was clear (all if it is not)."""
     logs = np.log(np.asarray(ratios, dtype=float))
     for look in LOOKS:
         if len(logs) < look.rounds:
@@ -64,14 +69,14 @@ def decide(ratios: Sequence[float], margin: float = MARGIN) -> Decision:
         seen = logs[: look.rounds]
         least = np.log1p(max(margin, look.margin))
         if chance_of_rise(seen - least) <= look.chance:
-            return Decision.FASTER
+            return Decision.FASTER, look.rounds
         if chance_of_rise(-seen - least) <= look.chance:
-            return Decision.SLOWER
+            return Decision.SLOWER, look.rounds
         most = np.log1p(TOLERANCE)
         within = max(chance_of_rise(most - seen), chance_of_rise(most + seen))
         if margin < TOLERANCE and look.margin <= MARGIN and within <= look.chance:
-            return Decision.SAME
-    return Decision.INCONCLUSIVE
+            return Decision.SAME, look.rounds
+    return Decision.INCONCLUSIVE, len(logs)
 
 
 def chance_of_rise(differences: NDArray[np.float64]) -> float:

@@ -43,6 +43,7 @@ def test_slower_kernels_are_correct_and_timed_both_ways(
         for swapped in (False, True):
             trial = attempt(pair, swapped)
             assert len(trial.ratios) == 3
+            assert 0 < trial.answer_s <= trial.measuring_s
             assert trial.kernel == "combine_l2"
     monkeypatch.setattr(truth, "PLAN", QUICK)
     found = check(slower)
@@ -66,7 +67,7 @@ def test_a_kernel_is_unfit_that_does_not_take_what_its_work_says() -> None:
 
 
 def trial(slowdown: float, decision: str, right: bool, wrong: bool) -> Trial:
-    return Trial("combine_l2", slowdown, decision, right, wrong, 0.001, 1.0, (1.0,))
+    return Trial("combine_l2", slowdown, decision, right, wrong, 0.001, 1.0, 0.5, (1.0,))
 
 
 def shown(trials: list[Trial]) -> str:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedsearch.core.decision import LOOKS, Decision, chance_of_rise, decide
+from schedsearch.core.decision import LOOKS, Decision, chance_of_rise, decide, first_answer
 
 ratios = st.lists(st.floats(-1.6, 1.6).map(math.exp), min_size=1, max_size=45)
 distinct = st.lists(st.integers(-50, 50).filter(bool), min_size=1, max_size=9, unique_by=abs)
@@ -40,6 +40,14 @@ def test_swapping_the_kernels_swaps_the_answer(values: list[float]) -> None:
 def test_more_rounds_never_change_a_decision(values: list[float], more: list[float]) -> None:
     before = decide(values)
     assert before is Decision.INCONCLUSIVE or decide([*values, *more]) is before
+
+
+@given(ratios)
+def test_the_answer_is_clear_after_the_rounds_said(values: list[float]) -> None:
+    decision, rounds = first_answer(values)
+    assert rounds <= len(values)
+    assert decide(values[:rounds]) is decision
+    assert all(decide(values[:n]) is Decision.INCONCLUSIVE for n in range(rounds))
 
 
 def answers(differences: np.ndarray) -> dict[Decision, float]:
