@@ -152,13 +152,17 @@ def _guards(sandbox: Sandbox) -> str:
 
 
 def _ray(console: Console) -> None:
-    """Start and stop Ray as a run would."""
+    """Start and stop Ray as a run does."""
     import ray
 
+    from schedsearch.search.ray_hosts import own_ray
+
     with console.status("starting Ray ..."):
-        ray.init(num_cpus=1, include_dashboard=False, log_to_driver=False, logging_level="ERROR")
-        answer = ray.get(ray.remote(lambda: "answers").remote())
-        ray.shutdown()
+        try:
+            with own_ray(1):
+                answer = ray.get(ray.remote(lambda: "answers").remote())
+        except RuntimeError as error:
+            answer = f"does not start: {error}; without it: --executor inline"
     _line(console, "ray", f"{importlib.metadata.version('ray')} {answer}")
 
 

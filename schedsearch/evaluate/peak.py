@@ -56,7 +56,6 @@ def measure_peaks(
     lane_bytes = max(target.vector_bits // 8, _SCALAR_BYTES)
     source = "\n".join(
         [
-            f"#define THREADS {target.threads}",
             f"#define LANE_BYTES {lane_bytes}",
             runtime_source("peak.c"),
         ]
@@ -67,7 +66,7 @@ def measure_peaks(
     sizes = [f"{size:.0f}" for mix in mixes for size in _scaled(mix, target)]
     usable = measuring_cores(target.threads)  # as kernels have
     cores = [str(core) for core in islice(cycle(usable), target.threads)]
-    finished = run_group([program, *cores, *sizes], timeout_s=_RUN_S)
+    finished = run_group([program, str(len(cores)), *cores, *sizes], timeout_s=_RUN_S)
     numbers = finished.stdout.split() if finished and finished.code == 0 else []
     if len(numbers) != 5 + len(mixes):
         cause = f"it ended with {finished.code}" if finished else f"no end after {_RUN_S:g} s"

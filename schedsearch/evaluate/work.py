@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import control_values
 from schedsearch.evaluate.inline import inline_calls
+from schedsearch.evaluate.operations import Needs, operations
 from schedsearch.evaluate.traffic import Streams, count_streams
 
 # Loop iterations looked at one by one in nests whose bounds depend on outer
@@ -19,7 +20,8 @@ _BUDGET = 1 << 16
 
 @dataclass(frozen=True)
 class Work:
-    """`ops`: arithmetic operations per call by element type; `streams`: compulsory traffic.
+    """`ops`: arithmetic operations that a call needs (`operations.py`) by element type;
+    `streams`: compulsory traffic.
 
     Every `+ - * /`, `+=` and extern call is one operation, so a multiply-add is two.
     Operations on integers are `i8` if some buffer is of bytes: instructions that multiply
@@ -43,10 +45,11 @@ class Work:
 def count_work(proc: q.Proc, binding: Binding) -> Work:
     """Work of one call. Never slow: see `_BUDGET` for when counts are approximate."""
     inlined = inline_calls(proc)
-    counted = _count(inlined.body, dict(control_values(inlined, binding)), _BUDGET)
+    counter = _Counter(operations(inlined))
+    needed = counter.block(inlined.body, dict(control_values(inlined, binding)), _BUDGET)
     ops: Counter[str] = Counter()
     bytewise = any(arg.type in _BYTES for arg in proc.args)
-    for kind, count in counted.items():
+    for (kind, _), count in needed.items():
         narrow = bytewise and kind in _INTEGERS
         ops["i8" if narrow else "f32" if kind == "R" else kind] += count
     return Work(tuple(sorted(ops.items())), count_streams(inlined, binding))
@@ -58,44 +61,48 @@ _INTEGERS = ("i8", "ui8", "ui16", "i32")
 Values = dict[q.Atom, int]
 
 
-def _count(body: tuple[q.Stmt, ...], values: Values, budget: int) -> Counter[str]:
-    total: Counter[str] = Counter()
-    for stmt in body:
-        match stmt:
-            case q.Assign():
-                total.update(_operations(stmt.rhs))
-            case q.Reduce():
-                total.update([stmt.type])
-                total.update(_operations(stmt.rhs))
-            case q.WriteConfig() if isinstance(stmt.rhs, q.Affine):
-                field = q.ConfigField(stmt.config, stmt.field)
-                values[field] = q.evaluate_affine(stmt.rhs, values.__getitem__)
-            case q.If():
-                taken = stmt.body if _holds(stmt.cond, values) else stmt.orelse
-                total.update(_count(taken, values, budget))
-            case q.For():
-                total.update(_count_loop(stmt, values, budget))
-            case _:
-                pass
-    return total
+@dataclass(frozen=True)
+class _Counter:
+    """Counts what the statements of a procedure need, by the identity of each."""
 
+    needs: Mapping[int, Needs]
 
-def _count_loop(loop: q.For, values: Values, budget: int) -> Counter[str]:
-    lo = q.evaluate_affine(loop.lo, values.__getitem__)
-    trips = max(q.evaluate_affine(loop.hi, values.__getitem__) - lo, 0)
-    if trips and not _steers(loop):
-        values[loop.iter] = lo
-        once = _count(loop.body, values, budget)
-        return Counter({kind: count * trips for kind, count in once.items()})
-    # Midpoints of equal strata: exact for counts linear in the loop variable.
-    points = min(trips, max(int(budget**0.5), 2))
-    total: Counter[str] = Counter()
-    for point in range(points):
-        values[loop.iter] = lo + (2 * point + 1) * trips // (2 * points)
-        total.update(_count(loop.body, values, budget // points))
-    if points == trips:
+    def block(self, body: tuple[q.Stmt, ...], values: Values, budget: int) -> Needs:
+        total = Needs()
+        for stmt in body:
+            match stmt:
+                case q.Assign() | q.Reduce():
+                    total.update(self.needs[id(stmt)])
+                case q.WriteConfig() if isinstance(stmt.rhs, q.Affine):
+                    field = q.ConfigField(stmt.config, stmt.field)
+                    values[field] = q.evaluate_affine(stmt.rhs, values.__getitem__)
+                case q.If():
+                    taken = stmt.body if _holds(stmt.cond, values) else stmt.orelse
+                    total.update(self.block(taken, values, budget))
+                case q.For():
+                    total.update(self.loop(stmt, values, budget))
+                case _:
+                    pass
         return total
-    return Counter({kind: count * trips / points for kind, count in total.items()})
+
+    def loop(self, loop: q.For, values: Values, budget: int) -> Needs:
+        """What varies with the loop is needed in each iteration, the rest once for all."""
+        lo = q.evaluate_affine(loop.lo, values.__getitem__)
+        trips = max(q.evaluate_affine(loop.hi, values.__getitem__) - lo, 0)
+        # Midpoints of equal strata: exact for counts linear in the loop variable.
+        points = min(trips, max(int(budget**0.5), 2) if _steers(loop) else 1)
+        summed, highest = Needs(), Needs()
+        for point in range(points):
+            values[loop.iter] = lo + (2 * point + 1) * trips // (2 * points)
+            found = self.block(loop.body, values, budget // points)
+            summed.update(found)
+            highest |= found
+        total = Needs()
+        for (kind, loops), count in summed.items():
+            varies = loop.iter in loops
+            each = count * trips // points if varies else highest[kind, loops]
+            total[kind, loops - {loop.iter}] += each
+        return total
 
 
 def _steers(loop: q.For) -> bool:
@@ -108,12 +115,6 @@ def _steers(loop: q.For) -> bool:
         ):
             return True
     return False
-
-
-def _operations(expr: q.Expr) -> Iterator[str]:
-    for node in q.walk_expr(expr):
-        if isinstance(node, q.BinOp | q.Extern):
-            yield node.type
 
 
 def _holds(cond: q.Expr, values: Values) -> bool:

@@ -1,6 +1,6 @@
-/* The roofs of THREADS cores together, which are the first arguments. Prints the
- * register-only multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed in i32),
- * one operation being a multiplication or an addition; then, for every three further
+/* The roofs of some cores together: the first argument says of how many, the next which.
+ * Prints the register-only multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed
+ * in i32), one operation being a multiplication or an addition; then, for every three further
  * arguments "bytes read, written, updated", the bandwidth in GB/s, bytes loaded plus bytes
  * stored, of moving that. LANE_BYTES is the vector width. */
 #define _GNU_SOURCE
@@ -21,11 +21,13 @@
 #include <arm_neon.h>
 #endif
 
+static int threads; /* each on a core of its own */
+
 /* As kernels are timed: one thread by the processor's clock. */
 static double now(void)
 {
     struct timespec t;
-    clock_gettime(THREADS == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
+    clock_gettime(threads == 1 ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
     return t.tv_sec + t.tv_nsec * 1e-9;
 }
 
@@ -34,7 +36,7 @@ static atomic_int arrived;
 
 static void meet(int *meetings)
 {
-    int all = ++*meetings * THREADS;
+    int all = ++*meetings * threads;
     atomic_fetch_add(&arrived, 1);
     while (atomic_load(&arrived) < all)
         ;
@@ -64,7 +66,7 @@ enum { CHAINS = 12, STEPS = 1 << 16 };
         for (int c = 0; c < CHAINS; c++)                                                  \
             __asm__ volatile("" : "+m"(chains[c]));                                       \
         meet(meetings);                                                                   \
-        return 1e-9 * THREADS * CHAINS * (double)STEPS * (operations) / (now() - start);  \
+        return 1e-9 * threads * CHAINS * (double)STEPS * (operations) / (now() - start);  \
     }
 
 #define DEFINE_ELEMENT_PEAK(name, type)                                    \
@@ -120,16 +122,16 @@ static double bandwidth(const struct mix *mix, int way, int *meetings)
     for (size_t pass = 0; pass < passes; pass++)
         move(&plan, value);
     meet(meetings);
-    return 1e-9 * THREADS * passes * (footprint + mix->bytes[UPDATED]) / (now() - start);
+    return 1e-9 * threads * passes * (footprint + mix->bytes[UPDATED]) / (now() - start);
 }
 
 /* -- everything ------------------------------------------------------------------------ */
 
-enum { PEAKS = 5, MOST_MIXES = 16, TRIES = 4, REPEATS = TRIES * WAYS };
-static const double LASTING_S = 0.6;
+enum { PEAKS = 5, MOST_MIXES = 16, TRIES = 4 };
+static const double LASTING_S = 0.6, LATE_S = 15; /* on a busy machine one try is enough */
 
-static int mixes, cores[THREADS];
-static struct mix all_mixes[THREADS][MOST_MIXES];
+static int mixes, *cores;
+static struct mix (*all_mixes)[MOST_MIXES]; /* by thread */
 static double best_peaks[PEAKS], best_ways[MOST_MIXES][WAYS];
 static int ways[MOST_MIXES], tried[MOST_MIXES][WAYS]; /* which is next, and how often */
 
@@ -139,6 +141,15 @@ static double best_way(int m)
     for (int way = 0; way < WAYS; way++)
         best = best_ways[m][way] > best ? best_ways[m][way] : best;
     return best;
+}
+
+/* Whether every way of moving it has been tried so many times. */
+static int all_tried(int m, int times)
+{
+    for (int way = 0; way < WAYS; way++)
+        if (applies(way, &all_mixes[0][m]) && tried[m][way] < times)
+            return 0;
+    return 1;
 }
 
 /* The next one that has not been tried some times, or is not much worse than the best: where
@@ -174,7 +185,7 @@ static void *measure(void *argument)
     static int enough; /* as `ways`, written by the first thread between two meetings */
     struct timespec begin, end;
     clock_gettime(CLOCK_MONOTONIC, &begin);
-    for (int repeat = 0; !enough; repeat++) {
+    while (!enough) {
         for (int peak = 0; peak < PEAKS; peak++)
             keep(rank, &best_peaks[peak], peaks[peak](&meetings));
         for (int m = 0; m < mixes; m++)
@@ -183,10 +194,11 @@ static void *measure(void *argument)
         double elapsed = end.tv_sec - begin.tv_sec + 1e-9 * (end.tv_nsec - begin.tv_nsec);
         meet(&meetings);
         if (rank == 0) {
-            enough = repeat + 1 >= REPEATS && elapsed > LASTING_S;
+            enough = elapsed > LASTING_S;
             for (int m = 0; m < mixes; m++) {
                 tried[m][ways[m]]++;
                 ways[m] = next_way(m);
+                enough = enough && all_tried(m, elapsed < LATE_S ? TRIES : 1);
             }
         }
         meet(&meetings);
@@ -197,7 +209,7 @@ static void *measure(void *argument)
 /* A thread's share of `bytes`, in whole rounds, at least one if there are any. */
 static size_t share(double bytes)
 {
-    size_t rounds = (size_t)(bytes / THREADS / ROUND_BYTES + 0.5);
+    size_t rounds = (size_t)(bytes / threads / ROUND_BYTES + 0.5);
     return (rounds > 0 || bytes == 0 ? rounds : 1) * ROUND_BYTES;
 }
 
@@ -211,7 +223,7 @@ static int place_mixes(char **arguments)
     for (int m = 0; m < mixes; m++)
         for (int kind = 0; kind < 3; kind++) {
             size_t bytes = share(atof(arguments[3 * m + kind]));
-            for (int rank = 0; rank < THREADS; rank++)
+            for (int rank = 0; rank < threads; rank++)
                 all_mixes[rank][m].bytes[kind] = bytes;
             room[kind] = bytes > room[kind] ? bytes : room[kind];
         }
@@ -219,14 +231,14 @@ static int place_mixes(char **arguments)
         before[kind] = of_thread;
         of_thread += (room[kind] + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     }
-    size_t total = of_thread * THREADS + HUGE_PAGE;
+    size_t total = of_thread * threads + HUGE_PAGE;
     char *memory = mmap(NULL, total, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (memory == MAP_FAILED)
         return 0;
     memory = (char *)(((uintptr_t)memory + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
     madvise(memory, total - HUGE_PAGE, MADV_HUGEPAGE);
     memset(memory, 1, total - HUGE_PAGE);
-    for (int rank = 0; rank < THREADS; rank++)
+    for (int rank = 0; rank < threads; rank++)
         for (int m = 0; m < mixes; m++)
             for (int kind = 0; kind < 3; kind++)
                 all_mixes[rank][m].at[kind] = memory + rank * of_thread + before[kind];
@@ -235,17 +247,21 @@ static int place_mixes(char **arguments)
 
 int main(int count, char **arguments)
 {
-    for (int rank = 0; rank < THREADS; rank++)
-        cores[rank] = atoi(arguments[1 + rank]);
-    mixes = (count - 1 - THREADS) / 3;
-    if (mixes > MOST_MIXES || !place_mixes(arguments + 1 + THREADS))
+    threads = atoi(arguments[1]);
+    cores = calloc(threads, sizeof *cores);
+    all_mixes = calloc(threads, sizeof *all_mixes);
+    pthread_t *others = calloc(threads, sizeof *others);
+    mixes = (count - 2 - threads) / 3;
+    if (!cores || !all_mixes || !others || mixes > MOST_MIXES ||
+        !place_mixes(arguments + 2 + threads))
         return 1;
-    pthread_t others[THREADS];
-    for (intptr_t rank = 1; rank < THREADS; rank++)
+    for (int rank = 0; rank < threads; rank++)
+        cores[rank] = atoi(arguments[2 + rank]);
+    for (intptr_t rank = 1; rank < threads; rank++)
         if (pthread_create(&others[rank], NULL, measure, (void *)rank) != 0)
             return 1;
     measure(NULL);
-    for (int rank = 1; rank < THREADS; rank++)
+    for (int rank = 1; rank < threads; rank++)
         pthread_join(others[rank], NULL);
     for (int peak = 0; peak < PEAKS; peak++)
         printf("%.6g ", best_peaks[peak]);

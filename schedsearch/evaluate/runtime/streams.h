@@ -158,8 +158,13 @@ enum { PIECE_BYTES = 16 << 10 };
 /* Whether a way is none of the others for this mix. */
 static bool applies(int way, const struct mix *mix)
 {
-    if (!(way & TOGETHER))
-        return way == 0 || way == IN_PIECES || (mix->bytes[WRITTEN] > 0 && way <= LIBRARY);
+    if (!(way & TOGETHER)) {
+        int kinds = 0;
+        for (int kind = 0; kind < KINDS; kind++)
+            kinds += mix->bytes[kind] > 0;
+        return way == 0 || ((kinds > 1 || !(way & IN_PIECES)) &&
+                            (mix->bytes[WRITTEN] > 0 ? way <= LIBRARY : way == IN_PIECES));
+    }
     for (int kind = 0; kind < KINDS; kind++)
         if (mix->bytes[kind] == 0 && way >> kind & 1)
             return false;
