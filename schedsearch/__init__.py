@@ -3,7 +3,8 @@
 A schedule is a list of data (a trace); everything else finds, checks, times
 or remembers traces.
 
-From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows.
+From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows;
+`register` makes a transform of one's own known to all three.
 """
 
 from importlib import import_module
@@ -13,14 +14,16 @@ if TYPE_CHECKING:
     from schedsearch.api.exploring import explore
     from schedsearch.api.opened import open_store as open
     from schedsearch.api.tuning import tune
+    from schedsearch.transforms.own import register
 
 __version__ = "0.1.0"
 
-__all__ = ["explore", "open", "tune"]
+__all__ = ["explore", "open", "register", "tune"]
 
 _PLACES = {
     "explore": ("schedsearch.api.exploring", "explore"),
     "open": ("schedsearch.api.opened", "open_store"),
+    "register": ("schedsearch.transforms.own", "register"),
     "tune": ("schedsearch.api.tuning", "tune"),
 }
 

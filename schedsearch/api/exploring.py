@@ -27,6 +27,7 @@ from schedsearch.present.diff import Diff
 from schedsearch.search.budget import Budget
 from schedsearch.search.session import Options
 from schedsearch.search.stepping import Stepper
+from schedsearch.search.strategies import AnyStrategy
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 
@@ -224,14 +225,15 @@ class Node:
         budget: float = 60.0,
         *,
         trials: int | None = None,
-        strategy: str = "best-first",
+        strategy: AnyStrategy = "best-first",
         seed: int = 0,
         executor: str = "ray",
         workers: int | None = None,
         progress: bool = True,
     ) -> Result:
         """Let a strategy go on from here, for `budget` seconds: only what follows this schedule
-        is looked at. The result's best is that of all that the store knows of the procedure."""
+        is looked at. The result's best is that of all that the store knows of the procedure.
+        `strategy` is as in `tune`; the root that it is told of is this schedule."""
         options = replace(
             self._stepper.options,
             budget=Budget(budget, trials),
@@ -299,6 +301,7 @@ def explore(
     target: str | None = None,
     instructions: Sequence[str | Path] = (),
     cache: str = "warm",
+    fresh: bool = False,
     progress: bool = True,
 ) -> Exploration:
     """Begin a search by hand, in this process: the arguments are those of `tune`.
@@ -319,6 +322,7 @@ def explore(
         threads=threads,
         specialize=specialize,
         warm_start=False,
+        fresh=fresh,
         cache=Cache(cache),
     )
     with watched(progress) as listener:

@@ -28,6 +28,7 @@ from schedsearch.search import session
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.closing import margin
 from schedsearch.search.session import Listener, Options
+from schedsearch.search.strategies import AnyStrategy
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import schedule_python
@@ -153,7 +154,7 @@ def tune(
     budget: float = 120.0,
     trials: int | None = None,
     target_speedup: float | None = None,
-    strategy: str = "best-first",
+    strategy: AnyStrategy = "best-first",
     threads: int = 1,
     store: str | Path = DEFAULT_STORE,
     seed: int = 0,
@@ -164,6 +165,7 @@ def tune(
     instructions: Sequence[str | Path] = (),
     cache: str = "warm",
     warm_start: bool = True,
+    fresh: bool = False,
     executor: str = "ray",
     workers: int | None = None,
     progress: bool = True,
@@ -173,7 +175,9 @@ def tune(
     `proc` is an Exo procedure, also one that was defined in a notebook, or the path of a file
     that has it (`name` if it has several). `sizes` are what it is timed with, by argument
     name. `budget` is in seconds of search, confirming comes on top; `trials` limits measured
-    candidates, `target_speedup` ends the search once it is reached. `progress` False: silent.
+    candidates, `target_speedup` ends the search once it is reached. `strategy` is a name, or one
+    of your own: the class of a planner, or an object that keeps the contract of strategies.
+    `transforms` are names, of the library or of what you registered. `progress` False: silent.
     The rest is as `schedsearch run --help` says.
 
     Ctrl-C, or the interrupt of a notebook, ends the search: what was found by then is
@@ -198,6 +202,7 @@ def tune(
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,
+        fresh=fresh,
         cache=Cache(cache),
     )
     with watched(progress) as listener:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.search.simulate import simulate
 from schedsearch.search.space import Space
-from schedsearch.search.strategies import make_strategy
+from schedsearch.search.strategies import AnyStrategy, make_strategy, strategy_name
 
 LEVELS = (0.90, 0.95)
 BASELINE = "random"
@@ -58,7 +58,7 @@ class Standing:
 
 def compare(
     space: Space,
-    strategies: Sequence[str],
+    strategies: Sequence[AnyStrategy],
     seeds: int,
     trials: int,
     done: Callable[[], None] = lambda: None,
@@ -68,13 +68,13 @@ def compare(
 
     Raises UserError for a strategy that is not known.
     """
-    names = dict.fromkeys((BASELINE, *strategies))
+    choices = {strategy_name(choice): choice for choice in (BASELINE, *strategies)}
     curves: dict[str, Curves] = {}
     expansions: dict[str, float] = {}
-    for name in names:
+    for name, choice in choices.items():
         rows, expanded = [], []
         for seed in range(seeds):
-            run = simulate(space, make_strategy(name, space.root, seed), trials)
+            run = simulate(space, make_strategy(choice, space.root, seed), trials)
             rows.append(padded(run.best_so_far, trials) / space.best)
             expanded.append(run.expanded)
             done()
@@ -82,7 +82,7 @@ def compare(
         expansions[name] = float(np.mean(expanded))
     base = reached(curves[BASELINE])
     standings = []
-    for name in names:
+    for name in choices:
         own = reached(curves[name])
         ratios = tuple(b.trials.value / o.trials.value for b, o in zip(base, own, strict=True))
         gain = score(curves[name], curves[BASELINE])

@@ -19,7 +19,8 @@ from schedsearch.transforms.expand import Expander, Expansion, Replay
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.registry import select
+from schedsearch.transforms.own import install
+from schedsearch.transforms.registry import Transform, select
 from schedsearch.transforms.replay import Replayer
 
 BUILD_TIMEOUT_S = 60.0
@@ -98,7 +99,7 @@ Result = Expansion | ReplayFailed | Replay | Built | Evaluation | Lost
 class WorkSpec:
     """All that workers need to know: data only, because procedures cannot be sent.
 
-    `fixed` are the sizes that are constants.
+    `fixed` are the sizes that are constants, `own` the transforms that are not in the library.
     """
 
     source: Path
@@ -109,13 +110,15 @@ class WorkSpec:
     sizes: tuple[tuple[str, int], ...]
     builder: Builder
     fixed: tuple[tuple[str, int], ...] = ()
+    own: tuple[Transform, ...] = ()
 
 
 class Loaded:
-    """The procedure of a WorkSpec, loaded when first needed."""
+    """The procedure of a WorkSpec, loaded when first needed; its transforms are at once."""
 
     def __init__(self, spec: WorkSpec) -> None:
         self.spec = spec
+        install(spec.own)
 
     @cached_property
     def replayer(self) -> Replayer:

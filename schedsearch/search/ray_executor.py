@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable
@@ -189,16 +190,31 @@ def _check_abilities(reference: Any, place: str, wanted: Abilities) -> None:
             raise UserError(f"{node} has another {name}: {other}, here {value}")
 
 
+def _check_sendable(spec: WorkSpec) -> None:
+    """A transform takes with it what its functions use: of a notebook, their text and values."""
+    for transform in spec.own:
+        try:
+            ray.cloudpickle.dumps(transform)
+        except (TypeError, ValueError, AttributeError, pickle.PicklingError) as error:
+            raise UserError(
+                f"{transform.name} cannot be sent to workers: {error}. In one process, and slower: "
+                'executor="inline"'
+            ) from error
+
+
 class RayExecutor:
     """`slots` actors that expand and as many that build, on this machine.
 
     With `address`, those that expand are in that cluster, `slots` of them on this machine at
     most, and `limit` altogether (None: one per core).
+
+    Raises UserError for a transform that cannot be sent to workers.
     """
 
     def __init__(
         self, spec: WorkSpec, slots: int, address: str | None = None, limit: int | None = None
     ) -> None:
+        _check_sendable(spec)
         self.slots = slots
         self._spec, self._joins = spec, address is not None
         self._host = own_ray(slots) if address is None else joined_ray(address, slots, limit)

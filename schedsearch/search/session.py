@@ -35,7 +35,7 @@ from schedsearch.search.inspection import once
 from schedsearch.search.jobs import WorkSpec
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.ranker import Ranker
-from schedsearch.search.strategies import make_strategy
+from schedsearch.search.strategies import AnyStrategy, make_strategy, strategy_name
 from schedsearch.search.strategy import Strategy
 from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.transfer import Origin, origins
@@ -44,7 +44,8 @@ from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.features import FEATURES_VERSION, features
 from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.registry import select
+from schedsearch.transforms.own import definition, own
+from schedsearch.transforms.registry import Transform, select
 
 EXECUTORS = ("ray", "inline")
 
@@ -65,7 +66,7 @@ class Options:
     cc: str | None = None
     target: str | None = None
     instructions: tuple[Path, ...] = ()
-    strategy: str = "best-first"
+    strategy: AnyStrategy = "best-first"
     executor: str = "ray"
     workers: int | None = None
     seed: int = 0
@@ -191,7 +192,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         raise UserError(f"unknown executor {options.executor!r}; known: {', '.join(EXECUTORS)}")
     if options.ray_address is not None and options.executor != "ray":
         raise UserError("--ray-address is for --executor ray")
-    transforms = tuple(transform.name for transform in select(options.transforms))
+    transforms = select(options.transforms)
     subject = load_subject(
         options.file,
         options.proc,
@@ -228,7 +229,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             run_id = store.start_run(
                 scope,
                 seed=options.seed,
-                strategy=options.strategy,
+                strategy=strategy_name(options.strategy),
                 settings=_settings(options, transforms),
                 environment={
                     "schedsearch": __version__,
@@ -293,16 +294,17 @@ def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:
     return Ranker(seed, root, [s for s in samples if s.workload_id != scope.workload_id])
 
 
-def _executor(options: Options, subject: Subject, transforms: tuple[str, ...]) -> Executor:
+def _executor(options: Options, subject: Subject, transforms: tuple[Transform, ...]) -> Executor:
     spec = WorkSpec(
         options.file.resolve(),
         subject.source.sha,
         subject.name,
         subject.target,
-        transforms,
+        tuple(transform.name for transform in transforms),
         subject.workload.sizes,
         subject.builder,
         tuple(subject.workload.fixed.items()),
+        own(transforms),
     )
     if options.executor == "inline":
         return InlineExecutor(spec)
@@ -326,18 +328,26 @@ def _attach(executor: Executor, bench: Bench) -> None:
 
 
 def _check_earlier_runs(
-    store: Store, scope: Scope, transforms: tuple[str, ...], cache: Cache
+    store: Store, scope: Scope, transforms: tuple[Transform, ...], cache: Cache
 ) -> None:
     """A node is expanded once, with the transforms of that run: others must not follow. What is
     measured with warm caches does not rank with what is with cold ones, in other trees either."""
+    texts = _definitions(transforms)
     for run in store.runs(scope):
         earlier = run.settings["transforms"]
-        if sorted(earlier) != sorted(transforms):
+        if sorted(earlier) != [transform.name for transform in transforms]:
             raise UserError(
                 f"{store.name} holds a search of this procedure with other transforms "
                 f"({', '.join(earlier)}); what was expanded with them is not expanded again.\n"
                 "Continue with the same --transforms, start over with --fresh, or choose another "
                 "--store"
+            )
+        before = run.settings.get("own_transforms", {})
+        if changed := [name for name, text in texts.items() if before.get(name, text) != text]:
+            raise UserError(
+                f"{changed[0]} has changed since {store.name} was searched with it, so that its "
+                "schedules there would become others. Start over with `fresh`, choose another "
+                "store, or give what has changed another name"
             )
     for run in (run for tree in store.trees(scope) for run in store.runs(tree)):
         if (before := run.settings.get("cache", Cache.WARM)) != cache:
@@ -367,14 +377,20 @@ def _root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRe
     return TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=baseline.measurement)
 
 
-def _settings(options: Options, transforms: tuple[str, ...]) -> dict[str, Any]:
+def _definitions(transforms: tuple[Transform, ...]) -> dict[str, str]:
+    """Of those that are not in the library, by name: what they are, for who comes later."""
+    return {each.name: f"# version {each.version}\n{definition(each)}" for each in own(transforms)}
+
+
+def _settings(options: Options, transforms: tuple[Transform, ...]) -> dict[str, Any]:
     return {
         "budget_s": options.budget.seconds,
         "trials": options.budget.trials,
         "target_speedup": options.budget.speedup,
         "executor": options.executor,
         "workers": options.workers,
-        "transforms": list(transforms),
+        "transforms": [transform.name for transform in transforms],
+        "own_transforms": _definitions(transforms),
         "warm_start": options.warm_start,
         "start": options.start.key,
         "cache": options.cache,

@@ -49,6 +49,7 @@ class Stepper:
         self.options = replace(options, strategy=BY_HAND, executor="inline")
         self._stack = ExitStack()
         self.session = self._stack.enter_context(begun(self.options, listener))
+        self.options = replace(self.options, fresh=False)  # searches go on with this tree
         self._search = self._from_store()
         self._replayer = Replayer(self.session.setting.subject.procedure)
         self._measured = self._expanded = 0

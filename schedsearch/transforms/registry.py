@@ -9,7 +9,8 @@ A transform module defines
   what the ones before made of the procedure, `steps(ast, path, args)`: a
   generator that yields operators and is sent the procedure after each.
 
-Adding a transform is adding one such file.
+Adding a transform is adding one such file. What a notebook or a program defines is made known to
+its process by `register` (`own.py`).
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
+from schedsearch.core.fields import brief
 from schedsearch.core.records import Target
 from schedsearch.core.text import header
-from schedsearch.core.trace import Rewrite
+from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.transforms import library
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, Op, Proposal, Steps, run_op
@@ -46,6 +48,12 @@ class Transform:
         """Every proposal of this transform as a Rewrite."""
         for stmt, args in self.propose(proc, target):
             path = stmt.path if stmt else ()
+            for name, value in args.items():
+                if not isinstance(value, ArgValue):
+                    raise UserError(
+                        f"{self.name} proposes {name}={brief(value)}, which no trace can keep: "
+                        "arguments are integers, texts and truth values"
+                    )
             yield Rewrite(self.name, self.version, path, label(stmt), tuple(sorted(args.items())))
 
 
@@ -54,9 +62,13 @@ def label(stmt: q.Stmt | None) -> str:
     return header(stmt) if stmt else "procedure"
 
 
+LIBRARY = frozenset(info.name for info in pkgutil.iter_modules(library.__path__))
+"""Names of the transforms that everybody has."""
+
+
 @cache
 def registry() -> dict[str, Transform]:
-    """All transforms by name."""
+    """All transforms by name: those of the library, and what was registered in this process."""
     found = {}
     for info in pkgutil.iter_modules(library.__path__):
         module = importlib.import_module(f"{library.__name__}.{info.name}")
@@ -130,7 +142,10 @@ def _transform_of(rewrite: Rewrite, ast: q.Proc) -> Transform:
     """The rewrite's transform, after checking that the rewrite fits `ast`."""
     transform = registry().get(rewrite.transform)
     if transform is None:
-        raise RewriteError(f"unknown transform {rewrite.transform!r}")
+        raise RewriteError(
+            f"unknown transform {rewrite.transform!r}; if a notebook or a program defines it, "
+            "schedsearch.register it first"
+        )
     if transform.version != rewrite.version:
         raise RewriteError(
             f"{rewrite.transform} is at version {transform.version} here, "

@@ -10,7 +10,8 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
 from schedsearch.evaluate.roofline import Roof
-from schedsearch.search import jobs, session
+from schedsearch.search import closing, jobs, session
+from schedsearch.search.inspection import not_inspected
 
 ROOF = Roof(8192 / 140e9, 1e-9, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
 
@@ -23,11 +24,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def scripted(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """Kinds of what was measured; every answer is made up from the code's key."""
+    """Kinds of what was measured; every answer is made up from the code's key. Nothing is
+    inspected: what `tests/evaluate` shows of sanitizers takes seconds each."""
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.setattr(session, "roof_of", lambda *subject: ROOF)
-    for module in (session, jobs):  # nothing is timed: no need to wait for others who measure
+    monkeypatch.setattr(session, "once", lambda *inspected: not_inspected)
+    # Nothing is timed: no need to wait for others who measure.
+    for module in (closing, jobs, session):
         monkeypatch.setattr(module, "measuring_slot", lambda *waiting: nullcontext())
     log: list[str] = []
 

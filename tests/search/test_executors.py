@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -40,10 +41,29 @@ from schedsearch.search.session import EXECUTORS
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.search.turns import slot_file
 from schedsearch.transforms.expand import Expansion, Replay
+from schedsearch.transforms.registry import Transform, registry
 
 KERNEL = Path(__file__).parent / "kernels" / "product.py"
 QUICK = TimingPlan("screen", 2, 2, sample_ns=1e5)
 SLOTS = 2
+
+
+HALVING = """
+from schedsearch.transforms.ops import At, Op
+
+def propose(ast, target):
+    return iter(())
+
+def steps(ast, path, args):
+    yield Op("divide_loop", (At(path), 2, ("a", "b")), (("perfect", True),))
+"""
+
+
+def halving() -> Transform:
+    """Of a notebook: what `__main__` defines, workers cannot import."""
+    cell: dict[str, Any] = {"__name__": "__main__"}
+    exec(HALVING, cell)
+    return Transform("halving", 1, "", cell["propose"], cell["steps"])
 
 
 @dataclass(frozen=True)
@@ -65,6 +85,7 @@ class Work:
             ("reorder",),
             subject.workload.sizes,
             subject.builder,
+            own=(halving(),),
         )
 
     @property
@@ -78,7 +99,7 @@ class Work:
 
 
 @pytest.fixture(scope="module")
-def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
+def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
     cache = tmp_path_factory.mktemp("cache")
     subject = load_subject(KERNEL, None, {}, None)
     real, lethal, script = subject.builder.compiler, cache / "lethal", cache / "cc"
@@ -90,7 +111,8 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Work:
     builder = Builder(compiler, subject.builder.flags, cache / "artifacts")
     subject = replace(subject, builder=builder)
     bench = prepare(subject.ast, subject.code, subject.binding, builder, cache / "bench")
-    return Work(subject, bench, lethal)
+    yield Work(subject, bench, lethal)
+    registry().pop("halving")
 
 
 def make(name: str, spec: WorkSpec) -> Executor:
@@ -193,6 +215,17 @@ def test_a_step_is_fitted_where_it_is_not_legal(executor: Executor) -> None:
     (step,) = result.steps
     assert (step.rewrite.transform, step.outcome) == ("reorder", None)
     assert step.rewrite != moved
+
+
+def test_workers_have_the_transforms_of_the_spec(executor: Executor) -> None:
+    halved = Trace((Rewrite("halving", 1, (0,), "for i in seq(0, 16)"),))
+    result = one(executor, ReplayJob(halved, known=0))
+    assert isinstance(result, Replay)
+    assert [step.outcome for step in result.steps] == [None]
+    built = one(executor, BuildJob(halved))
+    assert isinstance(built, Built)
+    assert built.code is not None
+    assert "< 8;" in built.code.source
 
 
 def test_more_jobs_than_slots_wait_and_all_come_back_once(executor: Executor, work: Work) -> None:
@@ -318,6 +351,18 @@ def test_workers_that_cannot_start_say_why(
     with pytest.raises(RuntimeError, match=r"Ray did not start: .*absent"):
         executor.attach(work.bench)
     executor.close()
+
+
+def test_a_transform_that_cannot_be_sent_is_named(work: Work) -> None:
+    lock = threading.Lock()
+
+    def propose(*_: object) -> Iterator[Any]:
+        with lock:
+            yield None, {}
+
+    kept = replace(halving(), propose=propose)
+    with pytest.raises(UserError, match=r"halving cannot be sent to workers.*inline"):
+        RayExecutor(replace(work.spec, own=(kept,)), SLOTS)
 
 
 def test_measuring_is_exclusive_on_a_machine(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
