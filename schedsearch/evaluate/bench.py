@@ -28,7 +28,7 @@ from schedsearch.evaluate.harness import (
 from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.oracle import Mode, oracle
 from schedsearch.evaluate.reports import Recordings, Verdict
-from schedsearch.evaluate.runner import Limits, run_harness
+from schedsearch.evaluate.runner import Limits, run_harness, was_killed
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 from schedsearch.evaluate.work import count_work
@@ -224,6 +224,8 @@ class Bench:
             output.seek(0)
             for case, recording in zip(cases, heard.cases, strict=False):
                 _keep(case.expected, output.read(recording.bytes))
+        if failure is not None and was_killed(failure):
+            raise UserError(f"the process that runs {name} was {failure.message}; run again")
         if failure is not None or len(heard.cases) != len(cases):
             at = cases[min(len(heard.cases), len(cases) - 1)]
             ended = failure.message if failure else "it ended without reporting"
@@ -275,6 +277,8 @@ def prepare(
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
+    if isinstance(baseline, Failure) and was_killed(baseline):
+        raise UserError(f"the compiler was {baseline.message}; run again")
     if isinstance(baseline, Failure):
         raise UserError(
             f"the C of {proc.name}, unscheduled, does not compile:\n{baseline.message}\n"

@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+import signal
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +26,7 @@ from schedsearch.core.records import (
 from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
 from schedsearch.evaluate.elf import code_identity
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.evaluate.process import limited, run_group
+from schedsearch.evaluate.process import KILLED, Finished, limited, run_group
 
 _CACHE_VERSION = 2
 
@@ -37,6 +39,10 @@ _OPENMP = "-fopenmp"
 
 # For C that makes a compiler eat memory, or write without end; large kernels take a tenth.
 _COMPILER_BYTES, _COMPILED_BYTES = 4 << 30, 1 << 30
+# What gcc, its collect2 and clang say when a program that they started was killed.
+_PART_KILLED = re.compile(
+    r"Killed signal terminated program|terminated with signal 9|unable to execute command: Killed"
+)
 _FEW_ERRORS = {"gcc": "-fmax-errors=20", "clang": "-ferror-limit=20"}
 
 
@@ -69,7 +75,8 @@ class Builder:
 
         Failures: COMPILE_ERROR with the compiler's first errors, or because the one
         asked for is not here; TIMEOUT after `timeout_s` seconds of compiling or of
-        linking. Raises UserError if the cache cannot be written.
+        linking; CRASH if somebody kills the compiler (`runner.was_killed`). Raises UserError
+        if the cache cannot be written.
         """
         compiler = choose_compiler((self.compiler, *self.other_compilers), code.build)
         if compiler is None:
@@ -205,8 +212,15 @@ def _run(
         return Failure(Outcome.TIMEOUT, f"{compiler.kind} took more than {timeout_s:g} s")
     if finished.code != 0:
         refuse_full_disk(finished.stderr, scratch)
+        if _was_killed(finished):
+            return Failure(Outcome.CRASH, f"{KILLED}: {compiler.kind}")
         return Failure(Outcome.COMPILE_ERROR, _first_errors(finished.stderr))
     return None
+
+
+def _was_killed(finished: Finished) -> bool:
+    """The compiler, or a program that it started."""
+    return finished.code == -signal.SIGKILL or bool(_PART_KILLED.search(finished.stderr))
 
 
 def _first_errors(text: str, count: int = 5) -> str:

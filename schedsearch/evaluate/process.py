@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+KILLED = "killed by somebody else (SIGKILL), as the system does when memory runs out"
+
 _SWEEPS = 100  # against children that start children meanwhile
 
 

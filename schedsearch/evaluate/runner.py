@@ -18,7 +18,13 @@ from typing import BinaryIO
 
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.evaluate.disk import disk_explained
-from schedsearch.evaluate.process import count_threads, has_ended, kill_group, kill_marked
+from schedsearch.evaluate.process import (
+    KILLED,
+    count_threads,
+    has_ended,
+    kill_group,
+    kill_marked,
+)
 from schedsearch.evaluate.sandbox import parse_sandbox
 
 _MAX_OUTPUT = 1 << 20
@@ -27,8 +33,6 @@ _POLL_S = 0.05
 _LAST_POLL_S = 0.001  # once the socket is closed
 
 _MARK = "SCHEDSEARCH_CHILD"  # in the environment of a child and of whatever it starts
-
-_KILLED = "killed by somebody else (SIGKILL), as the system does when memory runs out"
 
 Handler = Callable[[list[str]], str | None]
 """Takes the words of one report; returns `g` or `s` (go, stop) where the harness asks."""
@@ -50,8 +54,9 @@ class Limits:
 
 
 def was_killed(failure: Failure) -> bool:
-    """Whether the child was ended from outside, which says nothing of the kernel."""
-    return failure.message.startswith(_KILLED)
+    """Whether the child, or a compiler, was ended from outside, which says nothing of the
+    kernel."""
+    return failure.message.startswith(KILLED)
 
 
 class _ProtocolError(Exception):
@@ -204,7 +209,7 @@ def _death(code: int, stderr: str) -> Failure:
         message = "the sandbox refused a system call of the kernel, made with signals blocked"
         return Failure(Outcome.REFUSED, f"{message} (as when a program is started)")
     if -code == signal.SIGKILL:
-        return Failure(Outcome.CRASH, f"{_KILLED}{detail}")
+        return Failure(Outcome.CRASH, f"{KILLED}{detail}")
     known = -code in set(signal.Signals)
     name = signal.Signals(-code).name if known else f"signal {-code}"
     if -code in (signal.SIGALRM, signal.SIGXCPU):

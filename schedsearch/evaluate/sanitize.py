@@ -22,7 +22,7 @@ from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import Placement, harness_sources, runtime_source
 from schedsearch.evaluate.reports import Verdict
-from schedsearch.evaluate.runner import Limits, run_harness
+from schedsearch.evaluate.runner import Limits, run_harness, was_killed
 from schedsearch.evaluate.timing import TimingPlan
 
 _COMPILE_S = 120.0
@@ -126,7 +126,7 @@ class Inspector:
         if found is not None:
             detail = re.sub(r"\S*<stdin>:", "line ", found.group(1))
             return Check(what, Finding.FAILED, f"{detail}, while {heard.stage}")
-        if failure.outcome is Outcome.TIMEOUT or heard.verifying < 0:
+        if was_killed(failure) or failure.outcome is Outcome.TIMEOUT or heard.verifying < 0:
             impossible = _NOT_HERE.search(failure.message)
             reason = impossible.group() if impossible else heard.error or failure.message[:200]
             return Check(what, Finding.NOT_CHECKED, reason)

@@ -13,6 +13,7 @@ from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Anchor, Bench, prepare
+from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
 from schedsearch.search.caches import in_use
@@ -144,6 +145,8 @@ def _correct(number: int, entry: LockEntry, options: Options) -> Checked | _Pend
         return Checked(entry, status, summary, kernel.notes, line=line)
 
     artifact = subject.builder.build(kernel.code, BUILD_TIMEOUT_S)
+    if isinstance(artifact, Failure) and was_killed(artifact):
+        return result(Status.ERROR, f"the compiler was {artifact.message}")
     if isinstance(artifact, Failure):
         return result(Status.REGRESSION, f"its C does not compile: {artifact.message}")
     try:
@@ -160,7 +163,9 @@ def _correct(number: int, entry: LockEntry, options: Options) -> Checked | _Pend
         return result(Status.WRONG, str(error))
     except UserError as error:
         return result(Status.ERROR, str(error))
-    if (failure := bench.verify(artifact)) is not None:
+    if (failure := bench.verify(artifact)) is not None and was_killed(failure):
+        return result(Status.ERROR, f"the process that verifies it was {failure.message}")
+    if failure is not None:
         return result(Status.WRONG, f"{failure.outcome}: {failure.message}")
     right = f"right in {len(bench.cases)} cases"
     if kernel.foreign:
@@ -183,8 +188,8 @@ def _measure(pending: _Pending, begin: float, tell: Callable[[str], None]) -> Ch
             found = bench.evaluate(pending.artifact, plan, anchor).result
         if not isinstance(found, Failure):
             return guard.visit_of(found)
-        if found.outcome is Outcome.TIMEOUT:  # it was verified: the machine is too busy
-            return None
+        if found.outcome is Outcome.TIMEOUT or was_killed(found):
+            return None  # it was verified: the machine is too busy, or has no memory
         raise _WrongError(f"{found.outcome}: {found.message}")
 
     try:

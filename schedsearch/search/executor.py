@@ -6,8 +6,8 @@
   and replay, as many that build, and one that measures; what finds none free waits.
 - `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless
   the time passes first. Every ticket is returned once, or dropped.
-- A worker that dies, or whose measuring child is killed, gives `Lost` for the job it held, and
-  is replaced. Where nothing can replace it, `wait` raises UserError.
+- A worker that dies, or whose measuring child or compiler is killed, gives `Lost` for the job it
+  held, and is replaced. Where nothing can replace it, `wait` raises UserError.
 - `drop_expansions()` gives up unfinished expansions and replays, at once: their tickets
   never return. Returns the tickets dropped.
 - `close()` stops everything; results not yet waited for are dropped. It may be

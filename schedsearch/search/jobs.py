@@ -87,7 +87,7 @@ class Built:
 
 @dataclass(frozen=True)
 class Lost:
-    """The worker died, or its child was killed; nothing is known of the job."""
+    """The worker died, or its child or compiler was killed; nothing is known of the job."""
 
     message: str
 
@@ -166,7 +166,7 @@ class BuildWorker:
     def generator(self) -> CodeGenerator:
         return CodeGenerator(self.loaded.replayer)
 
-    def run(self, job: BuildJob) -> Built:
+    def run(self, job: BuildJob) -> Built | Lost:
         with self.turn:
             start = time.perf_counter()
             try:
@@ -178,6 +178,8 @@ class BuildWorker:
             generated = time.perf_counter()
             result = self.loaded.spec.builder.build(code, BUILD_TIMEOUT_S)
             built = time.perf_counter()
+        if isinstance(result, Failure) and was_killed(result):
+            return Lost(f"the compiler was {result.message}")
         stage_s = ("codegen", generated - start), ("build", built - generated)
         return Built(result, code, stage_s)
 

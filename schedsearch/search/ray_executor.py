@@ -12,6 +12,7 @@ import logging
 import os
 import pickle
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
@@ -19,7 +20,6 @@ from importlib.metadata import version
 from typing import Any
 
 import ray
-from ray._private import ray_constants
 from ray._private.authentication.authentication_utils import is_token_auth_enabled
 from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -47,8 +47,8 @@ from schedsearch.search.turns import leave_measuring_cores
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.mirror import mirror
 
-_RAY_NEEDS = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}
-
+CHECK_S = 1.0
+"""How often Ray is asked whether it is still there."""
 START_S = 60.0
 """How long workers of a cluster may take to start; its cores may be somebody else's."""
 
@@ -100,12 +100,12 @@ class _Worker:
 class _Pool:
     """Equal actors, one at each of `places`; jobs wait while all are busy.
 
-    One that dies is replaced if it was on this machine (`here`). Another node may have gone
-    with it: that place is given up, and the last one moves here.
+    One that dies is replaced if it was on this machine (`host.here`). Another node may have
+    gone with it: that place is given up, and the last one moves here.
     """
 
-    def __init__(self, make: Callable[[str], Any], places: Iterable[str], here: str) -> None:
-        self._make, self._here = make, here
+    def __init__(self, make: Callable[[str], Any], places: Iterable[str], host: Host) -> None:
+        self._make, self._host = make, host
         self._idle = deque(self._start(place) for place in places)
         self._queued: deque[tuple[int, Job]] = deque()
         self.running: dict[Any, tuple[int, _Worker]] = {}
@@ -124,7 +124,8 @@ class _Pool:
             self._queued.append((ticket, job))
 
     def finish(self, reference: Any) -> tuple[int, Result]:
-        """Result of a finished job; its worker takes the next one."""
+        """Result of a finished job; its worker takes the next one. Raises UserError if it died
+        with Ray."""
         ticket, worker = self.running.pop(reference)
         result: Result
         try:
@@ -132,10 +133,11 @@ class _Pool:
         except RayTaskError as error:
             raise error.cause from error
         except RayError as error:
+            _check_ray(self._host)
             result = Lost(f"the worker died: {str(error).splitlines()[0]}")
-            if worker.place != self._here and len(self):
+            if worker.place != self._host.here and len(self):
                 return ticket, result
-            worker = self._start(self._here)
+            worker = self._start(self._host.here)
         self._free(worker)
         return ticket, result
 
@@ -170,6 +172,15 @@ class _Pool:
         self._idle.append(worker)
         if self._queued:
             self.submit(*self._queued.popleft())
+
+
+def _check_ray(host: Host) -> None:
+    """Without its own processes Ray waits for ever, and replaces no worker."""
+    if dead := host.dead():
+        raise UserError(
+            f"{' and '.join(dead)}. What was measured is kept, and the same command continues.\n"
+            "Without Ray, in one process and slower: --executor inline"
+        )
 
 
 def _check_abilities(reference: Any, place: str, wanted: Abilities) -> None:
@@ -217,9 +228,9 @@ class RayExecutor:
         _check_sendable(spec)
         self.slots = slots
         self._spec, self._joins = spec, address is not None
-        self._host = own_ray(slots) if address is None else joined_ray(address, slots, limit)
+        self._hosting = own_ray(slots) if address is None else joined_ray(address, slots, limit)
         self._pools: dict[type, _Pool] = {}
-        self._tickets = 0
+        self._tickets, self._checked = 0, 0.0
         self._failure: RayError | OSError | RuntimeError | ValueError | UserError | None = None
         self._ready, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep_ray, daemon=True)
@@ -229,7 +240,7 @@ class RayExecutor:
         """Start Ray, keep this thread until the end, stop Ray: it ends with its thread."""
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
-            with self._host as host:
+            with self._hosting as host:
                 self._start_workers(host)
                 self._ready.set()
                 self._closing.wait()
@@ -252,12 +263,12 @@ class RayExecutor:
             return start
 
         def start_measuring(bench: Bench) -> _Pool:
-            return _Pool(make(measure, bench), here[:1], host.here)
+            return _Pool(make(measure, bench), here[:1], host)
 
-        self._start_measuring = start_measuring
-        self._pools[ExpandJob] = _Pool(make(expand, spec), host.places, host.here)
+        self._host, self._start_measuring = host, start_measuring
+        self._pools[ExpandJob] = _Pool(make(expand, spec), host.places, host)
         self._pools[ReplayJob] = self._pools[ExpandJob]
-        self._pools[BuildJob] = _Pool(make(build, spec), here, host.here)
+        self._pools[BuildJob] = _Pool(make(build, spec), here, host)
 
     def attach(self, bench: Bench) -> None:
         """Wait until Ray is up, then start the measuring actor."""
@@ -282,20 +293,12 @@ class RayExecutor:
         if not pool_of:
             return []
         done, _ = ray.wait(list(pool_of), num_returns=1, timeout=timeout_s)
-        self._check_ray()
+        if time.monotonic() > self._checked + CHECK_S:
+            _check_ray(self._host)
+            self._checked = time.monotonic()
         results = [pool_of[reference].finish(reference) for reference in done]
         self.slots = len(self._pools[ExpandJob])
         return results
-
-    def _check_ray(self) -> None:
-        """Without its own processes Ray waits for ever, and replaces no worker."""
-        dead = {name for name, _ in ray._private.worker._global_node.dead_processes()}
-        if lost := sorted(dead & _RAY_NEEDS):
-            raise UserError(
-                f"Ray's {' and '.join(lost)} died, perhaps because memory ran out. What was "
-                "measured is kept, and the same command continues.\n"
-                "Without Ray, in one process and slower: --executor inline"
-            )
 
     def drop_expansions(self) -> list[int]:
         return self._pools[ExpandJob].drop()

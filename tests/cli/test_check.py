@@ -118,31 +118,56 @@ def test_a_compiler_that_makes_it_slower_is_found(lock: Path, run: Run, at_once:
 
 MISCOMPILING = """\
 #!{python}
-'''gcc, but it subtracts where the scheduled kernel adds.'''
+'''gcc, but it changes the additions of the scheduled kernel.'''
 import subprocess, sys
 text = sys.stdin.read() if "-" in sys.argv else ""
 if open({scheduled!r}).read() in text:
-    text = text.replace(" += ", " -= ")
+    text = "int raise(int);" + text.replace(" += ", {instead!r})
 sys.exit(subprocess.run(["gcc", *sys.argv[1:]], input=text, text=True).returncode)
 """
 
 
-def test_a_wrong_result_is_found(lock: Path, run: Run) -> None:
+def miscompiling(lock: Path, instead: str) -> str:
+    """A compiler that has `instead` for the `+=` of the schedule."""
     (entry,) = read_lock(lock).entries
     subject = load_subject(lock.parent / "mm.py", None, {}, None)
     state = Replayer(subject.procedure).state(entry.trace)
     scheduled = lock.parent / "scheduled.c"
     scheduled.write_text(generate_c(state.procedure, state.build).source)
-    compiler = lock.parent / "faulty-gcc"
-    compiler.write_text(MISCOMPILING.format(python=sys.executable, scheduled=str(scheduled)))
-    compiler.chmod(0o755)
-    assert run(*RIGHT).code == 0
-    Path("again").mkdir()  # compilers of one version share what they have built
+    paths = {"python": sys.executable, "scheduled": str(scheduled)}
+    return MISCOMPILING.format(**paths, instead=instead)
+
+
+def checked_with(compiler: str, lock: Path, run: Run) -> Answer:
+    """With this program; compilers of one version share what they have built."""
+    path, cache = lock.parent / "another-gcc", lock.parent / "again"
+    path.write_text(compiler)
+    path.chmod(0o755)
+    shutil.rmtree(cache, ignore_errors=True)
+    cache.mkdir()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("XDG_CACHE_HOME", str(lock.parent / "again"))
-        answer = run(*RIGHT, "--cc", compiler)
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        return run(*RIGHT, "--cc", path)
+
+
+def test_a_wrong_result_is_found(lock: Path, run: Run) -> None:
+    assert run(*RIGHT).code == 0
+    answer = checked_with(miscompiling(lock, " -= "), lock, run)
     assert answer.code == 4, answer.out
     assert re.search(r"^  incorrect: C\[\d+, \d+\] is .*, expected ", answer.out, re.MULTILINE)
+
+
+UNLUCKY = '#!/bin/sh\ncase " $* " in *" -c "*) kill -9 $$;; esac\nexec gcc "$@"\n'
+
+
+def test_what_somebody_kills_is_neither_wrong_nor_slower(lock: Path, run: Run) -> None:
+    """The process that runs the kernel, or the compiler."""
+    answer = checked_with(miscompiling(lock, " += raise(9) + "), lock, run)
+    assert answer.code == 2, answer.out
+    assert "the process that verifies it was killed by somebody else" in answer.out
+    answer = checked_with(UNLUCKY, lock, run)
+    assert answer.code == 2, answer.out
+    assert "the compiler was killed by somebody else" in answer.out
 
 
 FORGETFUL = """from __future__ import annotations

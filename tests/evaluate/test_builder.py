@@ -17,6 +17,7 @@ from schedsearch.evaluate import builder as builder_module
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import other_compilers
 from schedsearch.evaluate.elf import code_identity
+from schedsearch.evaluate.runner import was_killed
 
 HEADER = "#include <math.h>\nvoid f(void *ctxt, float *x);\n"
 PLAIN = (
@@ -161,6 +162,20 @@ def test_endless_compilation_is_cut_off(
     assert failure.outcome is Outcome.TIMEOUT
     assert time.monotonic() - start < 20
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+@pytest.mark.parametrize("part", ["gcc", "cc1", "as", "collect2", "ld"])
+def test_a_killed_compiler_says_nothing_of_the_kernel(
+    part: str, fresh: Builder, tmp_path: Path
+) -> None:
+    """Neither if it is one of the programs that it starts."""
+    (tmp_path / part).write_text("#!/bin/sh\nkill -9 $$\n")
+    (tmp_path / part).chmod(0o755)
+    path = str(tmp_path / "gcc") if part == "gcc" else fresh.compiler.path
+    compiler = replace(fresh.compiler, path=path)
+    failure = replace(fresh, compiler=compiler, flags=(f"-B{tmp_path}/",)).build(c(PLAIN), 60)
+    assert isinstance(failure, Failure)
+    assert was_killed(failure), failure
 
 
 def test_an_enormous_object_file(fresh: Builder) -> None:

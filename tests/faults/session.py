@@ -1,9 +1,14 @@
-"""A whole run (`python -m faults.session STORE EXECUTOR`) whose measuring is made up: real
-expansions, builds, workers, measuring processes and lease, but speed-ups that the code gives."""
+"""A whole run whose measuring is made up: real expansions, builds, workers, measuring processes
+and lease, but speed-ups that the code gives, a roof out of reach, and no sanitizers."""
 
 from __future__ import annotations
 
+import faulthandler
+import os
 import sys
+import tempfile
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +19,49 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Measurement
 from schedsearch.evaluate import bench
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.roofline import Roof
 from schedsearch.search import session
 from schedsearch.search.budget import Budget
+from schedsearch.search.inspection import not_inspected
 from schedsearch.search.session import Listener, Options, tune
 
+TESTS = Path(__file__).parents[1]
 KERNEL = Path(__file__).parent / "kernels" / "transpose.py"
 QUICK = TimingPlan("quick", 2, 2, sample_ns=1e5)
+HANGS_S = 240.0
+"""A run that takes longer says where it is, and ends."""
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Where a run has all its files, and what works for it: with `address`, a Ray cluster of
+    others, joined in this `environment`."""
+
+    folder: Path
+    executor: str = "inline"
+    address: str | None = None
+    environment: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def store(self) -> Path:
+        return self.folder / "store.sqlite"
+
+    @property
+    def cache(self) -> Path:
+        return self.folder / "cache"
+
+    @property
+    def log(self) -> Path:
+        """What it prints."""
+        return self.folder / "log"
+
+
+@dataclass(frozen=True)
+class Ended:
+    """The speed-up of the best, or why the run ended without one."""
+
+    best: str = ""
+    error: str = ""
 
 
 class MadeUpBench(Bench):
@@ -37,25 +79,37 @@ def prepare(*args: Any, **options: Any) -> Bench:
     return MadeUpBench(**vars(bench.prepare(*args, **options)))
 
 
-def main(store: Path, executor: str) -> None:
-    session.prepare = prepare  # type: ignore[attr-defined]
+def roof_of(*_: object) -> Roof:
+    return Roof(1e-12, 1e-12, 1.0, "f32", 1.0, "L1")
+
+
+def live(setup: Setup, tell: Connection) -> None:
+    """Run to the end, in a process for this alone; the last message is `Ended`."""
+    with setup.log.open("a") as log:
+        os.dup2(log.fileno(), sys.stdout.fileno())
+        os.dup2(log.fileno(), sys.stderr.fileno())
+    faulthandler.dump_traceback_later(HANGS_S, exit=True)
+    path = os.pathsep.join([str(TESTS), *filter(None, sys.path)])
+    own = {"PYTHONPATH": path, "XDG_CACHE_HOME": str(setup.cache), "TMPDIR": str(setup.folder)}
+    os.environ |= own | dict(setup.environment)
+    tempfile.tempdir = None  # what was the directory before
+    made_up = {"prepare": prepare, "roof_of": roof_of, "once": lambda *_: not_inspected}
+    vars(session).update(made_up)
     options = Options(
         file=KERNEL,
         proc=None,
         sizes={},
         budget=Budget(1e9),
-        store=store,
-        executor=executor,
-        workers=2,
+        store=setup.store,
+        executor=setup.executor,
+        workers=1,
         transforms=("reorder",),
+        ray_address=setup.address,
     )
     try:
         result = tune(options, Listener(print, lambda *_: None, lambda _: None))
     except UserError as error:
-        sys.exit(f"error: {error}")
+        tell.send(Ended(error=str(error)))
+        sys.exit(2)
     assert result.best is not None
-    print(f"best {result.best.measurement.speedup.value:.6f}")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]), sys.argv[2])
+    tell.send(Ended(f"{result.best.measurement.speedup.value:.6f}"))

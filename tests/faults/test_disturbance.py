@@ -1,20 +1,18 @@
-"""Workers, the measuring process, Ray's head and the driver of a real run are killed."""
+"""Processes of a real run are killed: of each kind that it goes on without, and Ray's raylet."""
 
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
-from faults.disturbance import Ordeal
+from faults.disturbance import ordeal, undisturbed
 
 
-def test_a_run_survives_its_workers_and_its_store_survives_the_run(tmp_path: Path) -> None:
+def test_a_run_survives_its_workers_and_its_store_survives_the_run() -> None:
     rng = random.Random(0)
-    ordeal, peaceful = Ordeal(tmp_path / "disturbed"), Ordeal(tmp_path / "peaceful")
-    assert ordeal.run("ray", ["worker", "child", "raylet"], rng) == []
-    assert not ordeal.best
-    ordeal.run("inline", [], rng)
-    peaceful.run("inline", [], rng)
-    assert sum(ordeal.kills.values()) == 3
-    assert ordeal.best == peaceful.best
-    assert ordeal.found() == peaceful.found()
+    kinds = ["worker", "compiler", "child", "raylet"]
+    with ordeal() as disturbed:
+        assert disturbed.run("ray", kinds, rng) == []
+        assert not disturbed.best
+        disturbed.run("inline", [], rng)
+        assert disturbed.kills.total() == len(kinds)
+        assert disturbed.outcome() == undisturbed()

@@ -1,23 +1,69 @@
-"""A Ray cluster of two nodes on the loopback device, until standard input ends.
+"""A Ray cluster of two nodes on the loopback device.
 
-The head has no cores for workers, so that whatever Ray may place is on the other node. Prints
-the address. Usage: python ray_cluster.py DIRECTORY
+The head has no cores for workers, so that whatever Ray may place is on the other node. As a
+program (`python ray_cluster.py DIRECTORY`) it prints the address, and ends with its input.
 """
 
 from __future__ import annotations
 
+import os
+import secrets
+import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from ray.cluster_utils import Cluster
+ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
-cluster = Cluster()
-for cores in (0, 1):
-    cluster.add_node(
-        num_cpus=cores,
-        node_ip_address="127.0.0.1",
-        temp_dir=sys.argv[1] if cores == 0 else None,
-        include_dashboard=False if cores == 0 else None,
-    )
-print(cluster.address, flush=True)
-sys.stdin.read()
-cluster.shutdown()
+
+@dataclass(frozen=True)
+class RayCluster:
+    """A cluster that runs: where, its token, and the process that started it."""
+
+    address: str
+    secret: str
+    process: subprocess.Popen[str]
+
+
+@contextmanager
+def started() -> Iterator[RayCluster]:
+    secret = secrets.token_hex(32)
+    own = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secret}
+    with TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+        process = subprocess.Popen(
+            [sys.executable, __file__, folder],
+            env=os.environ | ON_LOOPBACK | own,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert process.stdout is not None
+        try:
+            yield RayCluster(process.stdout.readline().strip(), secret, process)
+            process.communicate(timeout=60)
+        finally:
+            process.kill()
+
+
+def serve(folder: Path) -> None:
+    from ray.cluster_utils import Cluster
+
+    cluster = Cluster()
+    for cores in (0, 1):
+        cluster.add_node(
+            num_cpus=cores,
+            node_ip_address="127.0.0.1",
+            temp_dir=str(folder) if cores == 0 else None,
+            include_dashboard=False if cores == 0 else None,
+        )
+    print(cluster.address, flush=True)
+    sys.stdin.read()
+    cluster.shutdown()
+
+
+if __name__ == "__main__":
+    serve(Path(sys.argv[1]))

@@ -29,6 +29,7 @@ from schedsearch.search.jobs import (
     Built,
     ExpandJob,
     Job,
+    Loaded,
     Lost,
     MeasureJob,
     ReplayFailed,
@@ -36,7 +37,7 @@ from schedsearch.search.jobs import (
     Result,
     WorkSpec,
 )
-from schedsearch.search.ray_executor import RayExecutor
+from schedsearch.search.ray_executor import Abilities, RayExecutor
 from schedsearch.search.session import EXECUTORS
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.search.turns import slot_file
@@ -68,11 +69,13 @@ def halving() -> Transform:
 
 @dataclass(frozen=True)
 class Work:
-    """A kernel ready to be worked on. While `lethal` exists, the compiler kills its caller."""
+    """A kernel ready to be worked on. While `lethal` exists, the compiler kills its caller,
+    while `fatal` exists, itself."""
 
     subject: Subject
     bench: Bench
     lethal: Path
+    fatal: Path
 
     @property
     def spec(self) -> WorkSpec:
@@ -102,16 +105,18 @@ class Work:
 def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
     cache = tmp_path_factory.mktemp("cache")
     subject = load_subject(KERNEL, None, {}, None)
-    real, lethal, script = subject.builder.compiler, cache / "lethal", cache / "cc"
+    real, script = subject.builder.compiler, cache / "cc"
+    lethal, fatal = cache / "lethal", cache / "fatal"
     script.write_text(
-        f'#!/bin/sh\nrm {lethal} 2> /dev/null && kill -9 $PPID\nexec {real.path} "$@"\n'
+        f"#!/bin/sh\nrm {lethal} 2> /dev/null && kill -9 $PPID\n"
+        f'rm {fatal} 2> /dev/null && kill -9 $$\nexec {real.path} "$@"\n'
     )
     script.chmod(0o755)
     compiler = replace(real, path=str(script))
     builder = Builder(compiler, subject.builder.flags, cache / "artifacts")
     subject = replace(subject, builder=builder)
     bench = prepare(subject.ast, subject.code, subject.binding, builder, cache / "bench")
-    yield Work(subject, bench, lethal)
+    yield Work(subject, bench, lethal, fatal)
     registry().pop("halving")
 
 
@@ -268,6 +273,15 @@ def test_a_worker_that_dies_loses_its_job_and_is_replaced(executor: Executor, wo
     assert all(isinstance(r, Built) and isinstance(r.result, Artifact) for r in results.values())
 
 
+def test_a_build_whose_compiler_is_killed_is_lost(executor: Executor, work: Work) -> None:
+    work.fatal.touch()
+    job = build_anew(f"unlucky_{type(executor).__name__}")
+    result = one(executor, job)
+    assert isinstance(result, Lost)
+    assert "the compiler was killed by somebody else" in result.message
+    assert isinstance(one(executor, job), Built)
+
+
 def test_a_measurement_whose_child_is_killed_is_lost(executor: Executor, work: Work) -> None:
     """As by the system when memory runs out: that says nothing of the kernel."""
     patient = replace(work.measure, plan=TimingPlan("screen", 40, 40, sample_ns=1e7))
@@ -289,6 +303,18 @@ def test_a_measurement_whose_child_is_killed_is_lost(executor: Executor, work: W
     assert isinstance(result, Lost)
     assert "killed by somebody else" in result.message
     assert isinstance(one(executor, work.measure), Evaluation)
+
+
+@pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
+@pytest.mark.parametrize("name", ["schedsearch", "exo", "z3", "procedure"])
+def test_workers_that_have_something_else_are_refused(
+    name: str, executor: RayExecutor, work: Work
+) -> None:
+    """As a node of others may; Ray and Python it compares itself."""
+    wanted = replace(Abilities.of(Loaded(work.spec)), **{name: "0.0.1"})
+    with pytest.raises(UserError, match=f"of the Ray cluster has another {name}: .*, here 0.0.1"):
+        executor._pools[ExpandJob].keep_able(wanted)
+    assert isinstance(one(executor, ExpandJob(Trace())), Expansion)
 
 
 @pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import secrets
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
+import ray
+from ray._private.utils import check_version_info
 
 from schedsearch.core.errors import UserError
 from schedsearch.search.ray_hosts import joined_ray
 from schedsearch.search.ray_token import require_token
 
+from .ray_cluster import ON_LOOPBACK, started
+
 HERE = Path(__file__).parent
-ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 WITHOUT_PATIENCE = {"RAY_gcs_server_port_wait_time_s": "2"}
 """Ray tries a wrong token for 20 s."""
 
@@ -81,6 +84,20 @@ def test_an_address_is_a_host_and_a_port(address: str) -> None:
         joined_ray(address, 1, None)
 
 
+def test_a_cluster_of_other_versions_is_not_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ray itself compares them; of its text all is said."""
+    other = {"ray_version": "2.9.3", "python_version": "3.8.10"}
+    monkeypatch.setattr(ray, "init", lambda **_: check_version_info(other, "node 127.0.0.1"))
+    monkeypatch.setenv("RAY_AUTH_MODE", "token")
+    monkeypatch.setenv("RAY_AUTH_TOKEN", "secret")
+    here = f"Ray: {ray.__version__} Python: {platform.python_version()}"
+    with (
+        pytest.raises(UserError, match=f"Version mismatch: .* Ray: 2.9.3 Python: 3.8.10 .* {here}"),
+        joined_ray("127.0.0.1:6379", 1, None),
+    ):
+        pass
+
+
 @dataclass(frozen=True)
 class Joined:
     address: str
@@ -95,7 +112,6 @@ class Joined:
             "--budget", "60", "--trials", "2", "--json", "--ray-address", self.address,
         )  # fmt: skip
         environment = os.environ | ON_LOOPBACK | WITHOUT_PATIENCE | {"RAY_AUTH_TOKEN": secret}
-        del environment["RAY_AUTH_MODE"]
         return subprocess.run(
             [sys.executable, "-m", "schedsearch.cli.main", *command],
             env=environment,
@@ -107,22 +123,9 @@ class Joined:
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Joined]:
-    secret = secrets.token_hex(32)
-    monkeypatch.setenv("RAY_AUTH_MODE", "token")
-    environment = os.environ | ON_LOOPBACK | {"RAY_AUTH_TOKEN": secret}
-    with TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
-        process = subprocess.Popen(
-            [sys.executable, str(HERE / "ray_cluster.py"), folder],
-            env=environment,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        assert process.stdout is not None
-        yield Joined(process.stdout.readline().strip(), secret, tmp_path)
-        process.communicate(timeout=60)
+def cluster(tmp_path: Path) -> Iterator[Joined]:
+    with started() as running:
+        yield Joined(running.address, running.secret, tmp_path)
 
 
 def test_the_search_uses_nodes_of_others_and_leaves_them_running(cluster: Joined) -> None:
