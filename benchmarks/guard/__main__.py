@@ -1,24 +1,31 @@
-"""`python -m benchmarks.guard`: false alarms of `schedsearch check`, and slowdowns it misses."""
+"""`python -m benchmarks.guard`: false alarms of `schedsearch check`, and slowdowns it misses.
+
+python -m benchmarks.guard tree /tmp/tree        # three kernels, tuned and pinned here: 3 minutes
+python -m benchmarks.guard untouched /tmp/tree/schedules.lock --json raw.json
+python -m benchmarks.guard trials /tmp/tree/schedules.lock
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.table import Table
 
-from benchmarks.command import run_command
+from benchmarks.command import run_app
 from benchmarks.guard.plants import compiler, plant
+from benchmarks.guard.report import show_runs, trials_table
+from benchmarks.guard.tree import make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
+from benchmarks.guard.untouched import Run, run_checks
 from benchmarks.noise.disturbance import disturbance
-from schedsearch.core.checked import Status
+from schedsearch.core.errors import UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.evaluate.compiler import find_compiler
 from schedsearch.evaluate.host import host_state
@@ -27,13 +34,69 @@ from schedsearch.search.lock_choice import choose
 from schedsearch.search.locked_kernel import Where
 
 WIDE = 140
-"""Columns the table needs."""
+"""Columns the tables need."""
+
+app = typer.Typer(
+    add_completion=False, help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False
+)
+console = Console(highlight=False)
+
+LockArgument = Annotated[
+    Path, typer.Argument(metavar="LOCK|KERNEL|DIR", help="What is pinned and checked.")
+]
+DisturbedOption = Annotated[
+    bool, typer.Option("--disturbed", help="Let other programs come and go meanwhile.")
+]
+JsonOption = Annotated[
+    Path | None,
+    typer.Option("--json", help="Write raw data here; what is already there is kept."),
+]
 
 
-def run(
-    lock: Annotated[
-        Path, typer.Argument(metavar="LOCK|KERNEL|DIR", help="What is pinned and checked.")
-    ],
+@app.command()
+def tree(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Made; must not be there yet.")],
+    budget: Annotated[str, typer.Option(help="Time to search for each kernel.")] = "20s",
+) -> None:
+    """Tune a matrix product, a matrix-vector product and a layer norm, and pin them: what there
+    is to check. On a machine where nothing else runs, or what is pinned is wrong."""
+    if folder.exists():
+        raise UserError(f"{folder} is there already; give a new directory")
+    console.print(f"written: {make_tree(folder, budget, console.print)}", soft_wrap=True)
+
+
+@app.command()
+def untouched(
+    lock: LockArgument,
+    times: Annotated[int, typer.Option(min=1, help="Checks.")] = 50,
+    seconds: Annotated[float, typer.Option(help="No check begins after so long.")] = 720.0,
+    disturbed: DisturbedOption = False,
+    json_: JsonOption = None,
+) -> None:
+    """Run `schedsearch check` as a process of its own, with its pauses and all, again and again,
+    and count exit codes. All should be 0; what is behind every other is printed.
+
+    Raw data has every process's visits (nanoseconds a call), and the machine's load. If the lock
+    file or a kernel is changed meanwhile, it ends with an error.
+    """
+    path = choose([lock]).path
+    kept = _kept(json_)
+    runs = [Run(**each) for each in kept.get("runs", ())]
+
+    def done(run: Run) -> None:
+        runs.append(run)
+        console.print(f"check {len(runs)}: exit code {run.code}, {run.seconds:.1f} s")
+        _keep(json_, {**kept, "runs": [asdict(each) for each in runs]})
+
+    with tempfile.TemporaryDirectory() as scratch, _disturbance(disturbed):
+        run_checks(path, times, seconds, disturbed, Path(scratch), done)
+    _widen()
+    show_runs(console, runs)
+
+
+@app.command()
+def trials(
+    lock: LockArgument,
     only: Annotated[str | None, typer.Option(metavar="GLOB", help="Some entries of it.")] = None,
     seconds: Annotated[float, typer.Option(help="No check begins after so long.")] = 180.0,
     untouched: Annotated[int, typer.Option(help="Checks of what is locked.")] = 10,
@@ -45,28 +108,20 @@ def run(
     pauses: Annotated[
         bool, typer.Option(help="Pause before an alarm is repeated, as `check` does.")
     ] = True,
-    disturbed: Annotated[
-        bool, typer.Option(help="Let other programs come and go meanwhile.")
-    ] = False,
-    json_: Annotated[
-        Path | None,
-        typer.Option("--json", help="Write all trials here; those already there are kept."),
-    ] = None,
+    disturbed: DisturbedOption = False,
+    json_: JsonOption = None,
 ) -> None:
-    """Check a lock file again and again: as it is, rebuilt by a compiler that is called another
-    version (all should pass), and by one that makes the schedules slower by just that much
-    (all should be regressions). How much slower they are is measured before anything
+    """Check a lock file again and again, in this process: as it is, rebuilt by a compiler that is
+    called another version (all should pass), and by one that makes the schedules slower by just
+    that much (all should be regressions). How much slower they are is measured before anything
     disturbs the machine.
 
     Every check loads, replays, verifies and times anew, as `schedsearch check` does.
     """
     chosen = choose([lock], only)
     root = chosen.path.parent
-    kept = json.loads(json_.read_text()) if json_ and json_.exists() else {}
-    trials = [Trial(**each) for each in kept.get("trials", ())]
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console.width = max(console.width, WIDE)
+    kept = _kept(json_)
+    made = [Trial(**each) for each in kept.get("trials", ())]
     with tempfile.TemporaryDirectory() as scratch:
         plants = [plant(each, root, Path(scratch), by) for each in chosen.entries if slower]
         for each in plants:
@@ -79,25 +134,20 @@ def run(
         }
         counts = {Kind.UNTOUCHED: untouched, Kind.REBUILT: rebuilt, Kind.SLOWER: slower}
         truths = [*kept.get("plants", ()), *({each.kernel: asdict(each.times)} for each in plants)]
+        locked = {each.workload.proc: _speed(each) for each in chosen.entries}
 
         def done(trial: Trial) -> None:
-            trials.append(trial)
-            if json_:  # after each: a long benchmark may be cut off
-                data = {
-                    "schema": 2,
-                    "host": dict(host_state()),
-                    "locked": {e.workload.proc: _speed(e) for e in chosen.entries},
-                    "plants": truths,
-                    "trials": [asdict(t) for t in trials],
-                }
-                json_.write_text(json.dumps(data))
+            made.append(trial)
+            data = {"locked": locked, "plants": truths, "trials": [asdict(t) for t in made]}
+            _keep(json_, {**kept, **data})
 
         plan = [(kind, wheres[kind]) for kind in mixed(counts)]
         pauses_s = PAUSES_S if pauses else tuple(0.0 for _ in PAUSES_S)
-        with disturbance(0) if disturbed else nullcontext():
-            made = run_trials(chosen.entries, root, plan, seconds, pauses_s, done)
-    console.print(table(trials))
-    console.print(f"{made} of {len(plan)} checks were made in this time")
+        with _disturbance(disturbed):
+            count = run_trials(chosen.entries, root, plan, seconds, pauses_s, done)
+    _widen()
+    console.print(trials_table(made))
+    console.print(f"{count} of {len(plan)} checks were made in this time")
 
 
 def mixed(counts: Mapping[Kind, int]) -> list[Kind]:
@@ -112,33 +162,24 @@ def _speed(entry: LockEntry) -> dict[str, float]:
     return {"call_ns": speed.call_ns, **asdict(speed.ratio)}
 
 
-def table(trials: Sequence[Trial]) -> Table:
-    """How often each status, by kernel and kind."""
-    shown = Table(
-        title="Status of the same schedules, checked again and again", title_justify="left"
-    )
-    shown.add_column("kernel")
-    for title in ("kind", "checks", *map(str, Status), "of them timed", "lowest", "time"):
-        shown.add_column(title, justify="right")
-    for kernel in sorted({trial.kernel for trial in trials}):
-        for kind in Kind:
-            own = [t for t in trials if (t.kernel, t.kind) == (kernel, kind)]
-            if own:
-                shown.add_row(kernel, str(kind), *_cells(own))
-    return shown
+def _disturbance(wanted: bool) -> AbstractContextManager[None]:
+    return disturbance(0) if wanted else nullcontext()
 
 
-def _cells(trials: Sequence[Trial]) -> list[str]:
-    counts = [sum(t.status == status for t in trials) for status in Status]
-    ratios = [t.ratio for t in trials if t.ratio is not None]
-    return [
-        str(len(trials)),
-        *(str(count) if count else "" for count in counts),
-        str(sum(t.timed for t in trials)),
-        f"{min(ratios):.2f}" if ratios else "-",
-        f"{sum(t.seconds for t in trials) / len(trials):.1f} s",
-    ]
+def _kept(file: Path | None) -> dict[str, Any]:
+    return dict(json.loads(file.read_text())) if file and file.exists() else {}
+
+
+def _keep(file: Path | None, data: Mapping[str, Any]) -> None:
+    """After each check: a long benchmark may be cut off."""
+    if file:
+        file.write_text(json.dumps({**data, "schema": 3, "host": dict(host_state())}))
+
+
+def _widen() -> None:
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
 
 
 if __name__ == "__main__":
-    run_command(run)
+    run_app(app)

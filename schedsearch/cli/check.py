@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 from typing import Annotated
@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.cli import github
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     CcOption,
@@ -25,7 +26,7 @@ from schedsearch.cli.repair import repair_entries
 from schedsearch.cli.run import INTERRUPTED
 from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
-from schedsearch.present.annotations import annotation_lines
+from schedsearch.core.lockfile import LockEntry
 from schedsearch.present.checked import as_json, show
 from schedsearch.present.junit import junit_xml
 from schedsearch.present.markdown import markdown
@@ -78,9 +79,10 @@ def check(
 ) -> None:
     """Check that locked schedules still apply, are right, and are as fast as locked.
 
-    For CI: every entry of schedules.lock (see `pin`) is replayed on today's source and
-    verified; then it is timed, interleaved with the procedure as written, and that ratio
-    compared with the locked one. What is slower is measured twice more before it counts.
+    For CI: every entry of schedules.lock (see `pin`) is replayed on today's source, for two
+    minutes at most, and verified; then it is timed, interleaved with the procedure as written,
+    and that ratio compared with the locked one. What is slower is measured twice more before
+    it counts.
 
     Exit codes: 0 passed, 1 slower than locked (or the schedule does not apply any more),
     2 usage or configuration, 3 inconclusive, 4 wrong result, 5 nothing comparable on this
@@ -102,18 +104,9 @@ def check(
         tolerance=parse_share("--tolerance", tolerance),
         known=stored_c(store),
     )
-    found: dict[int, Checked] = {}
-    interrupted = False
-    try:
-        # Kernels' files may print; standard output is for the result alone.
-        with redirect_stdout(sys.stderr), noticed_interrupts() as noticed, _told() as tell:
-            for number, result in check_entries(chosen.entries, options, tell):
-                if noticed.is_set():  # Exo may have taken it for a failure of the schedule
-                    raise KeyboardInterrupt
-                found[number] = result
-    except KeyboardInterrupt:
-        interrupted = True
-    results = [found[number] for number in sorted(found)]
+    with github.commands_stopped():
+        results, interrupted = _checked(chosen.entries, options)
+        show(Console(highlight=False), results)
     texts: Mapping[Path | None, Callable[[], str]] = {
         json_: lambda: json.dumps(as_json(chosen.path, results, interrupted), indent=2) + "\n",
         junit: lambda: junit_xml(results),
@@ -122,13 +115,28 @@ def check(
     for file, text in texts.items():
         if file is not None:
             file.write_text(text(), encoding="utf-8")
-    show(Console(highlight=False), results)
-    _tell_github(results, chosen.path.parent)
+    github.tell(results, chosen.path.parent)
     if interrupted:
         left = len(chosen.entries) - len(results)
         print(f"interrupted; {left} of {len(chosen.entries)} not checked", file=sys.stderr)
         raise typer.Exit(INTERRUPTED)
     raise typer.Exit(exit_code(results))
+
+
+def _checked(entries: Sequence[LockEntry], options: Options) -> tuple[list[Checked], bool]:
+    """What was found, in the order of `entries`, and whether Ctrl-C ended it."""
+    found: dict[int, Checked] = {}
+    interrupted = False
+    try:
+        # Kernels' files may print; standard output is for the result alone.
+        with redirect_stdout(sys.stderr), noticed_interrupts() as noticed, _told() as tell:
+            for number, result in check_entries(entries, options, tell):
+                if noticed.is_set():  # Exo may have taken it for a failure of the schedule
+                    raise KeyboardInterrupt
+                found[number] = result
+    except KeyboardInterrupt:
+        interrupted = True
+    return [found[number] for number in sorted(found)], interrupted
 
 
 @contextmanager
@@ -140,12 +148,3 @@ def _told() -> Iterator[Callable[[str], None]]:
             yield lambda text: status.update(text.replace("[", r"\["))
     else:
         yield lambda text: console.print(text, markup=False, soft_wrap=True)
-
-
-def _tell_github(results: list[Checked], root: Path) -> None:
-    if os.environ.get("GITHUB_ACTIONS") == "true":
-        for line in annotation_lines(results, root):
-            print(line)
-    if summary := os.environ.get("GITHUB_STEP_SUMMARY"):
-        with open(summary, "a", encoding="utf-8") as file:
-            file.write(markdown(results))

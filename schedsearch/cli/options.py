@@ -46,7 +46,8 @@ InstructionsOption = Annotated[
     typer.Option(
         "--instructions",
         metavar="FILE",
-        help="Python file of Exo instructions to use besides those known (repeatable).",
+        help="Python file of Exo instructions to use besides those known (repeatable). It is "
+        "executed, as the procedure's file is.",
     ),
 ]
 FileOption = Annotated[

@@ -5,7 +5,6 @@ Whatever is wrong with a file is a UserError that names the entry and the field.
 
 from __future__ import annotations
 
-import tomllib
 from dataclasses import asdict
 from datetime import date
 from pathlib import PurePosixPath
@@ -18,7 +17,7 @@ from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
 from schedsearch.core.records import Compiler, InstructionSet, Keys, Workload
 from schedsearch.core.stats import Estimate
-from schedsearch.core.toml_text import toml_lines
+from schedsearch.core.toml_text import toml_data, toml_lines
 from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace, parse_path
 
 SCHEMA = 1
@@ -34,8 +33,8 @@ _HEAD = """\
 def parse_lock(text: str, where: str) -> Lock:
     """The lock of a file's text; `where` names the file in messages. Raises UserError."""
     try:
-        data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:
+        data = toml_data(text)
+    except ValueError as error:
         hint = " (left by a merge?)" if "\n<<<<<<< " in text else ""
         raise UserError(f"{where} is not a lock file: {error}{hint}") from error
     fields = Fields(data, where)

@@ -20,14 +20,14 @@ _COMMANDS = {
 }
 
 
-def annotation_lines(results: Sequence[Checked], root: Path) -> Iterator[str]:
-    """A line for each result that people should see; `root` is the lock file's directory.
-
-    Files are named from the current directory: a workflow runs in its checkout.
-    """
+def annotation_lines(
+    results: Sequence[Checked], root: Path, checkout: Path = Path()
+) -> Iterator[str]:
+    """A line for each result that people should see; `root` is the lock file's directory. Files
+    are named as seen from `checkout`."""
     for each in results:
         if each.status in _COMMANDS:
-            file = os.path.relpath(root / each.entry.workload.source)
+            file = os.path.relpath(root / each.entry.workload.source, checkout.resolve())
             title = f"{kernel(each)}: {each.status}"
             place = f"file={_property(file)},line={max(each.line, 1)},title={_property(title)}"
             message = _data("\n".join((each.summary, *each.notes)))

@@ -111,6 +111,10 @@ def _result(result: Checked) -> dict[str, Any]:
             "call_ns": timing.call_ns,
             "baseline_ns": timing.baseline_ns,
         },
+        "attempts": [
+            [{"call_ns": v.call_ns, "baseline_ns": v.baseline_ns} for v in visits]
+            for visits in result.attempts
+        ],
         "seconds": result.seconds,
     }
 

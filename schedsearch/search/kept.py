@@ -94,7 +94,12 @@ def as_recorded(state: State, keys: Keys) -> str:
         return f"C as recorded (code_key {keys.code})"
     else:
         return f"schedule as recorded (ast_key {keys.ast}); it has not been built"
-    raise UserError(
+    raise differs(what)
+
+
+def differs(what: str) -> UserError:
+    """What to say of a schedule that replays, but not to what was recorded."""
+    return UserError(
         f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
         "the version that recorded it"
     )

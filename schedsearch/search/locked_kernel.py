@@ -9,20 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch import __version__
-from schedsearch.core.errors import CodegenError, ReplayError, UserError
+from schedsearch.core.errors import UserError
 from schedsearch.core.isa import NAMES
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.text_file import read_text
+from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.store.database import Store
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import imports_exo, load_source, pick
-from schedsearch.transforms.replay import Replayer
 
 SHOWN = 12
 """Lines of a difference between C texts."""
@@ -82,13 +80,11 @@ def load_locked(
     subject = locked_subject(entry, root, where)
     notes = _changes(entry, subject)
     try:
-        state = Replayer(subject.procedure).state(entry.trace)
-        code = generate_c(state.procedure, state.build)
-    except ReplayError as error:
-        raise LostError(f"the schedule does not apply: {error}", tuple(notes)) from error
-    except CodegenError as error:
-        raise LostError(f"Exo generates no C for it: {error}", tuple(notes)) from error
-    if code.key != entry.keys.code or ast_key(state.ast, state.build) != entry.keys.ast:
+        found = replay_apart(subject.procedure, entry.trace)
+    except NoReplayError as error:
+        raise LostError(str(error), tuple(notes)) from error
+    code = found.code
+    if code.key != entry.keys.code or found.ast_key != entry.keys.ast:
         notes = [*_unlike(entry, code, notes), *_difference(entry, code, known)]
     return LockedKernel(
         entry, subject, code, tuple(notes), foreign_to(entry.target, subject.target)

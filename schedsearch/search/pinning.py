@@ -11,11 +11,13 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
-from schedsearch.core.records import InstructionSet, Measurement, Outcome
+from schedsearch.core.records import InstructionSet, Measurement, Outcome, TuningRecord
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
-from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
+from schedsearch.search.kept import differs, load_kept, require_verified
+from schedsearch.search.locked_kernel import locked_file
+from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
 from schedsearch.transforms.instruction_sets import load_instructions, shipped
@@ -100,7 +102,7 @@ def lock_entry(
     """What a lock file in `folder` says of a candidate, which is replayed for it.
 
     Raises UserError if the candidate is not verified, does not replay to the same C from
-    today's source (`file`, else where it was), or if a file lies outside of `folder`.
+    today's source (`file`, else where it was), or if a file is none that `check` would load.
     """
     require_verified(candidate)
     trace = candidate.record.trace
@@ -109,9 +111,10 @@ def lock_entry(
     workload, target = store.workload(candidate.scope), store.target(candidate.scope)
     source, procedure = load_kept(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
-    as_recorded(replayed(procedure, trace), candidate.record.keys)
+    name = _named(source.path, folder)
+    _require_as_recorded(procedure, candidate.record)
     return LockEntry(
-        replace(workload, source=_below(source.path, folder), source_sha=source.sha, signature=()),
+        replace(workload, source=name, source_sha=source.sha, signature=()),
         LockedTarget.of(target, sets),
         trace,
         replace(candidate.record.keys, binary=None),
@@ -145,18 +148,35 @@ def _locked_set(record: InstructionSet, folder: Path) -> InstructionSet:
     path = Path(record.path)
     if load_instructions(path) != record:
         raise UserError(f"{path} has changed since it was tuned with; tune again")
-    return replace(record, path=_below(path, folder))
+    return replace(record, path=_named(path, folder))
 
 
-def _below(path: Path, folder: Path) -> str:
-    """`path` as seen from `folder`, with `/`."""
+def _require_as_recorded(procedure: Any, record: TuningRecord) -> None:
     try:
-        return path.resolve().relative_to(folder.resolve()).as_posix()
+        found = replay_apart(procedure, record.trace)
+    except NoReplayError as error:
+        raise UserError(str(error)) from error
+    if found.ast_key != record.keys.ast:
+        raise differs("schedule")
+    if found.code.key != record.keys.code:
+        raise differs("C")
+
+
+def _named(path: Path, folder: Path) -> str:
+    """A Python file as a lock in `folder` names it: seen from there, with `/`. It has to be one
+    that `check` executes because a lock says so."""
+    try:
+        name = path.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:
         raise UserError(
             f"{path} is not below {folder.resolve()}, where the lock file is: paths in it stay "
             "below it, so that they mean the same everywhere. Choose another place with --lock"
         ) from None
+    try:
+        locked_file(folder, name)
+    except UserError as error:
+        raise UserError(f"`schedsearch check` would refuse this entry: {error}") from error
+    return name
 
 
 def _measurement(candidate: StoredCandidate) -> Measurement:

@@ -15,22 +15,25 @@ compiler = "clang-19"
 flags = ["-O3", "-march=x86-64-v3", "-ffast-math"]
 instructions = ["my_isa.py"]  # beside this file
 ```
+
+The file is data, checked key by key; what it names is the user's choice, as on the command
+line: the compiler and files of instructions are run.
 """
 
 from __future__ import annotations
 
 import platform
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.fields import LARGEST
+from schedsearch.core.fields import brief
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
 from schedsearch.core.text_file import read_text
+from schedsearch.core.toml_text import toml_data
 from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.host import FALLBACK_CACHES, FALLBACK_LINE, cpu_identity, probe_target
 from schedsearch.transforms.instruction_sets import with_instructions
@@ -38,33 +41,50 @@ from schedsearch.transforms.instruction_sets import with_instructions
 CROSS_COMPILERS = {"aarch64": "aarch64-linux-gnu-gcc", "x86_64": "x86_64-linux-gnu-gcc"}
 
 
-def _positive(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= LARGEST
+MOST_BITS = 1 << 16  # RISC-V's longest vectors; schedules grow with them
+MOST_REGISTERS = 1 << 10
+MOST_CORES = 1 << 16
+LONGEST_LINE = 1 << 12
+LARGEST_CACHE = 1 << 40
+MOST_ITEMS = LONGEST_TEXT = 1000
+"""Of a list, and characters of each text: all of it fits a command line."""
 
 
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+def _up_to(most: int) -> Callable[[Any], bool]:
+    def right(value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool) and 0 < value <= most
+
+    return right
+
+
+def _list_of(right: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: (
+        isinstance(value, list) and len(value) <= MOST_ITEMS and all(map(right, value))
+    )
 
 
 def _text(value: Any) -> bool:
-    return isinstance(value, str) and bool(value)
+    return isinstance(value, str) and 0 < len(value) <= LONGEST_TEXT and value.isprintable()
 
 
 _KEYS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "isa": (f"one of {', '.join(NAMES)}", lambda value: value in NAMES),
     "cpu": ("a name", _text),
-    "features": ("a list of names", _texts),
-    "vector_bits": ("a multiple of 64", lambda value: _positive(value) and value % 64 == 0),
-    "vector_registers": ("a number above 0", _positive),
-    "line_bytes": ("a number above 0", _positive),
-    "cache_bytes": (
-        "a list of numbers, the first level first",
-        lambda value: isinstance(value, list) and bool(value) and all(map(_positive, value)),
+    "features": ("a list of names", _list_of(_text)),
+    "vector_bits": (
+        f"a multiple of 64, at most {MOST_BITS}",
+        lambda value: _up_to(MOST_BITS)(value) and value % 64 == 0,
     ),
-    "cores": ("a number above 0", _positive),
+    "vector_registers": (f"a number from 1 to {MOST_REGISTERS}", _up_to(MOST_REGISTERS)),
+    "line_bytes": (f"a number from 1 to {LONGEST_LINE}", _up_to(LONGEST_LINE)),
+    "cache_bytes": (
+        f"a list of numbers up to {LARGEST_CACHE}, the first level first",
+        lambda value: _list_of(_up_to(LARGEST_CACHE))(value) and bool(value),
+    ),
+    "cores": (f"a number from 1 to {MOST_CORES}", _up_to(MOST_CORES)),
     "compiler": ("a name or path", _text),
-    "flags": ("a list of options", _texts),
-    "instructions": ("a list of Python files", _texts),
+    "flags": ("a list of options", _list_of(_text)),
+    "instructions": ("a list of Python files", _list_of(_text)),
 }
 
 
@@ -87,17 +107,17 @@ def read_target(text: str | None) -> TargetRequest:
         return TargetRequest({"isa": text})
     path = Path(text)
     try:
-        values = tomllib.loads(read_text(path))
-    except (UserError, ValueError, RecursionError) as error:
+        values = toml_data(read_text(path))
+    except (UserError, ValueError) as error:
         raise UserError(
             f"--target {text}: {error}; give one of {', '.join(NAMES)}, or a TOML file"
         ) from error
     for key, value in values.items():
         if key not in _KEYS:
-            raise UserError(f"{path}: unknown key {key!r}; known: {', '.join(_KEYS)}")
+            raise UserError(f"{path}: unknown key {brief(key)}; known: {', '.join(_KEYS)}")
         wanted, right = _KEYS[key]
         if not right(value):
-            raise UserError(f"{path}: {key} = {value!r} is not {wanted}")
+            raise UserError(f"{path}: {key} = {brief(value)} is not {wanted}")
     return TargetRequest(values, path.parent)
 
 

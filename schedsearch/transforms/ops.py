@@ -28,8 +28,10 @@ from schedsearch.transforms.vectors import vector_set
 from schedsearch.transforms.walkers import statement_count
 
 MOST_STATEMENTS = 100_000
-"""Of an unrolled loop: 10 s and 200 MB. Traces may come from anywhere, and Exo would fill the
-memory of the machine with 2^60 copies of a statement."""
+"""Of a procedure, and of an unrolled loop: 10 s and 200 MB. Traces may come from anywhere, and
+Exo would fill the memory of the machine with 2^60 copies of a statement."""
+MOST_NESTED = 64
+"""Statements inside of each other. Exo and we walk them recursively."""
 
 Args = Mapping[str, Any]
 """Arguments of a rewrite: integers, texts and truth values by name."""
@@ -181,9 +183,27 @@ def run_op(proc: Any, op: Op) -> Any:
     except EXO_ERRORS as error:
         reason = " ".join(str(error).split())[:400]
         raise RewriteError(f"{op.name}: {type(error).__name__}: {reason}") from error
-    if reason := unsound_result(after, op.name, where):
+    if reason := unsound_result(after, op.name, where) or _too_much(after):
         raise RewriteError(f"{op.name}: {reason}")
     return after
+
+
+def _too_much(proc: Any) -> str | None:
+    """Why nothing more is done to a procedure; None if its size is sensible. Looked at after
+    every operator: one can double everything, forty of them fill any memory."""
+    statements, deepest = 0, 0
+    blocks = [(proc._loopir_proc.body, 1)]
+    while blocks:
+        body, depth = blocks.pop()
+        statements, deepest = statements + len(body), max(deepest, depth)
+        for stmt in body:
+            inner = [getattr(stmt, name, ()) for name in ("body", "orelse")]
+            blocks += [(block, depth + 1) for block in inner if block]
+    if statements > MOST_STATEMENTS:
+        return f"{statements} statements, {MOST_STATEMENTS} are allowed"
+    if deepest > MOST_NESTED:
+        return f"statements {deepest} deep inside of each other, {MOST_NESTED} are allowed"
+    return None
 
 
 def _unrolled(proc: Any, path: q.Path) -> int:

@@ -59,6 +59,8 @@ class Replayer:
                 procedure = apply(state.procedure, state.ast, rewrite)
             except RewriteError as error:
                 raise ReplayError(step, str(rewrite), str(error)) from error
+            except RecursionError as error:  # of expressions: those of statements are refused
+                raise ReplayError(step, str(rewrite), "expressions nested too deeply") from error
             state = self.remember(Trace(trace.steps[: step + 1]), procedure)
         return state
 

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import subprocess
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 import pytest
+from rich.console import Console
 
 from benchmarks.guard import trials as trying
-from benchmarks.guard.__main__ import mixed, table
+from benchmarks.guard.__main__ import mixed
 from benchmarks.guard.plants import Plant, compiler, with_spins
+from benchmarks.guard.report import show_runs, trials_table
+from benchmarks.guard.tree import KERNELS, ROOT, make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
+from benchmarks.guard.untouched import Run, most_alarms, run_checks
 from schedsearch.core.checked import Checked, Status, Visit
 from schedsearch.core.errors import UserError
+from schedsearch.core.lock_place import write_lock
+from schedsearch.core.lockfile import Lock
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.compiler import find_compiler
@@ -67,5 +74,50 @@ def test_trials_are_what_checks_say(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     ]
     assert trials[0].ratio == pytest.approx(18 / 20)
     assert trials[0].attempts == [[[1.0, 18.0]]]
-    assert table(trials).row_count == 2
+    assert trials_table(trials).row_count == 2
     assert run_trials([ENTRY], tmp_path, plan, -1.0, (0.0,), trials.append) == 0
+
+
+@pytest.fixture
+def lock(tmp_path: Path) -> Path:
+    """Of a kernel whose file defines no procedure."""
+    path = tmp_path / "schedules.lock"
+    anywhere = replace(ENTRY, target=replace(ENTRY.target, isa="scalar"))
+    write_lock(path, Lock((anywhere,)))
+    source = tmp_path / ENTRY.workload.source
+    source.parent.mkdir(exist_ok=True)
+    source.write_text("import exo\n")
+    return path
+
+
+def test_the_command_is_run_and_what_is_not_0_is_explained(lock: Path) -> None:
+    runs: list[Run] = []
+    run_checks(lock, 1, 60.0, False, lock.parent, runs.append)
+    (run,) = runs
+    assert run.code == 2
+    assert run.results[0]["status"] == "error"
+    text = StringIO()
+    show_runs(Console(file=text, width=140), [run, replace(run, code=0)])
+    assert "no Exo procedure" in text.getvalue()
+    assert "1 of 2 ended with 0: such checks fail in at most 97.5% of cases" in text.getvalue()
+
+
+def test_a_kernel_that_is_touched_ends_it(lock: Path) -> None:
+    def touch(run: Run) -> None:
+        (lock.parent / ENTRY.workload.source).write_text("import exo  # touched\n")
+
+    with pytest.raises(UserError, match="changed meanwhile"):
+        run_checks(lock, 9, 60.0, False, lock.parent, touch)
+
+
+def test_how_often_such_checks_may_fail() -> None:
+    """By the binomial distribution: 0 of 50 has a chance of 5 % at a rate of 1 - 0.05^(1/50)."""
+    assert most_alarms(0, 50) == pytest.approx(1 - 0.05 ** (1 / 50), abs=1e-5)
+    assert most_alarms(1, 50) == pytest.approx(0.0914, abs=1e-4)  # 0.95 quantile of Beta(2, 49)
+    assert most_alarms(50, 50) == 1.0
+
+
+def test_a_tree_is_made_by_commands_that_may_fail(tmp_path: Path) -> None:
+    assert all((ROOT / "examples" / file).is_file() for file, *_ in KERNELS)
+    with pytest.raises(UserError, match=r"`schedsearch run gemm_sizes.py .* failed: .*soon"):
+        make_tree(tmp_path / "tree", "soon", lambda text: None)

@@ -327,13 +327,32 @@ def test_github_gets_annotations_and_a_summary(
     lock: Path, run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_WORKSPACE", str(lock.parent.parent))  # the step is in a folder
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary.md")
     Path("summary.md").write_text("before\n")
-    (lock.parent / "mm.py").write_text("raise ValueError('broken')\n")
+    (lock.parent / "mm.py").write_text("import exo\nraise ValueError('broken')\n")
     answer = run(*RIGHT)
     assert answer.code == 2
-    assert re.search(r"^::error file=mm.py,line=1,title=matmul32%3A error::", answer.out, re.M)
+    file = f"{lock.parent.name}/mm.py"
+    assert re.search(rf"^::error file={file},line=1,title=matmul32%3A error::", answer.out, re.M)
     assert Path("summary.md").read_text().startswith("before\n### schedsearch check\n")
+
+
+def test_no_name_is_a_command_to_the_runner(
+    lock: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It looks for commands behind spaces (`::`), or anywhere in a line (`##[`)."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    name = "::stop-commands::x ##[stop-commands]y"
+    edit(lock, lambda e: replace(e, workload=replace(e.workload, proc=name)))
+    answer = run(*RIGHT)
+    assert answer.code == 2
+    lines = answer.out.splitlines()
+    assert lines[0].startswith("::stop-commands::")
+    resumed = lines.index(f"::{lines[0].removeprefix('::stop-commands::')}::")
+    told = [line for line in lines[resumed + 1 :] if "stop-commands" in line]
+    assert [line.split(" ")[0] for line in told] == ["::error"]
+    assert any(line.startswith(" ::stop-commands::x") for line in lines[:resumed])
 
 
 def test_an_interrupted_check_reports_what_it_has(

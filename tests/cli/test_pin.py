@@ -125,3 +125,20 @@ def test_kernels_outside_of_the_lock_files_directory(tuned: Path, run: Run) -> N
     answer = run("pin", "--lock", "elsewhere/schedules.lock")
     assert answer.code == 2
     assert "--lock" in answer.out
+
+
+def test_what_check_would_not_execute_is_not_pinned(tuned: Path, run: Run) -> None:
+    """A kernel's file may get all of Exo from another one, if the user names it; a lock may not
+    name it."""
+    text = (tuned / "mm.py").read_text()
+    line = "from exo import proc"
+    assert line in text
+    (tuned / "common.py").write_text(line + "\n")
+    (tuned / "other.py").write_text(text.replace(line, "from common import proc"))
+    best = str(confirmed(tuned).id)
+    assert run("replay", best, "--file", "other.py").code == 0
+    answer = run("pin", best, "--file", "other.py")
+    assert answer.code == 2
+    assert "`schedsearch check` would refuse this entry: " in answer.err
+    assert "other.py is not executed: it is none of Python that imports exo" in answer.err
+    assert not (tuned / "schedules.lock").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import shutil
 from collections.abc import Callable
@@ -61,6 +62,71 @@ def test_replay_needs_the_file_again_and_no_other_text(tuned: Path) -> None:
     changed = invoke(tuned, ["replay", "2", "--instructions", other])
     assert changed.code == 2
     assert "my_set has changed: the trace needs" in changed.err
+
+
+def planted(folder: Path, kind: str) -> Path:
+    """Something that is neither a target nor a set of instructions."""
+    path = folder / "given"
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "huge":
+            path.touch()
+            os.truncate(path, 1 << 40)
+        case "loop":
+            path.symlink_to(path)
+        case "long":
+            return folder / ("a" * 5000)
+        case "no text":
+            path.write_bytes(b"\xff\xfe")
+    return path
+
+
+UNREADABLE = ("missing", "folder", "pipe", "device", "huge", "loop", "long", "no text")
+
+
+@pytest.mark.parametrize("option", ["--target", "--instructions"])
+@pytest.mark.parametrize("kind", UNREADABLE)
+def test_what_is_no_readable_file_is_refused(
+    run: Callable[..., Answer], tmp_path: Path, option: str, kind: str
+) -> None:
+    answer = run("run", KERNELS / "dots.py", option, planted(tmp_path, kind))
+    assert answer.code == 2
+    assert answer.out == ""
+    assert "cannot read" in answer.err
+    assert "Traceback" not in answer.err
+    assert not (tmp_path / "schedsearch.sqlite").exists()
+
+
+INSTRUCTION_FILES = {
+    "nothing": ("", "no Exo instruction in"),
+    "NUL": ("\0", "failed to load: "),
+    "nested": ("(" * 100_000, "failed to load: "),
+    "deep": (f"x = {'-' * 100_000}1", "failed to load: "),
+    "digits": (f"x = {'9' * 1_000_000}", "failed to load: SyntaxError: Exceeds the limit"),
+    "exits": ("raise SystemExit(0)", "failed to load: SystemExit: 0"),
+    "recursive": ("def f(): f()\nf()", "failed to load: RecursionError"),
+    "renamed": (SET + "\nother = my_dot2", "is bound to another name"),
+    "body": (SET.replace("acc[0] +=", "acc[nothing] +="), "failed to load: "),
+    "memory": (SET.replace("@ DRAM", "@ 7"), "failed to load: "),
+}
+
+
+@pytest.mark.parametrize("kind", INSTRUCTION_FILES)
+def test_instruction_files_that_are_not_as_they_should(
+    run: Callable[..., Answer], tmp_path: Path, kind: str
+) -> None:
+    """They are Python that the user asks to be executed; what goes wrong there is said."""
+    text, reason = INSTRUCTION_FILES[kind]
+    (tmp_path / "given.py").write_text(text)
+    answer = run("run", KERNELS / "dots.py", "--instructions", "given.py", *LIMITED, "split")
+    assert answer.code == 2, answer
+    assert reason in answer.err
+    assert "Traceback" not in answer.err
 
 
 def exported(run: Callable[..., Answer], tuned: Path, target: str) -> Answer:

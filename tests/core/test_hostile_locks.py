@@ -151,3 +151,10 @@ def test_pipes_devices_and_huge_files_are_not_read(tmp_path: Path) -> None:
     for path in (pipe, folder, huge, loop, Path("/dev/zero"), tmp_path / ("a" * 5000)):
         with pytest.raises(UserError, match=f"cannot read {re.escape(str(path))}"):
             read_lock(path)
+
+
+@pytest.mark.parametrize("part", ["x", '"x"', '"\u2028"'])
+def test_keys_that_take_the_parser_minutes_are_refused(part: str) -> None:
+    for text in (f"{TEXT}\n{f'{part} . ' * 100_000}x = 1", f"{TEXT}\n[{f'{part}.' * 100_000}x]"):
+        with pytest.raises(UserError, match="here is not a lock file: it has keys of thousands"):
+            parse_lock(text, "here")

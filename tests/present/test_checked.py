@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from schedsearch.core.checked import Checked, Status
+from schedsearch.core.checked import Checked, Status, Visit
 from schedsearch.present.annotations import annotation_lines
 from schedsearch.present.checked import as_json, headline, show
 from schedsearch.present.junit import junit_xml
@@ -23,7 +23,7 @@ from tests.core.entries import TIMING, checked
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "check.schema.json").read_text())
 RESULTS = [
-    checked(Status.PASSED, "gemm", timing=TIMING, seconds=1.5),
+    checked(Status.PASSED, "gemm", timing=TIMING, seconds=1.5, attempts=((Visit(2.0, 36.0),),)),
     checked(Status.WRONG, "gemv", "y[3] is 2, expected 1", line=7),
     checked(Status.REGRESSION, "dot", "slower", notes=("gcc was 12, is 13",), timing=TIMING),
     checked(Status.ERROR, "axpy", "no such file"),
@@ -60,6 +60,7 @@ def test_json_is_as_its_schema_says() -> None:
     assert data["exit_code"] == 4
     assert [each["status"] for each in data["results"]] == [str(r.status) for r in RESULTS]
     assert data["results"][0]["timing"]["ratio"] == {"value": 18.0, "low": 17.9, "high": 18.1}
+    assert data["results"][0]["attempts"] == [[{"call_ns": 2.0, "baseline_ns": 36.0}]]
     assert data["results"][1]["line"] == 7
 
 

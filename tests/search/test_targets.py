@@ -94,8 +94,8 @@ def test_instruction_files_are_part_of_the_identity(tmp_path: Path) -> None:
     [
         ("isa = 'mmx'", r"isa = 'mmx' is not one of avx512, avx2"),
         ("vector_bits = 100", "vector_bits = 100 is not a multiple of 64"),
-        ("vector_registers = 0", "is not a number above 0"),
-        ("cores = true", "cores = True is not a number above 0"),
+        ("vector_registers = 0", "is not a number from 1 to 1024"),
+        ("cores = true", "cores = True is not a number from 1 to 65536"),
         ("cache_bytes = []", "is not a list of numbers"),
         ("cache_bytes = [1, -1]", "is not a list of numbers"),
         ("flags = '-O3'", "flags = '-O3' is not a list of options"),
@@ -110,6 +110,51 @@ def test_files_that_say_something_wrong_are_refused(
 ) -> None:
     with pytest.raises(UserError, match=message):
         resolve_target(read_target(write(tmp_path, text)))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"cores = {10**4000}",
+        f"cores = {'9' * 1_000_000}",  # more digits than Python reads
+        f"vector_bits = 0x{'f' * 1_000_000}",  # read, but not printed
+        f"vector_bits = {1 << 62}",
+        f"cache_bytes = [{'1, ' * 100_000}]",
+        "cores = 1e400",
+        "cores = nan",
+        "cores = 1979-05-27",
+        "isa = {}",
+        "isa = [['avx2']]",
+        "cpu = ''",
+        r"cpu = 'zen5\u0000'".replace("'", '"'),
+        r"cpu = 'zen5\n#include <evil.h>'".replace("'", '"'),
+        f"cpu = '{'x' * 1_000_000}'",
+        r"compiler = 'gcc\u0000'".replace("'", '"'),
+        r"flags = ['-O2\u0000']".replace("'", '"'),
+        "flags = [" + "'-O2', " * 5000 + "]",
+        "features = [1]",
+        "instructions = [['mine.py']]",
+        f"instructions = ['{'a/' * 5000}']",
+        f"cpu = {'[' * 100_000}",
+        f"{'x.' * 50_000}y = 1",
+        f"{'x' * 1_000_000} = 1",
+        "[cpu]\n" * 2,
+        "[[flags]]\nx = 1",
+        "\x00",
+        "",
+    ],
+    ids=lambda text: text[:20] or "nothing",
+)
+def test_hostile_files_are_refused_in_one_short_sentence(text: str, tmp_path: Path) -> None:
+    """But for the empty one, which says nothing."""
+    if not text:
+        assert resolve_target(read_target(write(tmp_path, text))) == resolve_target(
+            read_target(None)
+        )
+        return
+    with pytest.raises(UserError) as error:
+        resolve_target(read_target(write(tmp_path, text)))
+    assert len(str(error.value)) < 600 + len(str(tmp_path))
 
 
 def test_a_target_that_is_neither_an_isa_nor_a_file() -> None:
