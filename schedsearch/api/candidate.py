@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedsearch.api import frames
+from schedsearch.api.explaining import Compared, Explained, compared, explained
+from schedsearch.api.watching import watched
 from schedsearch.core import html
 from schedsearch.core.numbers import duration, speedup
 from schedsearch.core.records import GeneratedC, Keys, Measurement, Outcome, Target, Workload
@@ -18,6 +20,7 @@ from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
 from schedsearch.search.kept import load_kept, replayed
+from schedsearch.search.measured import Place, measure_pair, measure_steps
 from schedsearch.search.recorded import stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
@@ -89,8 +92,7 @@ class Candidate:
     @property
     def children(self) -> pd.DataFrame:
         """One row per child, by id, the rejected ones too: columns of `frames.candidates`."""
-        everything = frames.candidates(self._store)
-        return everything[everything["parent_id"] == self.id]
+        return frames.children(self._store, self.stored)
 
     @cached_property
     def unscheduled(self) -> Any:
@@ -120,6 +122,33 @@ class Candidate:
         title = f"candidate {before.id}" if before else f"{self.workload.proc} as written"
         first = before.proc if before else self.unscheduled
         return Diff(str(first), str(self.proc), (title, f"candidate {self.id}"))
+
+    def explain(self, *, measure: bool = False, progress: bool = True) -> Explained:
+        """What each rewrite did, as `schedsearch explain` says it. `measure`: every step is timed
+        against the one before, where that is not known, and kept in the store; an interrupt
+        ends it, and what was measured is explained. `progress` False: silent.
+
+        Loads the user's file. Raises UserError for what can be mended.
+        """
+        if measure:
+            with watched(progress) as listener:
+                measure_steps(self._place, self.id, listener.phase)
+        return explained(self._store, self.stored, self.unscheduled)
+
+    def compare(
+        self, other: Candidate, *, measure: bool = False, progress: bool = True
+    ) -> Compared:
+        """Another schedule of the same procedure beside this one, as `schedsearch compare` has
+        it: how many times faster it is. `measure`: timed now, interleaved, and kept."""
+        now = None
+        if measure:
+            with watched(progress) as listener:
+                now = measure_pair(self._place, self.id, other.id, listener.phase)
+        return compared(self._store, (self.stored, other.stored), self.unscheduled, now)
+
+    @property
+    def _place(self) -> Place:
+        return Place(self._store.location, self.file)
 
     def __repr__(self) -> str:
         return "\n".join(_plain(self))

@@ -14,7 +14,8 @@ from schedsearch.api import frames
 from schedsearch.api.candidate import Candidate, of_stored
 from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
-from schedsearch.api.tuning import Result, watched
+from schedsearch.api.tuning import Result
+from schedsearch.api.watching import watched
 from schedsearch.core import html
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome
 from schedsearch.present import format as fmt
 from schedsearch.store.database import Store
-from schedsearch.store.views import Run, Scope, Table
+from schedsearch.store.views import Run, Scope, StoredCandidate, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,7 +104,16 @@ def candidates(store: Store) -> pd.DataFrame:
     (`not_measured`: legal so far) and why, its identities, and its speed-up over the unscheduled
     procedure with interval; `candidate_ns` is nanoseconds per call, `predicted` the log
     speed-up over its parent that the cost estimate promised."""
-    frame = _of_scopes(store, store.candidate_table, "id")
+    return _candidates(_of_scopes(store, store.candidate_table, "id"))
+
+
+def children(store: Store, parent: StoredCandidate) -> pd.DataFrame:
+    """Those rows of `candidates` that are children of one, also in a search begun earlier."""
+    read = partial(store.candidate_table, parent_id=parent.id)
+    return _candidates(_of_scopes(store, read, "id", [parent.scope]))
+
+
+def _candidates(frame: pd.DataFrame) -> pd.DataFrame:
     frame["outcome"] = frame["outcome"].map(lambda outcome: outcome or NOT_MEASURED, na_action=None)
     types = dict.fromkeys(("parent_id", "duplicate_of"), "Int64")
     types |= dict.fromkeys(("speedup", "low", "high", "candidate_ns", "predicted"), "float64")
@@ -162,10 +172,15 @@ def history(store: Store, scope: Scope, run_id: int) -> pd.DataFrame:
     return frame
 
 
-def _of_scopes(store: Store, read: Callable[[Scope], Table], index: str | None) -> pd.DataFrame:
+def _of_scopes(
+    store: Store,
+    read: Callable[[Scope], Table],
+    index: str | None,
+    scopes: Sequence[Scope] | None = None,
+) -> pd.DataFrame:
     rows: list[tuple[Any, ...]] = []
     columns: tuple[str, ...] = ()
-    for scope in store.scopes():
+    for scope in store.scopes() if scopes is None else scopes:
         place, table = _place(store, scope), read(scope)
         columns = table.columns
         rows += [(*place, *row) for row in table.rows]

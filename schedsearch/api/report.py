@@ -74,11 +74,9 @@ def _verdict(about: Search) -> Iterator[object]:
     yield html.measurement(measurement)
 
 
-def _decision(about: Search, measurement: Measurement) -> Decision | None:
-    """Whether it is faster than as written; None if it was timed against something else."""
-    if measurement.reference_speedup != 1.0:
-        return None
-    return measurement.decision(margin(about.noise))
+def _decision(about: Search, measurement: Measurement) -> Decision:
+    """Whether it is faster than as written."""
+    return measurement.verdict(margin(about.noise))
 
 
 def _indirect(measurement: Measurement) -> str:
@@ -94,7 +92,9 @@ def _caveats(about: Search) -> Iterator[str]:
     run, measurement = about.run, _measured(about)
     if measurement is not None:
         decision = _decision(about, measurement)
-        yield fmt.decided(decision, len(measurement.rounds)) if decision else _indirect(measurement)
+        yield fmt.decided(decision, len(measurement.rounds))
+        if measurement.reference_speedup != 1.0:
+            yield _indirect(measurement)
         if measurement.kind != "confirm":
             yield "It was not measured again after the search: winners of many look too good."
         if about.roof and about.roof.exceeded(measurement.candidate_ns * 1e-9):

@@ -15,6 +15,7 @@ from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.kept import load_kept
 from schedsearch.search.recorded import find_scopes, stored_roof
+from schedsearch.search.stepping import BY_HAND
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
 from schedsearch.transforms.loader import Source
@@ -25,15 +26,16 @@ if TYPE_CHECKING:
 
 
 def find_run(store: Store, wanted: str | int | None) -> Run:
-    """The run with this id, or the latest one of the procedure with this name, or the latest.
-    Raises UserError if there is none."""
+    """The run with this id, or the latest search of the procedure with this name, or the latest;
+    runs by hand only if there are no others. Raises UserError if there is none."""
     if wanted is not None and str(wanted).isdigit():
         found = [run for run in store.runs() if run.id == int(wanted)]
         if not found:
             raise UserError(f"no run {wanted} in {store.name}; `schedsearch list --json` has them")
         return found[0]
     scopes = find_scopes(store, None if wanted is None else str(wanted))
-    return max((run for scope in scopes for run in store.runs(scope)), key=lambda run: run.id)
+    runs = [run for scope in scopes for run in store.runs(scope)]
+    return max(runs, key=lambda run: (run.strategy != BY_HAND, run.id))
 
 
 @dataclass(frozen=True)

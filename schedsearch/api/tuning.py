@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from schedsearch.api import frames
 from schedsearch.api.candidate import Candidate, of_stored
 from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
+from schedsearch.api.watching import watched
 from schedsearch.core import html
 from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
@@ -22,12 +20,11 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
-from schedsearch.present.live import View, make_view, rate
-from schedsearch.present.notebook import NotebookView
+from schedsearch.present.live import rate
 from schedsearch.search import session
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.closing import margin
-from schedsearch.search.session import Listener, Options
+from schedsearch.search.session import Options
 from schedsearch.search.strategies import AnyStrategy
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
@@ -207,17 +204,3 @@ def tune(
     )
     with watched(progress) as listener:
         return Result(session.tune(options, listener), options.store)
-
-
-@contextmanager
-def watched(progress: bool) -> Iterator[Listener]:
-    """Shows a run where it is started: in a notebook's output, or as the command line does."""
-    if not progress:
-        yield Listener(lambda phase: None, lambda *start: None, lambda state: None)
-        return
-    notebook = Console().is_jupyter
-    view: View = NotebookView() if notebook else make_view(Console(stderr=True, highlight=False))
-    try:
-        yield Listener(view.phase, view.started, view.progress)
-    finally:
-        view.stop()

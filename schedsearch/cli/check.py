@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, redirect_stdout
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Annotated
 
@@ -24,6 +24,7 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_seconds, parse_share
 from schedsearch.cli.repair import repair_entries
 from schedsearch.cli.run import INTERRUPTED
+from schedsearch.cli.telling import told
 from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
 from schedsearch.core.lockfile import LockEntry
@@ -129,7 +130,7 @@ def _checked(entries: Sequence[LockEntry], options: Options) -> tuple[list[Check
     interrupted = False
     try:
         # Kernels' files may print; standard output is for the result alone.
-        with redirect_stdout(sys.stderr), noticed_interrupts() as noticed, _told() as tell:
+        with redirect_stdout(sys.stderr), noticed_interrupts() as noticed, told() as tell:
             for number, result in check_entries(entries, options, tell):
                 if noticed.is_set():  # Exo may have taken it for a failure of the schedule
                     raise KeyboardInterrupt
@@ -137,14 +138,3 @@ def _checked(entries: Sequence[LockEntry], options: Options) -> tuple[list[Check
     except KeyboardInterrupt:
         interrupted = True
     return [found[number] for number in sorted(found)], interrupted
-
-
-@contextmanager
-def _told() -> Iterator[Callable[[str], None]]:
-    """What is going on: one line that changes on a terminal, lines elsewhere."""
-    console = Console(stderr=True, highlight=False)
-    if console.is_terminal:
-        with console.status("loading") as status:
-            yield lambda text: status.update(text.replace("[", r"\["))
-    else:
-        yield lambda text: console.print(text, markup=False, soft_wrap=True)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import sys
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
 from rich.console import Console
 
+from schedsearch.api.explaining import compared, explained
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     FileOption,
@@ -15,17 +18,14 @@ from schedsearch.cli.options import (
     JsonOption,
     StoreOption,
 )
-from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.present import compared, explained
+from schedsearch.cli.run import INTERRUPTED
+from schedsearch.cli.telling import told
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
-from schedsearch.search.explain import explain as explain_trace
-from schedsearch.search.kept import load_kept
-from schedsearch.search.recorded import stored_roof
-from schedsearch.search.versus import recorded_ratio, versus
+from schedsearch.search.kept import load_kept, replayed
+from schedsearch.search.measured import Place, Steps, measure_pair, measure_steps
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.replay import Replayer
 
 
 def explain(
@@ -36,34 +36,53 @@ def explain(
     markdown: Annotated[
         bool, typer.Option("--markdown", help="Print Markdown, for a review.")
     ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure",
+            help="Time each step against the one before, where the store has only predictions or "
+            "what was measured apart; takes seconds a step.",
+        ),
+    ] = False,
     json_: JsonOption = False,
 ) -> None:
     """Show step by step what each rewrite did to the loop nest and to the speed.
 
     Effects are measured where the search measured the schedule up to a step, or one with
-    the same machine code; else they are the cost estimate's, marked with ~.
+    the same machine code; else they are the cost estimate's, marked with ~. In the table, =
+    marks steps that make no difference, ? those whose rounds do not tell. With --measure
+    every step is timed against the one before; Ctrl-C stops and keeps what was measured.
     """
+    timed = None
+    if measure:
+        place = Place(store, file, tuple(instructions or ()))
+        # The user's file may print; standard output is for the result alone.
+        with redirect_stdout(sys.stderr), told() as tell:
+            timed = measure_steps(place, candidate_id, tell)
     with Store.open(store, create=False) as opened:
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
-        target = opened.target(candidate.scope)
-        roof = stored_roof(opened, candidate.scope)
         _, procedure = load_kept(workload, file, instructions or ())
-        try:
-            explanation = explain_trace(
-                opened, candidate.scope, workload, target, procedure, candidate.record.trace
-            )
-        except ReplayError as error:
-            raise UserError(f"the recorded schedule does not replay: {error}") from error
-    title = f"candidate {candidate.id} of {fmt.kernel(workload)} on {fmt.target(target)}"
+        found = explained(opened, candidate, procedure)
     if json_:
         head = {"candidate": candidate.id, "procedure": workload.proc}
         head |= {"sizes": dict(workload.sizes)}
-        print(json.dumps(head | explained.to_json(explanation, roof), indent=2))
+        print(json.dumps(head | found.to_json(), indent=2))
     elif markdown:
-        print(explained.markdown(title, explanation, roof))
+        print(found.markdown)
     else:
-        Console(highlight=False).print(explained.terminal(title, explanation, roof))
+        Console(highlight=False).print(found.terminal)
+    if timed is not None:
+        print(_said(timed), file=sys.stderr)
+        if timed.interrupted:
+            raise typer.Exit(INTERRUPTED)
+
+
+def _said(steps: Steps) -> str:
+    if not steps.wanted:
+        return "nothing to measure: every step is known"
+    stopped = "interrupted; " if steps.interrupted else ""
+    return f"{stopped}{steps.timed} of {fmt.count(steps.wanted, 'step')} measured, and kept"
 
 
 def compare(
@@ -72,31 +91,43 @@ def compare(
     c: Annotated[
         bool, typer.Option("--c", help="Print the difference of their C as well.")
     ] = False,
+    measure: Annotated[
+        bool,
+        typer.Option(
+            "--measure", help="Time the two now, interleaved; the measurement is kept as others."
+        ),
+    ] = False,
     file: FileOption = None,
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
     json_: JsonOption = False,
 ) -> None:
-    """Show what two schedules have in common, where they part, and which one is faster."""
+    """Show what two schedules have in common, where they part, and which one is faster.
+
+    That is known from what the search measured, at different times unless it timed one against
+    the other; with --measure it is tested now.
+    """
+    now = None
+    if measure:
+        place = Place(store, file, tuple(instructions or ()))
+        try:
+            with redirect_stdout(sys.stderr), told() as tell:
+                now = measure_pair(place, first, second, tell)
+        except KeyboardInterrupt:
+            print("interrupted before the two were compared", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
     with Store.open(store, create=False) as opened:
         pair = opened.candidate(first), opened.candidate(second)
-        ratio = recorded_ratio(*pair)
         workload = opened.workload(pair[0].scope)
-        roof = stored_roof(opened, pair[0].scope)
-    _, procedure = load_kept(workload, file, instructions or ())
-    replayer = Replayer(procedure)
-    traces = [candidate.record.trace for candidate in pair]
-    try:
-        found = versus(replayer, traces[0], traces[1])
-        states = [replayer.state(trace) for trace in traces]
-    except ReplayError as error:
-        raise UserError(f"a recorded schedule does not replay: {error}") from error
+        _, procedure = load_kept(workload, file, instructions or ())
+        found = compared(opened, pair, procedure, now)
     if json_:
-        print(json.dumps(compared.to_json(pair, found, ratio), indent=2))
+        print(json.dumps(found.to_json(), indent=2))
         return
     console = Console(highlight=False)
-    console.print(compared.terminal(pair, found, ratio, roof))
+    console.print(found.terminal)
     if c:
+        states = [replayed(procedure, candidate.record.trace) for candidate in pair]
         texts = [generate_c(state.procedure, state.build).source for state in states]
         titles = (f"candidate {first}", f"candidate {second}")
         difference = Diff(texts[0], texts[1], titles, "c")

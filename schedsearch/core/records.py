@@ -234,8 +234,8 @@ class Measurement:
     """Raw samples of one timing; all statistics are derived.
 
     `kind` is `screen` (while searching), `race` (among the fastest at the end),
-    `confirm` (the last of them, fresh rounds), `baseline` or `noise` (the reference
-    against itself).
+    `confirm` (the last of them, fresh rounds), `pair` (against another schedule that the
+    user named), `baseline` or `noise` (the reference against itself).
     `calls` is the number of calls per candidate sample; `host` is what the
     machine was doing. `reference` is the code_key of what the candidate was
     interleaved with, and `reference_speedup` that kernel's own speed-up over the
@@ -250,10 +250,14 @@ class Measurement:
     reference_speedup: float = 1.0
 
     @cached_property
+    def ratio(self) -> Estimate:
+        """Over the reference: median over rounds of ratios of minima, bootstrap interval."""
+        return median_with_interval([r.speedup for r in self.rounds])
+
+    @property
     def speedup(self) -> Estimate:
-        """Over the baseline: median over rounds of ratios of minima, bootstrap interval."""
-        over_reference = median_with_interval([r.speedup for r in self.rounds])
-        return over_reference.scaled(self.reference_speedup)
+        """Over the baseline."""
+        return self.ratio.scaled(self.reference_speedup)
 
     @property
     def middle(self) -> float:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
-from schedsearch.present.explained import brief, coloured_change
+from schedsearch.present.explained import brief, coloured_change, ratio_json
+from schedsearch.search.pairs import How, Ratio
 from schedsearch.search.versus import Versus
 from schedsearch.store.views import StoredCandidate
 
@@ -21,9 +20,7 @@ SCHEMA = 1
 Pair = tuple[StoredCandidate, StoredCandidate]
 
 
-def terminal(
-    pair: Pair, found: Versus, ratio: Estimate | None, roof: Roof | None
-) -> RenderableType:
+def terminal(pair: Pair, found: Versus, ratio: Ratio | None, roof: Roof | None) -> RenderableType:
     """`ratio`: times the second is as fast as the first."""
     parts: list[RenderableType] = [Text(line, style="bold") for line in _heads(pair, roof)]
     parts += [Text(), Text(verdict(pair, ratio))]
@@ -37,19 +34,27 @@ def terminal(
     return Group(*parts, *coloured_change(found.nest, "  (the same loop nest)"))
 
 
-def verdict(pair: Pair, ratio: Estimate | None) -> str:
+def verdict(pair: Pair, ratio: Ratio | None) -> str:
     """One sentence: which is faster, and how that is known."""
     first, second = (candidate.id for candidate in pair)
     if ratio is None:
         return f"Not both were measured: nothing is known of {second} over {first}."
-    text = f"{second} is {fmt.speedup(ratio)} as fast as {first}, by measurements made apart."
-    if ratio.low <= 1 <= ratio.high:
-        text += " That may be either way."
-    return text
+    match ratio.how:
+        case How.SAME_CODE:
+            return f"{second} has the same machine code as {first}."
+        case How.APART:
+            either = " That may be either way." if ratio.over.low <= 1 <= ratio.over.high else ""
+            times = fmt.speedup(ratio.over)
+            return f"{second} is {times} as fast as {first}, by measurements made apart.{either}"
+        case _:
+            assert ratio.decision is not None, "interleaved rounds were tested"
+            said = fmt.decided(ratio.decision, ratio.rounds)
+            return f"{second} is {fmt.speedup(ratio.over)} as fast as {first}, interleaved. {said}"
 
 
-def to_json(pair: Pair, found: Versus, ratio: Estimate | None) -> dict[str, Any]:
-    """`ratio`: times the second is as fast as the first, with its interval."""
+def to_json(pair: Pair, found: Versus, ratio: Ratio | None) -> dict[str, Any]:
+    """`ratio`: times the second is as fast as the first, with its interval, and how that is
+    known."""
     return {
         "schema": SCHEMA,
         "candidates": [candidate.id for candidate in pair],
@@ -57,7 +62,7 @@ def to_json(pair: Pair, found: Versus, ratio: Estimate | None) -> dict[str, Any]
         "shared": [step.to_json() for step in found.shared],
         "own": [[step.to_json() for step in steps] for steps in found.own],
         "nest": list(found.nest),
-        "ratio": asdict(ratio) if ratio else None,
+        "ratio": ratio_json(ratio),
     }
 
 

@@ -9,11 +9,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.explain import Effect, Explanation
+from schedsearch.search.pairs import How, Ratio
 
 SCHEMA = 1
 
@@ -23,6 +25,7 @@ MOST_LINES = 24
 _UNCHANGED = "  (the same loop nest: details, memories or build options changed)"
 _STYLES = {"+": "green", "-": "red"}
 _COLUMNS = ("", "rewrite", "so far", "this step", "of roof")
+_MARKS = {Decision.INCONCLUSIVE: " ?", Decision.SAME: " ="}
 
 
 def terminal(title: str, explanation: Explanation, roof: Roof | None) -> RenderableType:
@@ -59,17 +62,20 @@ def to_json(explanation: Explanation, roof: Roof | None) -> dict[str, Any]:
     """`schema` counts changes that a reader of the earlier form would not understand.
 
     `speedup` is over the procedure as written, `gain` over the latest measured schedule
-    before, `predicted_gain` the cost estimate's of that step; times are nanoseconds of one call.
+    before (`gain_measured`: with its interval, and how it is known), `predicted_gain` the cost
+    estimate's of that step; times are nanoseconds of one call.
     """
     steps = [
         {
             "rewrite": step.rewrite.to_json(),
             "change": list(step.change),
             "predicted_gain": step.predicted,
-            "gain": explanation.gain(number),
+            "gain": step.gain.over.value if step.gain else None,
+            "gain_measured": ratio_json(step.gain),
+            "failure": step.failure,
             "measured": _effect_json(step.measured, roof),
         }
-        for number, step in enumerate(explanation.steps)
+        for step in explanation.steps
     ]
     return {
         "schema": SCHEMA,
@@ -84,28 +90,55 @@ def to_json(explanation: Explanation, roof: Roof | None) -> dict[str, Any]:
 
 
 def effect(explanation: Explanation, number: int, roof: Roof | None) -> str:
-    """`measured: 24.8x [24.1, 25.6], 3.1x by this step (1.9x predicted); 1.2 ms, 12 % of ...`"""
+    """`this step 3.1x [3.0, 3.2], clearly faster ... (1.9x predicted); so far 24.8x [...], ...`"""
     step = explanation.steps[number]
     if step.measured is None:
-        return f"not measured; {step.predicted:.3g}x predicted"
+        failure = f" ({step.failure})" if step.failure else ""
+        return f"not measured{failure}; {step.predicted:.3g}x predicted"
+    by = f"this step {gained(step.gain)} " if step.gain else ""
     speedup = fmt.speedup(step.measured.speedup)
-    gain = explanation.gain(number)
-    by = f", {gain:.3g}x over the last measured" if gain else ""
-    return (
-        f"measured: {speedup}{by} ({step.predicted:.3g}x predicted); "
-        f"{_reached(step.measured, roof)}"
-    )
+    reached = _reached(step.measured, roof)
+    return f"{by}({step.predicted:.3g}x predicted); so far {speedup}, {reached}"
+
+
+def gained(gain: Ratio) -> str:
+    """How many times faster a step made it, and how that is known."""
+    over = fmt.speedup(gain.over)
+    match gain.how:
+        case How.SAME_CODE:
+            return "1x: the same machine code as before"
+        case How.APART:
+            return f"{over}, measured apart"
+        case _:
+            return f"{over}, {_said(gain)}"
+
+
+def _said(gain: Ratio) -> str:
+    rounds = fmt.count(gain.rounds, "round")
+    match gain.decision:
+        case Decision.INCONCLUSIVE:
+            return f"inconclusive after {rounds}"
+        case Decision.SAME:
+            return f"the same within {TOLERANCE:.0%}, by {rounds}"
+        case decision:
+            return f"clearly {decision}, by {rounds}"
 
 
 def rows(explanation: Explanation, roof: Roof | None) -> Iterator[tuple[str, ...]]:
     """Cells of `_COLUMNS`: where nothing was measured, what was predicted, marked with `~`."""
     root = explanation.root
     yield ("", "(as written)", "1x" if root else "-", "", _share(root, roof))
-    for number, step in enumerate(explanation.steps):
-        gain = explanation.gain(number)
+    for number, step in enumerate(explanation.steps, 1):
         so_far = f"{step.measured.speedup.value:.3g}x" if step.measured else "-"
-        own = f"{gain:.3g}x" if gain else f"~{step.predicted:.3g}x"
-        yield (str(number + 1), brief(step.rewrite), so_far, own, _share(step.measured, roof))
+        own = _own(step.gain) if step.gain else f"~{step.predicted:.3g}x"
+        yield (str(number), brief(step.rewrite), so_far, own, _share(step.measured, roof))
+
+
+def _own(gain: Ratio) -> str:
+    if gain.how is How.SAME_CODE:
+        return "same code"
+    mark = _MARKS.get(gain.decision, "") if gain.decision else ""
+    return fmt.speedup(gain.over) + mark
 
 
 def brief(rewrite: Rewrite) -> str:
@@ -154,7 +187,15 @@ def _effect_json(effect: Effect | None, roof: Roof | None) -> dict[str, Any] | N
     }
 
 
-def _estimate_json(estimate: Estimate) -> dict[str, float]:
+def ratio_json(found: Ratio | None) -> dict[str, Any] | None:
+    """`how` and `decision` are values of `pairs.How` and `core.decision.Decision`."""
+    if found is None:
+        return None
+    known = {"how": found.how, "decision": found.decision, "rounds": found.rounds}
+    return _estimate_json(found.over) | known
+
+
+def _estimate_json(estimate: Estimate) -> dict[str, Any]:
     return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
 
 

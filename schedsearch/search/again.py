@@ -50,6 +50,7 @@ def options_again(
         specialize=bool(workload.specialized),
         warm_start=False,
         cache=Cache(settings.get("cache", Cache.WARM)),
+        tree=scope.tree,
     )
 
 

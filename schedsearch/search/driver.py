@@ -373,10 +373,10 @@ class Search:
         with self._by_hand():
             self._complete(job, job.trace.key)
 
-    def measure(self, key: str) -> None:
-        """Verify a node and time it against the baseline, as the end of a search does."""
+    def measure(self, key: str, plan: TimingPlan, against: Anchor) -> None:
+        """Verify a node and time it against `against`."""
         with self._by_hand():
-            self._time(key, confirm(self.baseline.call_s), self.baseline)
+            self._time(key, plan, against)
 
     @contextmanager
     def _by_hand(self) -> Iterator[None]:

@@ -17,6 +17,7 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
+from schedsearch.search.plans import PAIR
 from schedsearch.search.progress import Best
 from schedsearch.search.race import RACE
 from schedsearch.search.ranker import Ranker
@@ -179,7 +180,8 @@ class Ledger:
         keys = replace(node.keys, binary=artifact.binary_key)
         self.tree.update(key, keys=keys)
         owner = self.tree.claim_binary(key, artifact.binary_key)
-        if owner is None:
+        # A shortened schedule is measured under its own name (minimising.py).
+        if owner is None or node.measurement is not None:
             found = TuningRecord(node.trace, None, keys, stage_s=stages)
             self.store.record(self.scope, self.run_id, found)
             return True
@@ -196,8 +198,8 @@ class Ledger:
         return False
 
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
-        """A race replaces the screening, a confirmation both. Heats of a race add up: each
-        stored one has the rounds of those before."""
+        """A race replaces the screening, a confirmation both, and stays where pairs come later.
+        Heats of a race add up: each stored one has the rounds of those before."""
         node = self.tree.nodes[key]
         first = node.speedup is None
         ranking = measurement
@@ -206,6 +208,8 @@ class Ledger:
         found = TuningRecord(
             node.trace, Outcome.CORRECT, node.keys, measurement=ranking, stage_s=stages
         )
+        if node.confirmed and node.measurement is not None and ranking.kind == PAIR.kind:
+            ranking = node.measurement
         self._record(key, found, ranking)
         if first:
             if vector := self.ranker.vector(key):

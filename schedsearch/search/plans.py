@@ -14,6 +14,9 @@ SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=3, samples=FEW)
 ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5, samples=FEW)
 CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=40, decide=True, fresh=True)
 
+PAIR = TimingPlan(kind="pair", min_rounds=6, max_rounds=20, samples=FEW, decide=True, fresh=True)
+"""Two schedules that the user named, one against the other. Six rounds find 10 %, ten much less."""
+
 SLOW_S = 0.3
 """A baseline slower than this is measured no more often than it has to be."""
 
@@ -29,10 +32,19 @@ def screen(give_up_below: float) -> TimingPlan:
 
 def confirm(baseline_s: float) -> TimingPlan:
     """Fewer rounds if the baseline takes long (`baseline_s` seconds per call)."""
-    most = CONFIRM.max_rounds
-    round_s = baseline_s + min(baseline_s, SLOW_S)
+    return _affordable(CONFIRM, baseline_s)
+
+
+def pair(reference_s: float) -> TimingPlan:
+    """Fewer rounds if what it is timed against takes long (`reference_s` seconds per call)."""
+    return _affordable(PAIR, reference_s)
+
+
+def _affordable(plan: TimingPlan, reference_s: float) -> TimingPlan:
+    round_s = reference_s + min(reference_s, SLOW_S)
+    most = plan.max_rounds
     rounds = min(most, max(3, int(CONFIRM_S / round_s))) if round_s > 0 else most
-    return replace(CONFIRM, min_rounds=min(CONFIRM.min_rounds, rounds), max_rounds=rounds)
+    return replace(plan, min_rounds=min(plan.min_rounds, rounds), max_rounds=rounds)
 
 
 CLOSING_S = 17.0

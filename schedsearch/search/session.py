@@ -76,6 +76,8 @@ class Options:
     warm_start: bool = True
     cache: Cache = Cache.WARM
     fresh: bool = False
+    tree: int | None = None
+    """Which of several search trees of this procedure to go on with. Default: begun last."""
     first: tuple[Trace, ...] = ()
     start: Trace = field(default_factory=Trace)
     """Search only what follows this schedule, which the store has measured."""
@@ -210,6 +212,8 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         scope = store.register(subject.workload, subject.target, subject.source.text)
         if options.fresh:
             scope = store.afresh(scope)
+        elif options.tree is not None:
+            scope = replace(scope, tree=options.tree)
         _check_earlier_runs(store, scope, transforms, options.cache)
         executor = _executor(options, subject, transforms)
         try:

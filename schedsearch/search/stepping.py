@@ -7,18 +7,28 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Measurement, Outcome
+from schedsearch.core.records import Artifact, Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.budget import Budget
 from schedsearch.search.driver import Search
-from schedsearch.search.jobs import ExpandJob, ReplayJob
+from schedsearch.search.jobs import BUILD_TIMEOUT_S, ExpandJob, ReplayJob
+from schedsearch.search.kept import require_verified
+from schedsearch.search.pairs import standing, verified
+from schedsearch.search.plans import confirm, pair
 from schedsearch.search.session import Listener, Options, Result, begun, tune
 from schedsearch.search.strategy import Event
+from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
+from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer, State
 
 BY_HAND = "by hand"
 """What a run's strategy is called in the store."""
+
+
+class NotMeasuredError(UserError):
+    """A schedule cannot be built, or is wrong; the store says so of it too."""
 
 
 class _Hand:
@@ -90,18 +100,48 @@ class Stepper:
             self._knowing(trace).complete(ReplayJob(longer, known=len(trace)))
         return self.stored(longer)
 
-    def measure(self, trace: Trace) -> Measurement:
-        """Verify it and time it on fresh rounds, at once. Equal machine code is measured under
-        the name of who had it first. Raises UserError if it cannot be built, or is wrong."""
-        self._knowing(trace).measure(trace.key)
+    def measure(self, trace: Trace, against: StoredCandidate | None = None) -> Measurement:
+        """Verify it and time it on fresh rounds, at once, interleaved with a verified schedule of
+        this procedure (default: as written, as a search confirms its best). Equal machine code
+        is measured under the name of who had it first, and not against itself.
+
+        Returns what ranks it now. Raises NotMeasuredError if it cannot be built, or is wrong.
+        """
+        baseline = self._knowing(trace).baseline
+        anchor = baseline if against is None else self._anchor(against)
+        plan = (confirm if against is None else pair)(anchor.call_s)
+        self._knowing(trace).measure(trace.key, plan, anchor)
         self._measured += 1
         record = self.stored(trace).record
         if record.outcome is Outcome.DUPLICATE and record.duplicate_of is not None:
             [owner] = self._find(record.duplicate_of)
-            return owner.record.measurement or self.measure(owner.record.trace)
+            known = verified(owner)
+            if known is not None and (against is None or owner.id == against.id):
+                return known
+            return self.measure(owner.record.trace, against)
         if record.outcome is not Outcome.CORRECT or record.measurement is None:
-            raise UserError(f"{record.outcome}: {record.message}")
+            raise NotMeasuredError(f"{record.outcome}: {record.message}")
         return record.measurement
+
+    def standing(self, trace: Trace) -> StoredCandidate:
+        """What says how fast it is: itself, or what it is a duplicate of."""
+        return standing(self.session.store, self.session.setting.scope, [trace.key])[trace.key]
+
+    def _anchor(self, candidate: StoredCandidate) -> Anchor:
+        """What others are timed against. Raises UserError if it was not verified: it would be
+        timed all the same."""
+        require_verified(candidate)
+        record, baseline = candidate.record, self._search.baseline
+        if not record.trace.steps:
+            return baseline
+        assert record.measurement is not None, "it was verified"
+        known = self.session.store.code(record.keys.code or "")
+        code = known or CodeGenerator(self._replayer).generate(record.trace)
+        built = self.session.setting.subject.builder.build(code, BUILD_TIMEOUT_S)
+        if not isinstance(built, Artifact):
+            raise UserError(f"candidate {candidate.id} cannot be built any more:\n{built.message}")
+        speedup, call_s = record.measurement.middle, record.measurement.candidate_ns * 1e-9
+        return Anchor(built, code.key, speedup, call_s)
 
     def search(self, start: Trace, options: Options, listener: Listener) -> Result:
         """Let a strategy go on from `start`."""
@@ -112,13 +152,13 @@ class Stepper:
         self._search = self._from_store()
         return result
 
-    def close(self) -> None:
+    def close(self, status: RunStatus = RunStatus.FINISHED) -> None:
         """End the run; may be called twice."""
         if self._closed:
             return
         self._closed = True
         with self._stack:
-            self.session.store.finish_run(self.session.run_id, "finished", self._summary())
+            self.session.store.finish_run(self.session.run_id, status, self._summary())
 
     def _summary(self) -> dict[str, Any]:
         progress = self._search.progress()

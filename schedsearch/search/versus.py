@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.outline import changes, outline
-from schedsearch.core.records import Measurement
-from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.search.pairs import Ratio, ratio, standing
+from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.replay import Replayer
 
@@ -35,23 +35,23 @@ def versus(replayer: Replayer, first: Trace, second: Trace) -> Versus:
     return Versus(first.steps[:count], own, changes(before, after))
 
 
-def recorded_ratio(first: StoredCandidate, second: StoredCandidate) -> Estimate | None:
-    """How many times faster the second is than the first, by what the store has of each.
+def recorded_ratio(store: Store, first: StoredCandidate, second: StoredCandidate) -> Ratio | None:
+    """How many times faster the second is than the first, by what the store has of each; None
+    if it has nothing.
 
-    Both are known over a third kernel, at other times: the interval is that of the worst
-    case of both. None if one of them was not measured. Raises UserError if they are of
-    different workloads or targets: those ratios would mean nothing.
+    Raises UserError if they are of different workloads or targets: a ratio would mean nothing.
     """
-    if first.scope != second.scope:
+    require_comparable(first, second)
+    one, other = (
+        standing(store, each.scope, [each.trace_key])[each.trace_key] for each in (first, second)
+    )
+    return ratio(one, other)
+
+
+def require_comparable(first: StoredCandidate, second: StoredCandidate) -> None:
+    """Raises UserError if they are of different workloads or targets."""
+    if replace(first.scope, tree=second.scope.tree) != second.scope:
         raise UserError(
             f"candidates {first.id} and {second.id} are of different procedures, sizes or "
             "targets; `schedsearch best` lists what belongs together"
         )
-    one, other = first.record.measurement, second.record.measurement
-    return apart(one, other) if one and other else None
-
-
-def apart(first: Measurement, second: Measurement) -> Estimate:
-    """Ratio of two speed-ups that were measured apart."""
-    one, other = first.speedup, second.speedup
-    return Estimate(other.value / one.value, other.low / one.high, other.high / one.low)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cache, partial
+from pathlib import Path
 from sqlite3 import Error as SqliteError
 from typing import Any, Protocol
 
@@ -30,6 +31,10 @@ class Backend(Protocol):
     @property
     def name(self) -> str:
         """What messages call it: a path, or a URL without its password."""
+
+    @property
+    def location(self) -> Path | str:
+        """What `locate` makes it from: a path, or a URL with its password."""
 
     def open(self, create: bool) -> Engine:
         """Create the store if it is not there and `create` says so, migrate it if it is older.

@@ -89,6 +89,11 @@ class Store(Closeable):
         """What messages call it: its path, or its URL without the password."""
         return self._backend.name
 
+    @property
+    def location(self) -> Path | str:
+        """What `open` opens: with the password, if there is one."""
+        return self._backend.location
+
     def close(self) -> None:
         """Release the file. The store can be closed twice, but not used again."""
         self._readers.dispose()
@@ -357,10 +362,11 @@ class Store(Closeable):
         with self._read() as connection:
             return queries.stage_seconds(connection, scope)
 
-    def candidate_table(self, scope: Scope) -> Table:
-        """Every candidate without its trace and samples, parents first (see `tables.py`)."""
+    def candidate_table(self, scope: Scope, parent_id: int | None = None) -> Table:
+        """Every candidate, or every child of one, without its trace and samples, parents first
+        (see `tables.py`)."""
         with self._read() as connection:
-            return tables.candidates(connection, scope)
+            return tables.candidates(connection, scope, parent_id)
 
     def measurement_table(self, scope: Scope) -> Table:
         """Every timing without its samples, the oldest first."""

@@ -64,6 +64,10 @@ class PostgresqlDatabase:
         shown = self.url.set(drivername="postgresql").difference_update_query(["password"])
         return shown.render_as_string(hide_password=True)
 
+    @property
+    def location(self) -> str:
+        return self.url.set(drivername="postgresql").render_as_string(hide_password=False)
+
     def open(self, create: bool) -> Engine:
         engine = self._engine()
         try:

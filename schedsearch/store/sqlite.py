@@ -51,6 +51,10 @@ class SqliteFile:
     def name(self) -> str:
         return str(self.path)
 
+    @property
+    def location(self) -> Path:
+        return self.path
+
     def open(self, create: bool) -> Engine:
         if not self.path.exists():
             if not create:

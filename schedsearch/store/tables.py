@@ -9,7 +9,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
-from sqlalchemy import Connection, Text, cast, select
+from sqlalchemy import ColumnElement, Connection, Text, and_, cast, select
 
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Rewrite
@@ -54,11 +54,14 @@ _MEASUREMENTS = (
 _TIMED = ("speedup", "low", "high", "candidate_ns", "kind")
 
 
-def candidates(connection: Connection, scope: Scope) -> Table:
-    """One row per candidate, parents first. `rewrite` is its last step as text, `transform`
-    that step's name, both empty for the root; speed-ups are of the measurement that ranks it,
-    None if it was not measured or failed after it."""
-    ranking = _ranking(connection, scope)
+def candidates(connection: Connection, scope: Scope, parent_id: int | None = None) -> Table:
+    """One row per candidate, or per child of one, parents first. `rewrite` is its last step as
+    text, `transform` that step's name, both empty for the root; speed-ups are of the measurement
+    that ranks it, None if it was not measured or failed after it."""
+    where = in_scope(scope)
+    if parent_id is not None:
+        where = and_(where, CandidateRow.parent_id == parent_id)
+    ranking = _ranking(connection, where)
 
     @lru_cache(maxsize=1 << 14)
     def read(step: str | None) -> tuple[str, str]:
@@ -72,15 +75,15 @@ def candidates(connection: Connection, scope: Scope) -> Table:
         said = tuple(getattr(timed, name, None) for name in _TIMED)
         return (*known, *read(step), *said)
 
-    result = connection.execute(_CANDIDATES.where(in_scope(scope)))
+    result = connection.execute(_CANDIDATES.where(where))
     *names, _ = result.keys()
     return Table((*names, "transform", "rewrite", *_TIMED), [row(found) for found in result])
 
 
-def _ranking(connection: Connection, scope: Scope) -> dict[int, Any]:
+def _ranking(connection: Connection, where: ColumnElement[bool]) -> dict[int, Any]:
     """By candidate: its latest confirmation, else its latest measurement."""
     found: dict[int, Any] = {}
-    for row in connection.execute(_MEASUREMENTS.where(in_scope(scope))):
+    for row in connection.execute(_MEASUREMENTS.where(where)):
         known = found.get(row.candidate_id)
         if known is None or row.kind == "confirm" or known.kind != "confirm":
             found[row.candidate_id] = row

@@ -26,6 +26,11 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scripted(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Kinds of what was measured; every answer is made up from the code's key. Nothing is
     inspected: what `tests/evaluate` shows of sanitizers takes seconds each."""
+    return script(home, monkeypatch)
+
+
+def script(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What `scripted` does, also for what tests share."""
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.setattr(session, "roof_of", lambda *subject: ROOF)
