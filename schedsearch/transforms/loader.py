@@ -24,6 +24,10 @@ from schedsearch.transforms.outside import outside
 SOURCE_PREFIX = "schedsearch_source_"
 """Modules are called that and a digest of their path, whatever the file is called."""
 
+EXO_TYPES = frozenset(
+    ("R", "f16", "f32", "f64", "i8", "ui8", "ui16", "i32", "index", "size", "stride")
+)
+
 
 @dataclass(frozen=True)
 class Source:
@@ -139,6 +143,11 @@ def import_file(path: Path) -> Any:
 def _reason(error: BaseException) -> str:
     if isinstance(error, OSError) and error.strerror:
         return error.strerror
+    if isinstance(error, NameError) and error.name in EXO_TYPES:
+        return (
+            f"{error}, because Python evaluates annotations; begin the file with "
+            "`from __future__ import annotations`"
+        )
     return f"{type(error).__name__}: {error}".strip()
 
 

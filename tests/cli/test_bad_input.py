@@ -41,6 +41,13 @@ def test_a_file_that_raises(run: Run) -> None:
     check(run("run", KERNELS / "raises.py"), "failed to load", "ZeroDivisionError", "raises.py:5")
 
 
+def test_a_file_without_the_future_import(run: Run, tmp_path: Path) -> None:
+    """Exo's types are no names of Python."""
+    kernel = (KERNELS / "two.py").read_text()
+    (tmp_path / "two.py").write_text(kernel.replace("from __future__ import annotations\n", ""))
+    check(run("run", "two.py"), "failed to load", "begin the file with `from __future__ import")
+
+
 def test_a_file_without_procedures(run: Run) -> None:
     check(run("run", KERNELS / "nothing.py"), "no Exo procedure", "nothing.py", "@proc")
 

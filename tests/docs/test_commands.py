@@ -7,23 +7,20 @@ was tuned and pinned. Budgets are short and arrays small.
 
 from __future__ import annotations
 
-import re
 import runpy
 import shutil
+import subprocess
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer
-from cli.invoke import environment
 
 from schedsearch.cli import main as command
-from schedsearch.store.database import Store
 
 from .pages import PAGES, README, ROOT, blocks, commands
+from .reader import FEW, SHORT_RUN, Reader, small
 
 NOT_RUN = {
     "pip install": "needs the network, and would change this environment",
@@ -42,7 +39,7 @@ NOT_RUN = {
 
 SHORT = {
     "run exhaustive": "--executor inline --budget 5s --transforms reorder",
-    "run": "--executor inline --trials 1 --budget 5s",
+    "run": " ".join(SHORT_RUN),
     "check --repair": "--budget 5s",
     "check": "--correct-only",
     "export --minimal": "--budget 2s",
@@ -51,72 +48,35 @@ SHORT = {
 """What is added to commands that have these words, the first that fits; of equal options the
 last one counts."""
 
-FEW = ["--transforms", "vectorise_reduction,reorder"]
-SIZE = re.compile(r"\b(512|2048)\b")
+
+def follow(reader: Reader, words: list[str]) -> None:
+    if words[0] in ("python", "gcc"):
+        program = sys.executable if words[0] == "python" else words[0]
+        subprocess.run([program, *words[1:]], check=True, stdout=subprocess.DEVNULL)
+        return
+    assert words[0] == "schedsearch", f"{words}: say in NOT_RUN why it is not run"
+    words = shortened(words[1:], reader.ids)
+    if words[0] == "merge":  # stores of others: copies of ours
+        for other in words[1 : words.index("--store")]:
+            shutil.copy("schedsearch.sqlite", other)
+    assert reader.call(*words) == 0
 
 
-@dataclass(frozen=True)
-class Reader:
-    """Follows a page in directory `home`. `ids` are those that `best` printed."""
-
-    home: Path
-    ids: tuple[int, int]
-    call: Callable[..., int]
-
-    def follow(self, words: list[str]) -> None:
-        assert words[0] == "schedsearch", f"{words}: say in NOT_RUN why it is not run"
-        words = self.shortened(words[1:])
-        if words[0] == "merge":  # stores of others: copies of ours
-            for other in words[1 : words.index("--store")]:
-                shutil.copy("schedsearch.sqlite", other)
-        assert self.call(*words) == 0
-
-    def shortened(self, words: list[str]) -> list[str]:
-        words = [SIZE.sub("128", word) for word in words]
-        words = [{"42": str(self.ids[0]), "57": str(self.ids[1])}.get(w, w) for w in words]
-        words = [name for word in words for name in self.matching(word)]
-        fitting = (SHORT[which] for which in SHORT if set(which.split()) <= set(words))
-        words += next(fitting, "").split()
-        return words + (FEW if words[0] == "run" and "--transforms" not in words else [])
-
-    def matching(self, word: str) -> list[str]:
-        if not word.startswith("benchmarks/"):
-            return [word]
-        return [str(path) for path in sorted(ROOT.glob(word))[:1]]
+def shortened(words: list[str], ids: tuple[int, int]) -> list[str]:
+    words = [small(word) for word in words]
+    words = [{"42": str(ids[0]), "57": str(ids[1])}.get(word, word) for word in words]
+    words = [name for word in words for name in matching(word)]
+    fitting = (SHORT[which] for which in SHORT if set(which.split()) <= set(words))
+    words += next(fitting, "").split()
+    if words[0] == "run" and "--transforms" not in words:
+        words += ["--transforms", ",".join(FEW)]
+    return words
 
 
-@pytest.fixture(scope="session")
-def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the examples, made small."""
-    home = tmp_path_factory.mktemp("workshop")
-    for example in (ROOT / "examples").glob("*.py"):
-        (home / example.name).write_text(SIZE.sub("128", example.read_text()))
-    return home
-
-
-@pytest.fixture
-def reader(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
-    for name, value in environment(tmp_path).items():
-        monkeypatch.setenv(name, value)
-
-    def call(*args: str) -> int:
-        monkeypatch.setattr(sys, "argv", ["schedsearch", *args])
-        with pytest.raises(SystemExit) as ended:
-            command.main()
-        return int(ended.value.code or 0)
-
-    monkeypatch.chdir(workshop)
-    if not Path("schedules.lock").exists():
-        assert call("run", "gemv.py", *SHORT["run"].split(), *FEW) == 0
-        assert call("pin") == 0
-    with Store.open("schedsearch.sqlite", create=False) as store:
-        [scope] = store.scopes()
-        [root] = [c.id for c in store.load(scope) if not c.record.trace.steps]
-        [best] = [c.id for c in store.best(scope, 2) if c.id != root][:1]
-    home = tmp_path / "here"
-    shutil.copytree(workshop, home)
-    monkeypatch.chdir(home)
-    return Reader(home, (best, root), call)
+def matching(word: str) -> list[str]:
+    if not word.startswith("benchmarks/"):
+        return [word]
+    return [str(path) for path in sorted(ROOT.glob(word))[:1]]
 
 
 @pytest.mark.parametrize(
@@ -124,11 +84,10 @@ def reader(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> R
 )
 def test_a_page_can_be_followed(page: Path, reader: Reader) -> None:
     for block in blocks(page):
-        if block.title:
-            (reader.home / block.title).write_text(SIZE.sub("128", block.text))
+        reader.save(block)
     for words in commands(page):
         if reason_not_to_run(words) is None:
-            reader.follow(words)
+            follow(reader, words)
 
 
 def test_readme_shows_what_is_run_elsewhere() -> None:
