@@ -84,7 +84,7 @@ def outcomes(store: Store, scope: Scope) -> Figure:
                 y=_escaped(own["transform"]),
                 x=own["candidates"],
                 name=escape(str(outcome)),
-                marker={"color": _colour(str(outcome))},
+                marker={"color": _COLOURS.get(str(outcome))},  # None: Plotly's next
                 orientation="h",
             )
         )
@@ -141,7 +141,9 @@ def arguments(store: Store, scope: Scope) -> Figure | None:
     from plotly.subplots import make_subplots
 
     titles = [escape(grid.transform) for grid in grids]
-    figure = make_subplots(rows=1, cols=len(grids), subplot_titles=titles)
+    # Room between them for the names of the next one's rows.
+    gap = 0.14 if len(grids) > 1 else 0.0
+    figure = make_subplots(rows=1, cols=len(grids), subplot_titles=titles, horizontal_spacing=gap)
     for column, grid in enumerate(grids, 1):
         cells = go.Heatmap(
             z=grid.best.to_numpy(),
@@ -155,7 +157,8 @@ def arguments(store: Store, scope: Scope) -> Figure | None:
         place = {"type": "category", "row": 1, "col": column}
         figure.update_xaxes(title_text=escape(grid.second), **place)
         figure.update_yaxes(title_text=escape(grid.first), **place)
-    figure.update_layout(coloraxis={"colorscale": "Viridis", "colorbar": {"title": SPEEDUP}})
+    bar = {"title": {"text": SPEEDUP, "side": "right"}}
+    figure.update_layout(coloraxis={"colorscale": "Viridis", "colorbar": bar})
     framed = _framed(figure, "Best speed-up by arguments")
     return framed.update_layout(margin={"t": 80})  # each has a title of its own
 
@@ -211,11 +214,15 @@ def _framed(figure: Figure, title: str) -> Figure:
     )
 
 
-def _colour(outcome: str) -> str | None:
-    """What is no mistake is grey; None: Plotly's next one."""
-    if outcome.startswith("duplicate"):
-        return "#a6a6a6"
-    return {"correct": GREEN, "legal, not measured": "#dcdcdc", "illegal": RED}.get(outcome)
+_COLOURS = {
+    "correct": GREEN,
+    "legal, not measured": "#dcdcdc",
+    "duplicate (same ast)": "#b8b8b8",
+    "duplicate (same code)": "#999999",
+    "duplicate (same binary)": "#7a7a7a",
+    "illegal": RED,
+}
+"""Of outcomes; what is no mistake is grey."""
 
 
 def _left_out(totals: pd.Series[Any]) -> str:

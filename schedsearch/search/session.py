@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
@@ -312,6 +313,8 @@ def _executor(options: Options, subject: Subject, transforms: tuple[Transform, .
     )
     if options.executor == "inline":
         return InlineExecutor(spec)
+    # Ray tells notebooks on import to install ipywidgets, for pictures that nobody asks it for.
+    logging.getLogger("ray.widgets").setLevel(logging.WARNING)
     # Imported only when used: it takes one to two seconds.
     from schedsearch.search.ray_executor import RayExecutor
 

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from schedsearch.api.details import measured_code
 from schedsearch.api.report import report
 from schedsearch.api.searched import Search, find_run
 from schedsearch.api.tree_data import tree_data
+from schedsearch.api.tree_view import shown_tree
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
     Failure,
@@ -34,6 +36,7 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.present import page
 from schedsearch.store import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
@@ -239,31 +242,70 @@ def test_a_failed_best_is_not_the_best(tmp_path: Path) -> None:
     assert data["strings"][data["outcome"][data["id"].index(data["id"][2])]] == "incorrect"
 
 
-def test_a_browser_draws_it_without_complaint(tmp_path: Path) -> None:
-    """Its policy is enforced: a script or a request that it forbids would be reported, such as
-    of tags in a name."""
+def browsed(file: Path, page: str) -> str:
+    """The page as a browser has it once its scripts have run; it complained of nothing."""
     found = next(filter(None, map(shutil.which, BROWSERS)), None)
     if found is None:
         pytest.skip("no browser here")
-    page = tmp_path / "report.html"
-    with Store.open(tmp_path / "s.sqlite") as store:
-        scope, run = start_tree(store, HOSTILE)
-        grow(store, scope, run, 200)
-        page.write_text(reported(store), encoding="utf-8")
+    file.write_text(page, encoding="utf-8")
     options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]
-    profile = f"--user-data-dir={tmp_path / 'profile'}"
+    profile = f"--user-data-dir={file.with_suffix('.profile')}"
     seen = subprocess.run(
-        [found, *options, profile, "--virtual-time-budget=4000", "--dump-dom", page.as_uri()],
+        [found, *options, profile, "--virtual-time-budget=4000", "--dump-dom", file.as_uri()],
         capture_output=True,
         text=True,
         timeout=120,
         check=True,
     )
     assert "CONSOLE" not in seen.stderr
-    tree = blocks(page.read_text(encoding="utf-8"))["tree"]
-    assert seen.stdout.count('class="main-svg"') >= 6
-    assert f"candidate {tree['id'][tree['best']]}</h3>" in seen.stdout
-    assert "<img" not in seen.stdout
+    return seen.stdout
+
+
+def test_a_browser_draws_it_without_complaint(tmp_path: Path) -> None:
+    """Its policy is enforced: a script or a request that it forbids would be reported, such as
+    of tags in a name."""
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start_tree(store, HOSTILE)
+        grow(store, scope, run, 200)
+        page = reported(store)
+    seen = browsed(tmp_path / "report.html", page)
+    tree = blocks(page)["tree"]
+    assert seen.count('class="main-svg"') >= 6
+    assert f"candidate {tree['id'][tree['best']]}</h3>" in seen
+    assert "<img" not in seen
+
+
+KEYS = """
+addEventListener("load", () => {
+  const list = document.querySelector(".tree-scroll"), said = [];
+  for (const key of %s) {
+    list.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
+    said.push(document.querySelector(".tree-details h3").textContent + "|" +
+      document.querySelector(".spoken").textContent);
+  }
+  document.title = JSON.stringify(said);
+});
+"""
+
+
+def test_a_tree_is_walked_by_keys(tmp_path: Path) -> None:
+    with Store.open(tmp_path / "s.sqlite") as store:
+        scope, run = start_tree(store)
+        grow(store, scope, run, 200)
+        tree = shown_tree(store, scope, store.target(scope), None)
+    keys = ["Home", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight"]
+    keys += ["End", "ArrowUp", "ArrowUp", "Enter"]
+    script = pictures.library() + KEYS % json.dumps(keys)
+    html = page.page("tree", [page.tree("tree")], {"tree": tree}, script)
+    found = re.search("<title>(.*?)</title>", browsed(tmp_path / "tree.html", html))
+    assert found
+    said = [each.split("|") for each in json.loads(unescape(found[1]))]
+    root, child, last = (f"candidate {tree['id'][n]}" for n in (0, 1, 3))
+    assert [where for where, _ in said[:7]] == [root, root, root, child, child, child, last]
+    states = [state.rsplit(", ", 1)[-1] for _, state in said[:6]]
+    assert states == ["open", "closed", "open", "open", "closed", "open"]
+    assert said[8] == [child, f"{tree['parent'].count(1) - 5} more"]
+    assert said[9][1].startswith("level 2: ")
 
 
 def test_without_plotly_the_extra_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,14 +3,19 @@
 // is collapsed is one node, so that a tree of any size is as quick as what is shown of it.
 // `data` is what schedsearch/api/tree_data.py writes: columns, with parents before children.
 
-const INDENT = 22, ROW = 24, EDGE = 6, FIRST = 5, MORE = 50, LONGEST = 110;
+const INDENT = 22, ROW = 24, EDGE = 6, FIRST = 5, MORE = 50;
+// Labels: pixels of a letter, of a bold one, of the speed, and of what lies below; in letters.
+const LETTER = 6.1, BOLD = 6.7, SPEED = 110, BELOW = 190, SHORTEST = 48, LONGEST = 110;
 const REJECTED = new Set(["illegal", "codegen error", "compile error", "timeout", "crash",
   "refused", "incorrect"]);
 
+const MOVES = {ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity};
+
+const tone = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
 const escaped = (text) =>
   text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
-const times = (value) => value.toPrecision(3).replace(/\.?0+$/, "") + "x";
-const shortened = (text) => text.length > LONGEST ? text.slice(0, LONGEST - 1) + "…" : text;
+const times = (value) => Number(value.toPrecision(3)) + "x";
+const shortened = (text, most) => text.length > most ? text.slice(0, most - 1) + "…" : text;
 
 function duration(ns) {
   for (const [limit, unit] of [[1e3, "ns"], [1e6, "us"], [1e9, "ms"]]) {
@@ -48,7 +53,8 @@ function searchTree(host, data) {
   for (let node = best; node >= 0; node = data.parent[node]) path.add(node);
   const open = new Map();  // node -> how many of its children are shown
   const asked = new Set();  // shown wherever they are among their siblings
-  let selected = Math.max(best, 0), visible = [];
+  const folded = new Set();  // kinds of differences that were closed by hand
+  let selected = Math.max(best, 0), onMore = false, visible = [];  // `onMore`: on its "… more" row
   const logs = data.speedup.filter((value) => value !== null).map(Math.log2);
   const slowest = logs.reduce((a, b) => Math.min(a, b), 0);
   const fastest = logs.reduce((a, b) => Math.max(a, b), 1);
@@ -57,8 +63,12 @@ function searchTree(host, data) {
   const box = element("div", "", host, "tree-box");
   const list = element("div", "", box, "tree-scroll");
   list.tabIndex = 0;
+  list.setAttribute("aria-label", "search tree: arrows move and open, Enter opens or closes");
   const plot = element("div", "", list);
   const details = element("div", "", box, "tree-details");
+  const code = element("div", "", host, "tree-code");
+  const spoken = element("div", "", host, "spoken");
+  spoken.setAttribute("aria-live", "polite");
 
   function collapse() {
     open.clear();
@@ -89,16 +99,18 @@ function searchTree(host, data) {
     return shown;
   }
 
-  function label({node, hidden}) {
+  function label({node, depth, hidden}, wide, dim) {
     if (hidden) return `<i>${hidden} more …</i>`;
     const name = node ? said("rewrite", node) : "as written";
-    let text = escaped(shortened(name));
+    const below = open.has(node) ? 0 : size[node] - 1;
+    const left = wide - (depth + 2) * INDENT - SPEED - (below && BELOW);
+    const room = Math.round(left / (path.has(node) ? BOLD : LETTER));
+    let text = escaped(shortened(name, Math.min(Math.max(room, SHORTEST), LONGEST)));
     if (data.speedup[node] !== null) text += `  <b>${times(data.speedup[node])}</b>`;
-    else text += `  <span style="color:#767676">${escaped(said("outcome", node))}</span>`;
-    const below = size[node] - 1;
-    if (below && !open.has(node)) {
+    else text += `  <span style="color:${dim}">${escaped(said("outcome", node))}</span>`;
+    if (below) {
       const fastest = bestBelow[node] !== null ? `, best ${times(bestBelow[node])}` : "";
-      text += `  <span style="color:#767676">(+ ${below} below${fastest})</span>`;
+      text += `  <span style="color:${dim}">(+ ${below} below${fastest})</span>`;
     }
     return path.has(node) ? `<b>${text}</b>` : text;
   }
@@ -110,7 +122,7 @@ function searchTree(host, data) {
   }
 
   function draw() {
-    const shown = rows();
+    const shown = rows(), dim = tone("dim"), paper = tone("paper");
     const last = [], x = [], y = [];
     shown.forEach(({depth}, row) => {
       if (depth) {
@@ -119,50 +131,63 @@ function searchTree(host, data) {
       }
       last[depth] = row;
     });
-    const lines = {x, y, mode: "lines", line: {color: "#c8c8c8", width: 1}};
+    const deepest = shown.reduce((most, {depth}) => Math.max(most, depth), 0);
+    const least = deepest * INDENT + SHORTEST * BOLD + SPEED + BELOW;
+    const wide = Math.max(list.clientWidth - 18, least);
+    const lines = {x, y, mode: "lines", line: {color: tone("line"), width: 1}};
     const drawn = [true, false].map((measured) => {
       const rows = [...shown.keys()].filter((row) => measured ===
         (!shown[row].hidden && data.speedup[shown[row].node] !== null));
       const own = rows.map((row) => shown[row]);
       return {
-        x: own.map(({depth}) => depth), y: rows, text: own.map(label),
+        x: own.map(({depth}) => depth), y: rows, text: own.map((row) => label(row, wide, dim)),
         mode: "markers+text", textposition: "middle right", textfont: {size: 12},
         marker: {
           size: own.map(({node, hidden}) => hidden ? 9 : 8 + 1.1 * Math.log2(size[node])),
           symbol: own.map(symbol),
-          color: measured ? own.map(({node}) => Math.log2(data.speedup[node])) : "#8a8a8a",
-          cmin: slowest, cmax: fastest, colorscale: "Viridis", line: {width: 1, color: "#606060"},
+          color: measured ? own.map(({node}) => Math.log2(data.speedup[node])) : dim,
+          cmin: slowest, cmax: fastest, colorscale: "Viridis", line: {width: 1, color: dim},
         },
       };
     });
-    const row = shown.findIndex(({node, hidden}) => node === selected && !hidden);
-    const deepest = Math.max(...shown.map(({depth}) => depth));
-    const wide = Math.max(list.clientWidth - 18, deepest * INDENT + 620);
+    visible = shown;
+    const row = current();
     const layout = {
       width: wide, height: shown.length * ROW + 2 * EDGE, showlegend: false,
       margin: {l: 0, r: 0, t: EDGE, b: EDGE},
-      paper_bgcolor: "#fff", plot_bgcolor: "#fff", font: {color: "#1c1c1c"},
+      paper_bgcolor: paper, plot_bgcolor: paper, font: {color: tone("ink")},
       xaxis: {range: [-0.8, wide / INDENT - 0.8], visible: false},
       yaxis: {range: [shown.length - 0.5, -0.5], visible: false},
       shapes: row < 0 ? [] : [{type: "rect", layer: "below", xref: "paper", x0: 0, x1: 1,
-        y0: row - 0.5, y1: row + 0.5, fillcolor: "#e4ecfa", line: {width: 0}}],
+        y0: row - 0.5, y1: row + 0.5, fillcolor: tone("pick"), line: {width: 0}}],
     };
     Plotly.react(plot, [lines, ...drawn], layout, {staticPlot: true});
-    visible = shown;
   }
 
-  function select(node) {
-    selected = node;
+  function current() {
+    return visible.findIndex(({node, hidden}) => node === selected && !hidden === !onMore);
+  }
+
+  function select(node, more = false) {
+    const before = selected;
+    [selected, onMore] = [node, more];
     draw();
-    const top = visible.findIndex((row) => row.node === node && !row.hidden) * ROW;
+    const top = current() * ROW;
     if (top < list.scrollTop || top > list.scrollTop + list.clientHeight - 2 * ROW) {
       list.scrollTop = top - list.clientHeight / 2;
     }
-    describe(node);
+    const {depth, hidden} = visible[current()];
+    const name = node ? said("rewrite", node) : "as written";
+    const speed = data.speedup[node] !== null ? times(data.speedup[node]) : said("outcome", node);
+    const state = open.has(node) ? "open" : children[node].length ? "closed" : "nothing below";
+    spoken.textContent = hidden ? `${hidden} more` : `level ${depth}: ${name}, ${speed}, ${state}`;
+    if (node !== before) describe(node);
   }
 
   function describe(node) {
     details.replaceChildren();
+    details.scrollTop = 0;
+    code.replaceChildren();
     const rejected = said("outcome", node);
     element("h3", `candidate ${data.id[node]}`, details);
     element("p", node ? said("rewrite", node) : "the procedure as written", details, "code");
@@ -194,14 +219,16 @@ function searchTree(host, data) {
 
   function changes({measurement, diffs}) {
     element("div", "", details).innerHTML = measurement;  // made by schedsearch, escaped there
-    for (const [number, [title, lines]] of diffs.entries()) {
-      const folded = element("details", "", details);
-      folded.open = number === 0;
-      element("summary", title, folded);
-      const text = element("pre", "", folded);
+    for (const [title, lines] of diffs) {
+      // The outline is read beside the facts; code needs room.
+      const kind = title.split(",")[0];
+      const change = element("details", "", kind === "loop nest" ? details : code);
+      change.open = !folded.has(kind);
+      change.addEventListener("toggle", () => folded[change.open ? "delete" : "add"](kind));
+      element("summary", title, change);
+      const text = element("pre", "", change);
       for (const line of lines) {
-        const kind = {"+": "added", "-": "removed"}[line[0]];
-        element("span", line + "\n", text, kind);
+        element("span", line + "\n", text, {"+": "added", "-": "removed"}[line[0]]);
       }
     }
   }
@@ -224,7 +251,7 @@ function searchTree(host, data) {
       const inner = messages.size ? element("ul", "", item) : null;
       for (const [message, nodes] of [...messages].slice(0, 12)) {
         const examples = nodes.slice(0, 3).map((child) => said("rewrite", child)).join("; ");
-        element("li", `${message}: ${nodes.length}, such as ${shortened(examples)}`, inner);
+        element("li", `${message}: ${nodes.length}, such as ${shortened(examples, LONGEST)}`, inner);
       }
       if (messages.size > 12) element("li", `${messages.size - 12} other reasons`, inner);
     }
@@ -240,7 +267,7 @@ function searchTree(host, data) {
     if (node >= 0) reveal(node);
   });
   const legend = "colour: speed, logarithmic; size: schedules below; hollow: not measured; " +
-    "crossed: rejected. Click a row, or arrows and Enter, to open or close it.";
+    "crossed: rejected. A click, or Enter, opens and closes a row; arrows move.";
   element("span", legend, bar, "note");
 
   collapse();
@@ -248,8 +275,9 @@ function searchTree(host, data) {
   describe(selected);
   function toggle({node, hidden}) {
     if (hidden) {
+      const known = new Set(visible.map((row) => row.node));
       open.set(node, open.get(node) + MORE);
-      draw();
+      select(rows().find((row) => !row.hidden && !known.has(row.node)).node);
       return;
     }
     if (open.has(node)) open.delete(node);
@@ -257,20 +285,38 @@ function searchTree(host, data) {
     select(node);
   }
 
+  function move(row, step) {
+    const {node, hidden} = visible[Math.min(Math.max(row + step, 0), visible.length - 1)];
+    select(node, hidden > 0);
+  }
+
+  // As in lists of folders: right opens, then goes in; left closes, then goes out.
+  function enter(row) {
+    const {node, hidden} = visible[row];
+    if (hidden || (children[node].length && !open.has(node))) toggle(visible[row]);
+    else if (children[node].length) move(row, 1);
+  }
+
+  function leave({node, hidden}) {
+    if (hidden) select(node);
+    else if (open.has(node)) toggle({node, hidden});
+    else if (node) select(data.parent[node]);
+  }
+
   list.addEventListener("click", ({clientY}) => {
     const row = Math.floor((clientY - plot.getBoundingClientRect().top - EDGE) / ROW);
     if (visible[row]) toggle(visible[row]);
   });
   list.addEventListener("keydown", (event) => {
-    const row = visible.findIndex(({node, hidden}) => node === selected && !hidden);
-    const step = {ArrowUp: -1, ArrowDown: 1}[event.key];
-    if (step) {
-      let next = row + step;
-      while (visible[next] && visible[next].hidden) next += step;
-      if (visible[next]) select(visible[next].node);
-    } else if (event.key === "Enter" && row >= 0) toggle(visible[row]);
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const row = Math.max(current(), 0);
+    if (event.key in MOVES) move(row, MOVES[event.key]);
+    else if (event.key === "ArrowRight") enter(row);
+    else if (event.key === "ArrowLeft") leave(visible[row]);
+    else if (event.key === "Enter" || event.key === " ") toggle(visible[row]);
     else return;
     event.preventDefault();
   });
   window.addEventListener("resize", draw);
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
 }
