@@ -20,7 +20,9 @@ from schedsearch.core.keys import digest_of
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.core.stats import Estimate, median_with_interval
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench
+from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.locked_kernel import LockedKernel, Where, load_locked
 from schedsearch.search.turns import measuring_slot

@@ -13,7 +13,9 @@ from exo.stdlib.scheduling import rename
 from benchmarks.noise.kernels import UNITS
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Measurement
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench
+from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.subject import load_subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.exo_compat import generate_c

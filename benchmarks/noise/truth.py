@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from benchmarks.noise.pairs import Pair
 from schedsearch.core.stats import median_with_interval
-from schedsearch.evaluate.bench import TimingPlan
+from schedsearch.evaluate.timing import TimingPlan
 
 ROUNDS = 40
 PLAN = TimingPlan("noise", ROUNDS, ROUNDS)

@@ -14,7 +14,8 @@ from benchmarks.spaces.record import KERNELS
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, prepare
+from schedsearch.evaluate.bench import Anchor
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.race import HEAT
 from schedsearch.search.space import Space

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure
-from schedsearch.evaluate.bench import TimingPlan, prepare
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.roofline import Roof, measure_roof
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.search.turns import measuring_slot
 

@@ -12,6 +12,8 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, cast
 
+from schedsearch.search.work.executor import Executor
+
 from benchmarks.scale.synthetic import BASELINE, SyntheticExecutor
 from schedsearch.core.keys import digest
 from schedsearch.core.records import (
@@ -28,7 +30,6 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.budget import Budget
 from schedsearch.search.driver import Search
-from schedsearch.search.executor import Executor
 from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategies import make_strategy
@@ -152,7 +153,7 @@ def _run(candidates: int, strategy: str, path: Path) -> Grown:
     made = executor.made
     return Grown(
         made,
-        search.measured,
+        search.progress().measured,
         grown / made,
         path.stat().st_size / made,
         0.0,
@@ -172,7 +173,7 @@ def _resume(strategy: str, path: Path) -> tuple[float, float, float]:
         search = _search(store, SyntheticExecutor(0), strategy, Meter(), lambda _: None)
         resume_s = time.process_time() - start
         grown, peak = _resident() - before, _peak() - before
-        search.executor.close()
+        search.work.executor.close()
     return resume_s, grown, peak
 
 

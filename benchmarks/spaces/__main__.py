@@ -20,7 +20,7 @@ from benchmarks.spaces.record import KERNELS, SOURCE, record
 from schedsearch.cli.parse import parse_seconds
 from schedsearch.core.errors import UserError
 from schedsearch.present.live import make_view
-from schedsearch.search.session import Listener
+from schedsearch.search.result import Listener
 from schedsearch.search.space_file import load, save
 from schedsearch.search.subject import load_subject
 

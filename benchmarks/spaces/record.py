@@ -9,7 +9,9 @@ from statistics import median
 from benchmarks.spaces.stand import confirmed, stand
 from schedsearch.core.records import GeneratedC, Measurement, Outcome
 from schedsearch.search.budget import Budget
-from schedsearch.search.session import Listener, Options, tune
+from schedsearch.search.options import Options
+from schedsearch.search.result import Listener
+from schedsearch.search.session import tune
 from schedsearch.search.space import Space, spaces_in
 from schedsearch.search.subject import Subject
 from schedsearch.store.database import Store

@@ -14,7 +14,9 @@ from statistics import median
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench
+from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.subject import Subject, cache_dir
 from schedsearch.search.turns import measuring_slot

@@ -35,8 +35,10 @@ from benchmarks.suite.case import Case
 from benchmarks.throughput.usage import Usage, by_role, tree_usage
 from schedsearch.core.errors import UserError
 from schedsearch.search.budget import Budget
+from schedsearch.search.options import Options
 from schedsearch.search.progress import Progress
-from schedsearch.search.session import Listener, Options, tune
+from schedsearch.search.result import Listener
+from schedsearch.search.session import tune
 from schedsearch.store.database import Store
 
 EXO = ("replay", "rewrite")

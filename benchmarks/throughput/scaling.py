@@ -17,7 +17,8 @@ from benchmarks.suite.case import Case
 from benchmarks.throughput.expansion import PRIMITIVES, Explorer
 from benchmarks.throughput.usage import by_role, tree_usage
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Bench, prepare
+from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.search.jobs import ExpandJob, WorkSpec
 from schedsearch.search.ray_executor import RayExecutor
 from schedsearch.search.subject import Subject, cache_dir

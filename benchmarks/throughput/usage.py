@@ -61,9 +61,9 @@ def by_role(before: Mapping[int, Usage], after: Mapping[int, Usage]) -> dict[str
         own, children = usage.own_s - start.own_s, usage.children_s - start.children_s
         if pid == os.getpid():
             seconds["driver"] += own
-        elif "_ExpandActor" in usage.command:
+        elif "ExpandActor" in usage.command:
             seconds["expand"] += own
-        elif "_BuildActor" in usage.command:
+        elif "BuildActor" in usage.command:
             seconds["build"] += own
             seconds["compiler"] += children
         elif "BenchWorker" in usage.command:

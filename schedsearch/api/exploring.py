@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from math import exp
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import Any
 
 from markupsafe import Markup
 
-from schedsearch.api import frames
 from schedsearch.api.candidate import Candidate, of_stored
+from schedsearch.api.choices import Choice, Rewrites, ranked
 from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
 from schedsearch.api.tuning import Result
@@ -19,136 +18,17 @@ from schedsearch.api.watching import watched
 from schedsearch.core import html
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
-from schedsearch.core.numbers import count, speedup
+from schedsearch.core.numbers import count
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
 from schedsearch.search.budget import Budget
-from schedsearch.search.session import Options
+from schedsearch.search.options import Options
 from schedsearch.search.stepping import Stepper
 from schedsearch.search.strategies import AnyStrategy
-from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-
-@dataclass(frozen=True)
-class Choice:
-    """One rewrite of a schedule: legal, or rejected with a reason.
-
-    `gain` is how many times faster than before the rewrite the cost model estimates it to be,
-    None where it says nothing; a measurement, if there is one, is over the procedure as written.
-    """
-
-    number: int
-    stored: StoredCandidate
-
-    @property
-    def rewrite(self) -> Rewrite:
-        return self.stored.record.trace.steps[-1]
-
-    @property
-    def legal(self) -> bool:
-        return self.stored.record.outcome is not Outcome.ILLEGAL
-
-    @property
-    def gain(self) -> float | None:
-        predicted = self.stored.record.predicted
-        return None if predicted is None else exp(predicted)
-
-    @property
-    def measurement(self) -> Measurement | None:
-        return self.stored.record.measurement
-
-    @property
-    def why(self) -> str:
-        """What is known of it, or why it was rejected."""
-        record = self.stored.record
-        if record.measurement is not None:
-            return speedup(record.measurement.speedup)
-        if record.duplicate_level is not None:
-            return "the same as another schedule"
-        return record.message or fmt.state(record)
-
-    def __repr__(self) -> str:
-        gain = "" if self.gain is None else f", estimated {self.gain:.3g}x of the one before"
-        return f"{self.number}: {self.rewrite}{gain}; {self.why}"
-
-
-class Rewrites(Sequence[Choice]):
-    """The rewrites of a schedule, numbered as `Node.apply` takes them: the legal ones first,
-    those that promise most at the top."""
-
-    def __init__(self, choices: Sequence[Choice]) -> None:
-        self._choices = choices
-
-    @property
-    def legal(self) -> Rewrites:
-        return Rewrites([each for each in self if each.legal])
-
-    @property
-    def rejected(self) -> Rewrites:
-        return Rewrites([each for each in self if not each.legal])
-
-    def of(self, transform: str) -> Rewrites:
-        """Those of one transform."""
-        return Rewrites([each for each in self if each.rewrite.transform == transform])
-
-    @property
-    def frame(self) -> pd.DataFrame:
-        """One row per rewrite, by number: transform, where (`at`, the statement's header),
-        arguments, legal, `gain`, speed-up if it was measured, and why."""
-        rows = [
-            (
-                each.number,
-                each.rewrite.transform,
-                each.rewrite.label,
-                dict(each.rewrite.args),
-                each.legal,
-                each.gain,
-                each.measurement.speedup.value if each.measurement else None,
-                each.why,
-            )
-            for each in self
-        ]
-        names = ("number", "transform", "at", "arguments", "legal", "gain", "speedup", "why")
-        return frames.pandas().DataFrame(rows, columns=list(names)).set_index("number")
-
-    @overload
-    def __getitem__(self, number: int) -> Choice: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Choice]: ...
-
-    def __getitem__(self, number: int | slice) -> Choice | Sequence[Choice]:
-        return self._choices[number]
-
-    def __len__(self) -> int:
-        return len(self._choices)
-
-    def __iter__(self) -> Iterator[Choice]:
-        return iter(self._choices)
-
-    def __repr__(self) -> str:
-        return "\n".join([count(len(self), "rewrite"), *map(repr, self)])
-
-    def _repr_html_(self) -> str:
-        rows = [
-            (
-                each.number,
-                html.strong(each.rewrite.transform, "inherit" if each.legal else html.GREY),
-                html.code(", ".join(f"{name}={value}" for name, value in each.rewrite.args)),
-                html.code(each.rewrite.label),
-                "" if each.gain is None else f"{each.gain:.3g}x",
-                each.why if each.legal else html.dim(each.why),
-            )
-            for each in self
-        ]
-        return html.table(("", "rewrite", "arguments", "at", "estimate", ""), rows)
 
 
 @dataclass(frozen=True)
@@ -188,9 +68,7 @@ class Node:
 
     def rewrites(self) -> Rewrites:
         """What can be done next, and what was tried in vain; a second or more the first time."""
-        found = self._stepper.rewrites(self.trace)
-        ranked = sorted(found, key=_rank)
-        return Rewrites([Choice(number, stored) for number, stored in enumerate(ranked)])
+        return ranked(self._stepper.rewrites(self.trace))
 
     def apply(self, rewrite: int | Choice | Rewrite) -> Node:
         """The schedule after a rewrite: its number in `rewrites()`, one of those, or another
@@ -254,12 +132,6 @@ class Node:
         known = Markup(self.candidate._repr_html_())
         shown = Markup(self.diff()._repr_html_()) if self.previous else html.code(self.proc)
         return html.block([known, shown])
-
-
-def _rank(stored: StoredCandidate) -> tuple[bool, float, int]:
-    """Legal ones first, then by what they promise, then as proposed."""
-    record = stored.record
-    return record.outcome is Outcome.ILLEGAL, -(record.predicted or 0.0), stored.id
 
 
 class Exploration(Closeable):

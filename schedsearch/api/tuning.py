@@ -21,10 +21,10 @@ from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
 from schedsearch.present.live import rate
-from schedsearch.search import session
+from schedsearch.search import result, session
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.closing import margin
-from schedsearch.search.session import Options
+from schedsearch.search.options import Options
 from schedsearch.search.strategies import AnyStrategy
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
@@ -45,7 +45,7 @@ class Result:
     `run` is all of it: the target, the baseline, the roof, counts, why it stopped.
     """
 
-    run: session.Result
+    run: result.Result
     store: Path | str
 
     @property

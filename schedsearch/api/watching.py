@@ -9,7 +9,7 @@ from rich.console import Console
 
 from schedsearch.present.live import View, make_view
 from schedsearch.present.notebook import NotebookView
-from schedsearch.search.session import Listener
+from schedsearch.search.result import Listener
 
 
 @contextmanager

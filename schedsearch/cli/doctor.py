@@ -12,11 +12,12 @@ from rich.table import Table
 from schedsearch.cli.options import CcOption, InstructionsOption, TargetOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Measurement, Target
-from schedsearch.evaluate.bench import TimingPlan, prepare
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.limits import Limits, measure_limits
 from schedsearch.evaluate.openmp import with_openmp
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.sandbox import Sandbox
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.present import format as fmt
 from schedsearch.search.subject import Subject, cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here

@@ -22,7 +22,7 @@ from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.lock_choice import Chosen
 from schedsearch.search.locked_kernel import NotHereError, Where
 from schedsearch.search.repair import Drift, Repaired, drift, repair
-from schedsearch.search.session import Listener
+from schedsearch.search.result import Listener
 from schedsearch.transforms.refit import Fate
 
 

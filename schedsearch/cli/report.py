@@ -18,7 +18,7 @@ from schedsearch.search.budget import Stop
 from schedsearch.search.closing import margin
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.progress import Best
-from schedsearch.search.session import Result
+from schedsearch.search.result import Result
 from schedsearch.store.location import without_password
 from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.fixed_sizes import specialize_lines

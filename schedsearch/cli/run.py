@@ -29,7 +29,9 @@ from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present.live import make_view
 from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.session import Listener, Options, Result, tune
+from schedsearch.search.options import Options
+from schedsearch.search.result import Listener, Result
+from schedsearch.search.session import tune
 from schedsearch.search.strategies import STRATEGIES
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer

@@ -15,8 +15,9 @@ from rich.text import Text
 
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
+from schedsearch.search.baseline import Baseline
+from schedsearch.search.earlier import Known
 from schedsearch.search.progress import Progress
-from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject
 
 PLAIN_EVERY_S = 10.0

@@ -11,8 +11,9 @@ from rich.text import Text
 
 from schedsearch.core import html
 from schedsearch.present.live import CLOSING, Rate, facts, intro, rate, time_left, unrated
+from schedsearch.search.baseline import Baseline
+from schedsearch.search.earlier import Known
 from schedsearch.search.progress import Progress
-from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject
 
 EVERY_S = 0.5

@@ -12,7 +12,7 @@ from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
 from schedsearch.search.kept import load_kept
-from schedsearch.search.session import Options
+from schedsearch.search.options import Options
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import TargetRequest, require_native, resolve_target
 from schedsearch.store.database import Store

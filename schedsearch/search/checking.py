@@ -12,7 +12,8 @@ from schedsearch.core.checked import Checked, Status, Timing, Visit
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench, prepare
+from schedsearch.evaluate.bench import Anchor, Bench
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from schedsearch.core.decision import MARGIN
 from schedsearch.core.records import Artifact, GeneratedC, Measurement
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.roofline import Roof, measure_roof
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.plans import CLOSING_S
 from schedsearch.search.progress import Best

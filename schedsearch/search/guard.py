@@ -34,7 +34,7 @@ from schedsearch.core.decision import chance_of_rise
 from schedsearch.core.lockfile import LockedSpeed
 from schedsearch.core.records import Measurement
 from schedsearch.core.stats import median_with_interval
-from schedsearch.evaluate.bench import TimingPlan
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.plans import SLOW_S
 
 TOLERANCE = 0.04

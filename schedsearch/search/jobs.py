@@ -10,9 +10,10 @@ from pathlib import Path
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.runner import was_killed
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.expand import Expander, Expansion, Replay

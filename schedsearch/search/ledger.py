@@ -4,7 +4,7 @@ then to the strategy, so that a killed run resumes with the same knowledge."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from itertools import accumulate
 
@@ -17,16 +17,17 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
+from schedsearch.search.audience import Audience
 from schedsearch.search.plans import PAIR
 from schedsearch.search.progress import Best
 from schedsearch.search.race import RACE
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.resumption import History, child_info
-from schedsearch.search.strategy import ChildInfo, Expanded, Measured, Predicted, Replayed, Strategy
+from schedsearch.search.strategy import ChildInfo, Expanded, Replayed, Strategy
 from schedsearch.search.tree import Tree
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.expand import Child, Expansion, Replay
+from schedsearch.transforms.expand import Expansion, Replay
 from schedsearch.transforms.features import FEATURES_VERSION
 
 Stages = tuple[tuple[str, float], ...]
@@ -44,21 +45,24 @@ class Ledger:
         clock: Callable[[], float],
         ranker: Ranker,
     ) -> None:
-        self.ranker = ranker
         self.store, self.scope, self.run_id = store, scope, run_id
-        self.strategy, self.clock = strategy, clock
+        self.clock = clock
         self.tree = Tree()
+        self.audience = Audience(strategy, ranker, self.tree)
         self.outcomes: Counter[Outcome | None] = Counter()
         self.best: Best | None = None
         self.curve: list[tuple[float, float]] = []
-        # Duplicates of machine code whose owner is not measured yet, by owner.
-        self._followers: dict[str, list[str]] = {}
         # Trace keys that replays found: an expansion may name them again.
         self._early: set[str] = set()
 
     @property
     def best_speedup(self) -> float:
         return self.best.measurement.speedup.value if self.best else 1.0
+
+    def code(self, key: str) -> GeneratedC | None:
+        """C of a node; None if none was generated yet."""
+        known = self.tree.nodes[key].keys.code
+        return self.store.code(known) if known else None
 
     # -- what was known before ------------------------------------------------
 
@@ -78,29 +82,21 @@ class Ledger:
             if is_node and record.duplicate_of is not None:
                 twins[key] = record.duplicate_of
         for expansion in history.expansions():
-            self.strategy.tell(expansion)
+            self.audience.tell(expansion)
         for replay in history.replays():
-            self.strategy.tell(replay)
-        self._resume_ranker()
+            self.audience.tell(replay)
+        samples = self.store.samples(self.scope, FEATURES_VERSION)
+        self.audience.resume(s for s in samples if s.workload_id == self.scope.workload_id)
         for key, node in self.tree.nodes.items():
             if node.outcome is None:
                 continue
             if key in twins:
-                self._tell_duplicate(key, twins[key])
+                self.audience.duplicate(key, twins[key])
             else:
-                self._tell(key)
+                self.audience.measured(key)
         self.best = self._fastest(confirmed=True) or self._fastest()
         if self.best is not None:
             self.curve.append((self.clock(), self.best_speedup))
-
-    def _resume_ranker(self) -> None:
-        """Measured candidates in the order of measuring, as it heard of them then."""
-        for sample in self.store.samples(self.scope, FEATURES_VERSION):
-            if sample.workload_id != self.scope.workload_id or sample.parent_key is None:
-                continue
-            self.ranker.add(sample.parent_key, sample.trace_key, sample.vector)
-            self.ranker.measured(sample.trace_key, sample.speedup)
-            self.ranker.refresh()
 
     # -- what is found out -----------------------------------------------------
 
@@ -119,10 +115,10 @@ class Ledger:
             records.append(record)
             if record.outcome is None:
                 new.append(child_info(child_key, record))
-                self._keep_features(key, child_key, child)
+                self.audience.found(key, child_key, child)
         self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        self.strategy.tell(Expanded(key, self._ranked(new)))
+        self.audience.tell(Expanded(key, self.audience.promised(new)))
 
     def replayed(self, trace_key: str, replay: Replay) -> None:
         """Take in the steps of a replay that are new, up to one that leads nowhere."""
@@ -145,7 +141,7 @@ class Ledger:
             if record.outcome is None and key not in stored:
                 self.tree.add(key, record)
                 chain.append((at, child_info(key, record)))
-                self._keep_features(at, key, child)
+                self.audience.found(at, key, child)
                 at = key
             else:
                 at = record.duplicate_of
@@ -153,20 +149,20 @@ class Ledger:
                 break
         self.store.add_replay(self.scope, self.run_id, records, dict(replay.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        ranked = self._ranked([info for _, info in chain])
+        ranked = self.audience.promised([info for _, info in chain])
         parents = [parent for parent, _ in chain]
-        self.strategy.tell(Replayed(trace_key, tuple(zip(parents, ranked, strict=True)), at))
+        self.audience.tell(Replayed(trace_key, tuple(zip(parents, ranked, strict=True)), at))
 
     def not_replayed(self, trace_key: str) -> None:
         """Its worker died, or what it begins with does not replay."""
-        self.strategy.tell(Replayed(trace_key, (), None))
+        self.audience.tell(Replayed(trace_key, (), None))
 
     def not_expanded(self, key: str, failure: Failure) -> None:
         """It has no children in this run; what its own kernel was found to be, it stays."""
         node = self.tree.nodes[key]
         message = f"cannot be expanded: {failure.message}"
         self._record(key, TuningRecord(node.trace, None, node.keys, message), node.measurement)
-        self.strategy.tell(Expanded(key, ()))
+        self.audience.tell(Expanded(key, ()))
 
     def generated(self, key: str, code: GeneratedC) -> None:
         """Keep the C of a node; its key is stored with what comes of it."""
@@ -194,7 +190,7 @@ class Ledger:
             stage_s=stages,
         )
         self._record(key, duplicate, node.measurement)
-        self._tell_duplicate(key, owner)
+        self.audience.duplicate(key, owner)
         return False
 
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
@@ -212,9 +208,9 @@ class Ledger:
             ranking = node.measurement
         self._record(key, found, ranking)
         if first:
-            if vector := self.ranker.vector(key):
+            if vector := self.audience.ranker.vector(key):
                 self.store.add_features(self.scope, {key: vector}, FEATURES_VERSION)
-            self._tell(key)
+            self.audience.measured(key)
         if self.best is not None and self.best.key == key:
             self.best = self._fastest()
         elif node.trace.steps and ranking.speedup.value > self.best_speedup:
@@ -229,14 +225,9 @@ class Ledger:
         )
         self._record(key, found, None)
         if node.speedup is None:
-            self._tell(key)
+            self.audience.measured(key)
         elif self.best is not None and self.best.key == key:
             self.best = self._fastest()
-
-    def rerank(self) -> None:
-        """Let the ranker learn, and tell the strategy what it thinks now."""
-        if values := self.ranker.refresh():
-            self.strategy.tell(Predicted(values))
 
     def settle(self) -> None:
         """Name the best among the confirmed: screenings flatter whoever leads them."""
@@ -244,41 +235,12 @@ class Ledger:
 
     # -- one place each ----------------------------------------------------------
 
-    def _keep_features(self, parent: str, key: str, child: Child) -> None:
-        if child.features is not None:
-            self.ranker.add(parent, key, child.features)
-
-    def _ranked(self, infos: Sequence[ChildInfo]) -> tuple[ChildInfo, ...]:
-        """With the ranker's promises, where it has one."""
-        promises = self.ranker.promises(info.key for info in infos)
-        return tuple(replace(i, predicted=promises.get(i.key, i.predicted)) for i in infos)
-
     def _record(self, key: str, record: TuningRecord, measurement: Measurement | None) -> None:
         """Store `record`; the node takes the outcome that the store settles on."""
         outcome = self.store.record(self.scope, self.run_id, record)
         self.outcomes[self.tree.nodes[key].outcome] -= 1
         self.outcomes[outcome] += 1
         self.tree.update(key, outcome=outcome, measurement=measurement)
-
-    def _tell(self, key: str) -> None:
-        speedup = self.tree.nodes[key].speedup
-        for follower in self._followers.pop(key, ()):
-            self.ranker.measured(follower, speedup, sample=False)
-            self.strategy.tell(Measured(follower, speedup))
-        self.ranker.measured(key, speedup)
-        self.strategy.tell(Measured(key, speedup))
-
-    def _tell_duplicate(self, key: str, owner: str) -> None:
-        """Equal machine code is equally fast, but another schedule may have other children.
-
-        The owner may be measured later: then its duplicates are told again.
-        """
-        node = self.tree.nodes[owner]
-        if node.outcome is None:
-            self._followers.setdefault(owner, []).append(key)
-        else:
-            self.ranker.measured(key, node.speedup, sample=False)
-        self.strategy.tell(Measured(key, node.speedup))
 
     def _fastest(self, confirmed: bool = False) -> Best | None:
         for key, node in self.tree.faster():

@@ -16,6 +16,7 @@ from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget
+from schedsearch.search.options import Options
 from schedsearch.search.pairs import (
     Ratio,
     over_reference,
@@ -25,7 +26,7 @@ from schedsearch.search.pairs import (
     standing,
     verified,
 )
-from schedsearch.search.session import Listener, Options
+from schedsearch.search.result import Listener
 from schedsearch.search.stepping import NotMeasuredError, Stepper
 from schedsearch.search.versus import require_comparable
 from schedsearch.store.database import Store

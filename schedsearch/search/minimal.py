@@ -17,8 +17,9 @@ from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import Artifact, GeneratedC, Measurement, Target
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.ddmin import ddmin
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.plans import FEW

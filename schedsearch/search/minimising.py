@@ -18,7 +18,8 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, TimingPlan
+from schedsearch.evaluate.bench import Anchor
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.closing import last_roof, session_noise
@@ -28,7 +29,8 @@ from schedsearch.search.kept import require_verified
 from schedsearch.search.minimal import Shortener, Tell, no_slower
 from schedsearch.search.plans import CONFIRM, confirm
 from schedsearch.search.progress import Best
-from schedsearch.search.session import Listener, Session, begun
+from schedsearch.search.result import Listener
+from schedsearch.search.session import Session, begun
 from schedsearch.search.strategies import make_strategy
 from schedsearch.search.turns import measuring_slot
 from schedsearch.store.database import Store
@@ -109,7 +111,7 @@ def _shortened(
     code = shortener.generator.generate(shortest)
     tell("confirming")
     anchor = Anchor(bench.baseline, bench.baseline.code_key)
-    call_s = session.setting.baseline.measurement.candidate_ns * 1e-9
+    call_s = session.setting.baseline.call_s
     measured = _timed(session, artifact, confirm(call_s), anchor)
     if isinstance(measured, Failure):
         raise UserError(

@@ -40,6 +40,14 @@ class Host:
     places: tuple[str, ...]
     dead: Callable[[], list[str]]
 
+    def check(self) -> None:
+        """Raises UserError then: Ray would wait for ever, and replace no worker."""
+        if dead := self.dead():
+            raise UserError(
+                f"{' and '.join(dead)}. What was measured is kept, and the same command "
+                "continues.\nWithout Ray, in one process and slower: --executor inline"
+            )
+
 
 @contextmanager
 def own_ray(workers: int) -> Iterator[Host]:

@@ -20,8 +20,10 @@ from schedsearch.search.locked_kernel import (
     locked_file,
     locked_subject,
 )
+from schedsearch.search.options import Options
 from schedsearch.search.pinning import lock_entry
-from schedsearch.search.session import Listener, Options, Result, tune
+from schedsearch.search.result import Listener, Result
+from schedsearch.search.session import tune
 from schedsearch.search.subject import Subject
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c

@@ -14,9 +14,11 @@ from schedsearch.search.budget import Budget
 from schedsearch.search.driver import Search
 from schedsearch.search.jobs import BUILD_TIMEOUT_S, ExpandJob, ReplayJob
 from schedsearch.search.kept import require_verified
+from schedsearch.search.options import Options
 from schedsearch.search.pairs import standing, verified
 from schedsearch.search.plans import confirm, pair
-from schedsearch.search.session import Listener, Options, Result, begun, tune
+from schedsearch.search.result import Listener, Result
+from schedsearch.search.session import begun, tune
 from schedsearch.search.strategy import Event
 from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
@@ -107,7 +109,7 @@ class Stepper:
 
         Returns what ranks it now. Raises NotMeasuredError if it cannot be built, or is wrong.
         """
-        baseline = self._knowing(trace).baseline
+        baseline = self._knowing(trace).work.baseline
         anchor = baseline if against is None else self._anchor(against)
         plan = (confirm if against is None else pair)(anchor.call_s)
         self._knowing(trace).measure(trace.key, plan, anchor)
@@ -131,7 +133,7 @@ class Stepper:
         """What others are timed against. Raises UserError if it was not verified: it would be
         timed all the same."""
         require_verified(candidate)
-        record, baseline = candidate.record, self._search.baseline
+        record, baseline = candidate.record, self._search.work.baseline
         if not record.trace.steps:
             return baseline
         assert record.measurement is not None, "it was verified"

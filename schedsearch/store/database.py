@@ -2,33 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import replace
-from pathlib import Path
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from sqlalchemy import Connection, Engine
-from sqlalchemy.exc import DBAPIError, NoResultFound
-
-from schedsearch.core.closeable import Closeable
-from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, TuningRecord, Workload
-from schedsearch.store import merge, queries, runs, tables, tree
-from schedsearch.store.backend import Backend, explained, writing
-from schedsearch.store.location import locate
+from schedsearch.store import merge, runs, tree
+from schedsearch.store.backend import explained
 from schedsearch.store.merge import Merged
-from schedsearch.store.schema import CandidateRow, RunStatus
-from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Table, Timed
-
-UNREADABLE = (
-    *(UserError, NoResultFound),
-    *(ValueError, TypeError, LookupError, AttributeError, RecursionError),
-)
-"""What comes of reading rows that only a foreign or a damaged store has."""
+from schedsearch.store.readable import Readable
+from schedsearch.store.schema import RunStatus
+from schedsearch.store.views import Scope
 
 
-class Store(Closeable):
+class Store(Readable):
     """Everything known of every candidate, durable and shared between processes.
 
     The contract, which the tests check of every backend:
@@ -51,77 +37,6 @@ class Store(Closeable):
     changed; scopes and run ids are the store's own. Every method raises UserError
     for what the user can mend: a full disk, a damaged file, a lock held too long.
     """
-
-    def __init__(self, backend: Backend, engine: Engine) -> None:
-        self._backend = backend
-        self._readers, self._writers = engine, writing(engine)
-
-    @staticmethod
-    def open(where: Path | str, *, create: bool = True) -> Store:
-        """Open the store in the file `where`, or in the database of a `postgresql://` URL;
-        migrate it to the newest revision if it is older.
-
-        Raises UserError, having changed nothing, if the file is damaged, not a
-        store, written by a newer schedsearch or not writable; also if it does
-        not exist and `create` is false. The same of a database that cannot be
-        reached, and of other programs' tables in it. A file that cannot be written is
-        opened all the same if `create` is false, and refuses what writes.
-        """
-        backend = locate(where)
-        with explained(backend):
-            return Store(backend, backend.open(create))
-
-    @staticmethod
-    @contextmanager
-    def frozen(where: Path | str) -> Iterator[Store]:
-        """The store as it is now, to be read only; nothing there is changed, nor migrated.
-
-        Raises UserError as `open` does, and for a database of an older revision.
-        """
-        backend = locate(where)
-        with ExitStack() as opened:
-            with explained(backend):
-                engine = opened.enter_context(backend.frozen())
-            yield Store(backend, engine)
-
-    @property
-    def name(self) -> str:
-        """What messages call it: its path, or its URL without the password."""
-        return self._backend.name
-
-    @property
-    def location(self) -> Path | str:
-        """What `open` opens: with the password, if there is one."""
-        return self._backend.location
-
-    def close(self) -> None:
-        """Release the file. The store can be closed twice, but not used again."""
-        self._readers.dispose()
-
-    @contextmanager
-    def _read(self) -> Iterator[Connection]:
-        with explained(self._backend), self._readers.begin() as connection:
-            try:
-                yield connection
-            except (*UNREADABLE, DBAPIError) as error:
-                if isinstance(error, DBAPIError) and self._explains(error):
-                    raise
-                kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
-                raise UserError(
-                    f"tuning store {self.name} holds what schedsearch did not write there "
-                    f"({kind}{error}); choose another store"
-                ) from error
-
-    def _explains(self, error: DBAPIError) -> bool:
-        """Whether the backend knows what a user can do about it."""
-        return isinstance(error.orig, Exception) and self._backend.advice(error.orig) is not None
-
-    @contextmanager
-    def _write(self) -> Iterator[Connection]:
-        with explained(self._backend), self._writers.begin() as connection:
-            yield connection
-
-    # -- writing -------------------------------------------------------------
 
     def register(self, workload: Workload, target: Target, source_text: str) -> Scope:
         """The scope of `workload` on `target`, added if new: its search tree begun last.
@@ -242,151 +157,3 @@ class Store(Closeable):
         """Give back what deleted rows took to the file system, in bytes."""
         with explained(self._backend):
             return self._backend.compact(self._readers)
-
-    # -- reading -------------------------------------------------------------
-
-    def walk(self, scope: Scope) -> Iterator[StoredCandidate]:
-        """The whole tree, by id: parents come before their children.
-
-        One candidate at a time, so that a million of them need not be in memory; what is
-        written meanwhile is not seen.
-        """
-        with self._read() as connection:
-            yield from queries.walk(connection, scope)
-
-    def load(self, scope: Scope) -> list[StoredCandidate]:
-        """All of `walk`."""
-        return list(self.walk(scope))
-
-    def counts(self, scope: Scope) -> tuple[int, int]:
-        """How many candidates there are, and how many of them have been measured."""
-        with self._read() as connection:
-            return queries.counts(connection, scope)
-
-    def known(self, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
-        """Those of `trace_keys` that are stored, whatever their outcome."""
-        with self._read() as connection:
-            return queries.known(connection, scope, trace_keys)
-
-    def find(self, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
-        """Those of `trace_keys` that are stored, by id."""
-        with self._read() as connection:
-            return queries.find(connection, scope, trace_keys)
-
-    def best(self, scope: Scope, limit: int = 10) -> list[StoredCandidate]:
-        """Correct and measured candidates of all trees of the scope's workload and target,
-        the fastest first. Of a schedule in several trees, what the last one found out counts.
-
-        Ranked by the speed-up of the latest `confirm` measurement, else of the
-        latest one; equal ones by id.
-        """
-        with self._read() as connection:
-            return queries.best(connection, scope, limit)
-
-    def candidate(self, candidate_id: int) -> StoredCandidate:
-        """Raises UserError if there is none with this id."""
-        with self._read() as connection:
-            found = queries.select_candidates(connection, CandidateRow.id == candidate_id)
-        if not found:
-            raise UserError(
-                f"no candidate {candidate_id} in tuning store {self.name}; list them to find its id"
-            )
-        return found[0]
-
-    def children(self, candidate_id: int) -> list[StoredCandidate]:
-        """Children of a candidate by id, the rejected ones too; empty if not expanded."""
-        with self._read() as connection:
-            return queries.select_candidates(connection, CandidateRow.parent_id == candidate_id)
-
-    def samples(self, scope: Scope, version: int) -> list[Sample]:
-        """Correct and measured candidates of every workload on this scope's target that have
-        features of this version, in the order of their first measurements. Of the scope's
-        own workload only those of its tree."""
-        with self._read() as connection:
-            return queries.samples(connection, scope, version)
-
-    def code(self, code_key: str) -> GeneratedC | None:
-        """Generated C, None if not stored."""
-        with self._read() as connection:
-            return queries.code(connection, code_key)
-
-    def scopes(self) -> list[Scope]:
-        """Every workload and target that was ever run together: the trees begun last."""
-        with self._read() as connection:
-            return queries.scopes(connection)
-
-    def trees(self, scope: Scope) -> list[Scope]:
-        """All trees of the scope's workload and target, the one begun last at the end."""
-        with self._read() as connection:
-            return queries.trees(connection, scope)
-
-    def afresh(self, scope: Scope) -> Scope:
-        """A scope without candidates for the same workload and target: a new tree, which is
-        there for others as soon as a run is started in it."""
-        trees = self.trees(scope)
-        return replace(scope, tree=trees[-1].tree + 1) if trees else scope
-
-    def find_scope(self, workload: Workload, target: Target) -> Scope | None:
-        """The scope of a workload on a target, the tree begun last; None if it was never
-        registered."""
-        with self._read() as connection:
-            return queries.find_scope(connection, workload.key, target.key)
-
-    def runs(self, scope: Scope | None = None) -> list[Run]:
-        """Runs of one scope or of all, the oldest first."""
-        with self._read() as connection:
-            return queries.runs(connection, scope)
-
-    def expanded(self, run_id: int) -> int:
-        """How many candidates a run found children of."""
-        with self._read() as connection:
-            return queries.expanded(connection, run_id)
-
-    def timeline(self, scope: Scope) -> list[Timed]:
-        """Every measurement of a verified candidate, the oldest first."""
-        with self._read() as connection:
-            return queries.timeline(connection, scope)
-
-    def outcomes(self, scope: Scope) -> dict[Outcome | None, int]:
-        """Number of candidates per outcome; None: not measured."""
-        with self._read() as connection:
-            return queries.outcomes(connection, scope)
-
-    def duplicates(self, scope: Scope) -> dict[str, int]:
-        """Number of duplicates per level (`ast`, `code`, `binary`)."""
-        with self._read() as connection:
-            return queries.duplicates(connection, scope)
-
-    def stage_seconds(self, scope: Scope) -> dict[str, float]:
-        """Seconds per stage, over all runs."""
-        with self._read() as connection:
-            return queries.stage_seconds(connection, scope)
-
-    def candidate_table(self, scope: Scope, parent_id: int | None = None) -> Table:
-        """Every candidate, or every child of one, without its trace and samples, parents first
-        (see `tables.py`)."""
-        with self._read() as connection:
-            return tables.candidates(connection, scope, parent_id)
-
-    def measurement_table(self, scope: Scope) -> Table:
-        """Every timing without its samples, the oldest first."""
-        with self._read() as connection:
-            return tables.measurements(connection, scope)
-
-    def stage_table(self, scope: Scope) -> Table:
-        """Seconds by run and stage."""
-        with self._read() as connection:
-            return tables.stages(connection, scope)
-
-    def workload(self, scope: Scope) -> Workload:
-        with self._read() as connection:
-            return queries.workload(connection, scope)
-
-    def target(self, scope: Scope) -> Target:
-        with self._read() as connection:
-            return queries.target(connection, scope)
-
-    def source(self, scope: Scope) -> str:
-        """Text of the workload's source file: data, never executed from here."""
-        with self._read() as connection:
-            return queries.source(connection, scope)

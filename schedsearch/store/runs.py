@@ -19,7 +19,7 @@ from schedsearch.core.records import (
 )
 from schedsearch.store import process
 from schedsearch.store.backend import upsert
-from schedsearch.store.queries import best_ids, newest
+from schedsearch.store.ranking import best_ids
 from schedsearch.store.schema import (
     CandidateRow,
     CodeRow,
@@ -30,6 +30,7 @@ from schedsearch.store.schema import (
     WorkloadRow,
     utc_now,
 )
+from schedsearch.store.scopes import newest
 from schedsearch.store.views import Scope
 
 

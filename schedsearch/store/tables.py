@@ -13,8 +13,8 @@ from sqlalchemy import ColumnElement, Connection, Text, and_, cast, select
 
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Rewrite
-from schedsearch.store.queries import in_scope, run_in_scope
 from schedsearch.store.schema import CandidateRow, MeasurementRow, RunRow, StageTimeRow
+from schedsearch.store.scopes import in_scope, run_in_scope
 from schedsearch.store.views import Scope, Table
 
 _CANDIDATES = select(

@@ -11,9 +11,9 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from schedsearch.core.records import Measurement, Outcome, TuningRecord
 from schedsearch.store.backend import upsert
-from schedsearch.store.queries import in_scope
 from schedsearch.store.runs import add_stage_seconds
 from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow, utc_now
+from schedsearch.store.scopes import in_scope
 from schedsearch.store.views import Scope
 
 # Statements that every candidate needs are made once: making one takes SQLAlchemy longer

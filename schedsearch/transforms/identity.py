@@ -9,7 +9,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.keys import digest
 from schedsearch.core.text import canonical_text, show_proc
-from schedsearch.transforms.exo_compat import canonical
+from schedsearch.transforms.exo_canonical import canonical
 from schedsearch.transforms.mirror import mirror_loopir
 
 

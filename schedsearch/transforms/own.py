@@ -52,6 +52,11 @@ def definition(transform: Transform) -> str:
     )
 
 
+def definitions(transforms: Iterable[Transform]) -> dict[str, str]:
+    """Of those that are not in the library, by name: what they are, for who comes later."""
+    return {each.name: f"# version {each.version}\n{definition(each)}" for each in own(transforms)}
+
+
 def _text(name: str, part: Callable[..., Any]) -> str:
     try:
         return ast.unparse(ast.parse(dedent(inspect.getsource(part))))

@@ -8,8 +8,9 @@ from search.worlds import measurement
 
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search import closing, jobs, session
 from schedsearch.search.inspection import not_inspected
 

@@ -18,8 +18,9 @@ from schedsearch.core.decision import Decision
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.measured import Place, Steps, measure_pair, measure_steps
 from schedsearch.search.pairs import How
 from schedsearch.search.stepping import NotMeasuredError

@@ -12,7 +12,7 @@ from benchmarks.spaces import record as recording
 from benchmarks.spaces.__main__ import HERE
 from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
-from schedsearch.search.session import Listener
+from schedsearch.search.result import Listener
 from schedsearch.search.space_file import load
 from schedsearch.search.subject import load_subject
 

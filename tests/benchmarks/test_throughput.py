@@ -48,11 +48,11 @@ def test_time_of_a_run_is_divided_without_rest() -> None:
     """Two workers over 10 s: 8 s with a job; CPU of processes that came meanwhile counts, what
     the looks took does not."""
     me = os.getpid()
-    before = {me: Usage("schedsearch", 5.0, 0.0), 2: Usage("ray::_ExpandActor", 1.0, 0.0)}
+    before = {me: Usage("schedsearch", 5.0, 0.0), 2: Usage("ray::ExpandActor", 1.0, 0.0)}
     after = {
         me: Usage("schedsearch", 6.0, 9.0),
-        2: Usage("ray::_ExpandActor.run", 9.0, 0.0),
-        3: Usage("ray::_BuildActor.run", 0.5, 6.0),
+        2: Usage("ray::ExpandActor.run", 9.0, 0.0),
+        3: Usage("ray::BuildActor.run", 0.5, 6.0),
         4: Usage("ray::BenchWorker.run", 1.0, 3.0),
         5: Usage("/x/raylet", 0.5, 100.0),
     }

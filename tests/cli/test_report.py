@@ -15,10 +15,12 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.sanitize import Check, Finding
+from schedsearch.search.baseline import Baseline
 from schedsearch.search.budget import Stop
+from schedsearch.search.earlier import Known
 from schedsearch.search.inspection import Inspection
 from schedsearch.search.progress import Best, Progress
-from schedsearch.search.session import Baseline, Known, Result, Setting
+from schedsearch.search.result import Result, Setting
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.store.views import Scope
 

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.evaluate import bench as bench_module
-from schedsearch.evaluate.bench import Bench, prepare
+from schedsearch.evaluate import allowance
+from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
 
 from .procs import generate, triple
@@ -36,7 +37,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     mark = f"{uuid.uuid4()}"
     monkeypatch.setenv("STARTED_BY_TEST", mark)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(bench_module, "_VERIFY_S", 0.5)
+    monkeypatch.setattr(allowance, "_VERIFY_S", 0.5)
     (tmp_path / "precious").write_text("data")
     yield tmp_path
     assert [path.name for path in tmp_path.iterdir()] == ["precious"]

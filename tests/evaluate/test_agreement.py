@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from schedsearch.core.errors import BaselineError
-from schedsearch.evaluate.bench import Bench, prepare
+from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
 
 from . import procs

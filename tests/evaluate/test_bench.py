@@ -15,12 +15,14 @@ from exo.stdlib.scheduling import divide_loop, rename, reorder_loops
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
 from schedsearch.evaluate import bench as bench_module
-from schedsearch.evaluate.bench import Anchor, Bench, Cache, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.oracle import Mode
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.reports import Verdict
+from schedsearch.evaluate.timing import Cache, TimingPlan
 from schedsearch.transforms.mirror import mirror
 
 from . import procs

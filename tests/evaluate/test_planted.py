@@ -31,11 +31,13 @@ from transforms.procs import compat
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.sanitize import Finding, Inspector
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
 

@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.records import Failure, Measurement, Outcome
-from schedsearch.evaluate.bench import Bench, prepare
+from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
 
 from .hostile import kernel, run

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from schedsearch.core.records import Compiler
-from schedsearch.evaluate.bench import prepare
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.sanitize import Check, Finding, Inspector
 from schedsearch.transforms.mirror import mirror
 

@@ -24,7 +24,7 @@ FATAL = ("gcs_server", "raylet", "driver")
 KINDS = (*MENDED, *FATAL)
 PATIENCE_S = 300.0
 
-_WORKERS = ("ray::_ExpandActor", "ray::_BuildActor", "ray::BenchWorker")
+_WORKERS = ("ray::ExpandActor", "ray::BuildActor", "ray::BenchWorker")
 _COMPILER = re.compile(r"cc1|collect2|(.*-)?(gcc|as|ld)(-\d+|\.bfd|\.gold)?")
 
 

@@ -17,13 +17,16 @@ from search.worlds import measurement
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Measurement
-from schedsearch.evaluate import bench
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate import preparing
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof
-from schedsearch.search import session
+from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search import baseline, session
 from schedsearch.search.budget import Budget
 from schedsearch.search.inspection import not_inspected
-from schedsearch.search.session import Listener, Options, tune
+from schedsearch.search.options import Options
+from schedsearch.search.result import Listener
+from schedsearch.search.session import tune
 
 TESTS = Path(__file__).parents[1]
 KERNEL = Path(__file__).parent / "kernels" / "transpose.py"
@@ -76,7 +79,7 @@ class MadeUpBench(Bench):
 
 
 def prepare(*args: Any, **options: Any) -> Bench:
-    return MadeUpBench(**vars(bench.prepare(*args, **options)))
+    return MadeUpBench(**vars(preparing.prepare(*args, **options)))
 
 
 def roof_of(*_: object) -> Roof:
@@ -93,8 +96,8 @@ def live(setup: Setup, tell: Connection) -> None:
     own = {"PYTHONPATH": path, "XDG_CACHE_HOME": str(setup.cache), "TMPDIR": str(setup.folder)}
     os.environ |= own | dict(setup.environment)
     tempfile.tempdir = None  # what was the directory before
-    made_up = {"prepare": prepare, "roof_of": roof_of, "once": lambda *_: not_inspected}
-    vars(session).update(made_up)
+    vars(session).update({"prepare": prepare, "once": lambda *_: not_inspected})
+    vars(baseline).update({"roof_of": roof_of})
     options = Options(
         file=KERNEL,
         proc=None,

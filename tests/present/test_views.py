@@ -15,8 +15,9 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.present.live import CLOSING, LiveView, PlainView, View, make_view, panel, unrated
+from schedsearch.search.baseline import Baseline
+from schedsearch.search.earlier import Known
 from schedsearch.search.progress import Best, Progress
-from schedsearch.search.session import Baseline, Known
 from schedsearch.search.subject import Subject, load_subject
 
 MATMUL = Path(__file__).parents[1] / "cli" / "kernels" / "matmul32.py"

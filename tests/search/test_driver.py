@@ -288,7 +288,7 @@ def test_stops_when_time_is_up(store: Store) -> None:
 def test_stops_after_the_trials(store: Store) -> None:
     ended = run(store, World(tree(3, 3)), budget=Budget(1e9, trials=5))
     assert ended.stop is Stop.TRIALS
-    assert ended.search.measured == 5
+    assert ended.search.progress().measured == 5
     assert len(ended.names_measured("screen")) == 5
 
 

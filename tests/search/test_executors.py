@@ -20,8 +20,10 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan, prepare
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.executor import Executor, InlineExecutor
 from schedsearch.search.jobs import (
     BenchWorker,
@@ -37,8 +39,9 @@ from schedsearch.search.jobs import (
     Result,
     WorkSpec,
 )
-from schedsearch.search.ray_executor import Abilities, RayExecutor
-from schedsearch.search.session import EXECUTORS
+from schedsearch.search.options import EXECUTORS
+from schedsearch.search.ray_executor import RayExecutor
+from schedsearch.search.ray_workers import Abilities
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.search.turns import slot_file
 from schedsearch.transforms.expand import Expansion, Replay

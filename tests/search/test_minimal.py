@@ -16,13 +16,16 @@ from transforms.helpers import TARGET
 from schedsearch.core.decision import TOLERANCE
 from schedsearch.core.records import Artifact, Outcome, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.budget import Budget
 from schedsearch.search.ddmin import ddmin
 from schedsearch.search.minimal import Shortener
 from schedsearch.search.minimising import minimise
+from schedsearch.search.options import Options
 from schedsearch.search.pinning import best_of
-from schedsearch.search.session import Listener, Options, Result, tune
+from schedsearch.search.result import Listener, Result
+from schedsearch.search.session import tune
 from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus
 from schedsearch.transforms.codegen import CodeGenerator

@@ -11,11 +11,14 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench, Cache, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.timing import Cache, TimingPlan
 from schedsearch.search import session
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.options import Options
 from schedsearch.search.progress import Progress
-from schedsearch.search.session import Listener, Options, Result, tune
+from schedsearch.search.result import Listener, Result
+from schedsearch.search.session import tune
 from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus
 

@@ -10,7 +10,8 @@ import pytest
 
 from schedsearch.core.records import Keys, Outcome, TuningRecord, Workload
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, TimingPlan
+from schedsearch.evaluate.bench import Anchor
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.budget import Budget
 from schedsearch.search.session import tune
 from schedsearch.search.transfer import MOST, origins, similarity

@@ -22,7 +22,8 @@ from schedsearch.core.records import (
     Workload,
 )
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation, TimingPlan
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import Search
 from schedsearch.search.inspection import Inspect, not_inspected
@@ -313,5 +314,5 @@ def run(
     stop = search.run()
     candidates = {name_of(c.record.trace): c for c in store.load(search.ledger.scope)}
     assert +search.ledger.outcomes == store.outcomes(search.ledger.scope)
-    assert isinstance(search.executor, ScriptedExecutor)
-    return Ended(world, stop, search, search.executor, observed, candidates, chosen.told)
+    assert isinstance(search.work.executor, ScriptedExecutor)
+    return Ended(world, stop, search, search.work.executor, observed, candidates, chosen.told)

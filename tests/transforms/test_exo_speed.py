@@ -14,7 +14,8 @@ from exo.core.LoopIR import LoopIR
 from exo.frontend import boundscheck, pattern_match
 from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
 
-from schedsearch.transforms.exo_compat import canonical, generate_c
+from schedsearch.transforms.exo_canonical import canonical
+from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.exo_speed import exo_as_is, remembered
 from schedsearch.transforms.loader import load_source
 from transforms.helpers import PROCS

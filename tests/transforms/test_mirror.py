@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from schedsearch.core import ast as q
 from schedsearch.core.keys import digest
 from schedsearch.core.text import canonical_text, show_proc
-from schedsearch.transforms.exo_compat import canonical
+from schedsearch.transforms.exo_canonical import canonical
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror, mirror_loopir
 from schedsearch.transforms.registry import apply, propose, select

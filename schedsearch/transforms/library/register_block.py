@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
-from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocked_nest import BlockedNest
 from schedsearch.transforms.blocking import (
     MAX_DEPTH,
     masked,
@@ -46,36 +46,11 @@ from schedsearch.transforms.blocking import (
     register_tiles,
     tile_width,
 )
-from schedsearch.transforms.factors import divides
-from schedsearch.transforms.library.vectorise import replacement
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import (
-    After,
-    Args,
-    At,
-    Index,
-    Memory,
-    Op,
-    Proposal,
-    Route,
-    Steps,
-    Vector,
-)
-from schedsearch.transforms.reductions import (
-    ReductionNest,
-    first_dim,
-    reduction_nests,
-    row_length,
-)
-from schedsearch.transforms.vectors import memory_name, set_name
-from schedsearch.transforms.walkers import fresh, names, next_path, shifted
+from schedsearch.transforms.ops import After, Args, Op, Proposal, Steps
+from schedsearch.transforms.reductions import ReductionNest, reduction_nests, row_length
+from schedsearch.transforms.walkers import next_path
 
 VERSION = 3
-
-PACKED = 2
-"""Position of a loop among its siblings once a panel is allocated and copied before it."""
-
-Indices = tuple[q.Affine, ...]
 
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
@@ -122,187 +97,13 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError("there is less than one register to fill")
     for gap, around in nest.siblings():
         yield Op("fission", (After(gap), around))
-    if nest.preceded:
-        path = next_path(path)
-    along, width = nest.along.iter.name, args["lanes"]
-    rows = args["rows"]
-    taken = names(ast)
-    order = [loop.iter.name for loop in nest.loops]
-
-    packed: int | None = None  # depth of the loop before which a panel is packed
-
-    def path_of(name: str) -> q.Path:
-        depths = range(1, order.index(name) + 1)
-        outermost = shifted(path, PACKED) if packed == 0 else path
-        return (*outermost, *(PACKED if depth == packed else 0 for depth in depths))
-
-    def at(name: str) -> At:
-        return At(path_of(name))
-
-    def split(name: str, factor: int, suffix: str) -> Iterator[Op]:
-        inner = fresh(taken, f"{name}{suffix}")
-        yield Op("divide_loop", (at(name), factor, (name, inner)), (("perfect", True),))
-        order.insert(order.index(name) + 1, inner)
-
-    def cut(name: str, factor: int) -> Iterator[Op]:
-        """Give what `factor` does not divide a nest of its own, after this one."""
-        loop = next(loop for loop in nest.loops if loop.iter.name == name)
-        if divides(ast, factor, loop.hi, loop.path):
-            return
-        point = f"{factor} * (({show_affine(loop.hi)}) / {factor})"
-        yield Op(
-            "cut_loop", (at(name), point if loop.extent is None else loop.extent // factor * factor)
-        )
-        if order.index(name):
-            yield Op("fission", (After(path_of(name)), order.index(name)))
-
-    if not partial:
-        yield from cut(along, width * args["tile_vectors"])
-    if rows:
-        yield from cut(rows, args["tile_rows"])
-    if args["depth"]:
-        yield from cut(nest.reductions[-1].iter.name, args["depth"])
-    # A divided loop keeps its name for the outer part.
-    if partial:
-        tile = [along]
-    else:
-        yield from split(along, width * args["tile_vectors"], "v")
-        vector = order[order.index(along) + 1]
-        yield from split(vector, width, "l")
-        tile = [vector, order[order.index(vector) + 1]]
-    if rows:
-        yield from split(rows, args["tile_rows"], "r")
-        tile = [order[order.index(rows) + 1], *tile]
-
-    reductions = [loop.iter.name for loop in nest.reductions]
-    if args["depth"]:
-        yield from split(reductions[-1], args["depth"], "c")
-        reductions.append(order[order.index(reductions[-1]) + 1])
-    inner = reductions[len(reductions) - args["inner"] :]
-    outside = [name for name in order if name not in (*inner, *tile)]
-    if args["pack"] or args["inner"] < len(reductions):
-        first = [name for name in (along, *reductions) if name in outside]
-        if args["pack"]:  # every step of these loops has a panel of its own
-            moving = [x.iter.name for x in nest.loops if first_dim(nest.operand.idx, x) is not None]
-            first = [n for n in outside if n in moving and n not in first] + first
-        outside = first + [name for name in outside if name not in first]
-    for position, name in enumerate([*outside, *inner, *tile]):
-        while order.index(name) > position:
-            before = order.index(name) - 1
-            yield Op("reorder_loops", (at(order[before]),))
-            order[before : before + 2] = [order[before + 1], order[before]]
-
+    blocked = BlockedNest(ast, next_path(path) if nest.preceded else path, nest, args, partial)
+    yield from blocked.cut()
+    yield from blocked.divide()
+    yield from blocked.arrange()
     if args["pack"]:
-        panel = len(first)
-        name = fresh(taken, f"{nest.operand.buf.name}_panel")
-        home = path_of(order[panel])
-        after = yield Op("stage_mem", (At(home), _panel(nest, args, inner, partial), name))
-        if nest.transposed:
-            after = yield Op("rearrange_dim", (At(home), _along_last(nest, args, inner)))
-        if _divided(nest.operand.idx):
-            yield from _straighten(mirror(after), shifted(home, PACKED), name)
-        # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
-        yield Op("set_memory", (At(home), Memory("DRAM_ALIGNED")))
-        packed = panel
-
-    # The result's tile: staged around the innermost reductions, in registers.
-    block = path_of(inner[0])
-    staged = fresh(taken, f"{nest.stmt.buf.name}_tile")
-    window = _window(nest, args, partial)
-    after = yield Op("stage_mem", (At(block), window, staged))
-    home = block[:-1]
-    alloc, load, compute, store = ((*home, n) for n in range(4))
-    if _divided(nest.stmt.idx):
-        yield from _straighten(mirror(after), compute, staged)
-    body = (*compute, *(0,) * (len(inner) + len(tile) - 1))
-    kind = nest.stmt.type
-    memory = Vector(kind, width, memory_name(kind, width))
-    depth = (0,) if rows else ()
-    if partial:
-        yield Op("resize_dim", (At(alloc), len(depth), width, 0))
-        yield Op("set_memory", (At(alloc), memory))
-        after = yield Op("simplify")
-        for where in ((*load, *depth), body, (*store, *depth)):
-            after = yield replacement(mirror(after), where, width, counted=True)
-        return
-    yield Op("divide_dim", (At(alloc), len(depth), width))
-    yield Op("set_memory", (At(alloc), memory))
-    for copy in (load, store):
-        new = (fresh(taken, "v"), fresh(taken, "l"))
-        yield Op("divide_loop", (At((*copy, *depth)), width, new), (("perfect", True),))
-    yield Op("simplify")
-    prefix = set_name(kind, width)
-    for where, name in ((load, "load"), (store, "store")):
-        vector_set = Vector(kind, width, f"{prefix}_{name}")
-        after = yield Op("replace", (At((*where, *depth, 0)), vector_set))
-    if nest.converted:
-        yield replacement(mirror(after), body, width, counted=False)
-    else:
-        yield Op("replace", (At(body), Vector(kind, width, f"{prefix}_{nest.instruction}")))
-
-
-def _panel(nest: ReductionNest, args: Args, inner: list[str], partial: bool) -> str:
-    """What the tile's loops read of the operand, as a window of its array. `partial`: the
-    contiguous loop is not divided."""
-    sizes = {loop.iter: loop.hi for loop in nest.loops if loop.iter.name in inner}
-    blocks = {nest.along.iter: args["lanes"] * args["tile_vectors"]}
-    if partial:
-        sizes[nest.along.iter] = nest.along.hi
-        blocks.clear()
-    if args["depth"]:
-        blocks[nest.reductions[-1].iter] = args["depth"]
-    parts = []
-    for index in nest.operand.idx:
-        used = q.expr_vars(index)
-        # The variable of a divided loop now counts blocks.
-        for var in used & blocks.keys():
-            low, size = index + q.as_affine(var).scaled(blocks[var] - 1), q.Affine(blocks[var])
-            break
-        else:
-            low, size = index, q.Affine(0)
-            for var in used & sizes.keys():
-                low, size = index - q.as_affine(var), sizes[var]
-        whole = f"{show_affine(low)} : {show_affine(low + size)}"
-        parts.append(whole if size != q.Affine(0) else show_affine(low))
-    return f"{nest.operand.buf.name}[{', '.join(parts)}]"
-
-
-def _divided(idx: Indices) -> bool:
-    """Whether an index contains a division, as behind `cut_loop` at a multiple of a size."""
-    return any(isinstance(atom, q.FloorDiv) for index in idx for atom, _ in index.terms)
-
-
-def _straighten(proc: q.Proc, path: q.Path, name: str) -> Iterator[Op]:
-    """Write every index of the staged array `name` in the statement at `path` plainly:
-    Exo's `simplify` leaves `n / 8 - n / 8` as it is."""
-    root = proc.by_path[path]
-    for stmt in q.walk((root,)):
-        if isinstance(stmt, q.Assign | q.Reduce):
-            for route, buf, idx in [(None, stmt.buf, stmt.idx), *_reads(stmt.rhs, ())]:
-                for dim, index in enumerate(idx if buf.name == name else ()):
-                    new = (Index(stmt.path, route, dim), show_affine(index))
-                    yield Op("rewrite_expr", new)
-
-
-def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:
-    """The reads of a sum's right side, with the way to each."""
-    match expr:
-        case q.Read():
-            yield route, expr.buf, expr.idx
-        case q.BinOp():
-            yield from _reads(expr.lhs, (*route, "lhs"))
-            yield from _reads(expr.rhs, (*route, "rhs"))
-
-
-def _along_last(nest: ReductionNest, args: Args, inner: list[str]) -> tuple[int, ...]:
-    """The panel's dimensions, that of the contiguous loop last."""
-    inside = [loop for loop in nest.loops if loop.iter.name in inner or loop is nest.along]
-    if args["depth"]:
-        inside.append(nest.reductions[-1])
-    moving = [{x for x in inside if x.iter in q.expr_vars(index)} for index in nest.operand.idx]
-    dims = [loops for loops in moving if loops]
-    last = dims.index({nest.along})
-    return (*(dim for dim in range(len(dims)) if dim != last), last)
+        yield from blocked.pack()
+    yield from blocked.hold()
 
 
 def _check(nest: ReductionNest, args: Args) -> None:
@@ -323,27 +124,3 @@ def _check(nest: ReductionNest, args: Args) -> None:
         raise RewriteError("the depth is a number of steps of the one reduction inside")
     if nest.transposed and not args["pack"]:
         raise RewriteError("the operand lies across: it has to be packed")
-
-
-def _window(nest: ReductionNest, args: Args, partial: bool) -> str:
-    """The result's tile as a window of its array, in terms of the loops outside."""
-    tile = {
-        args["rows"]: args["tile_rows"],
-        nest.along.iter.name: args["lanes"] * args["tile_vectors"],
-    }
-    tiled = [loop for loop in nest.loops if loop.iter.name in tile]
-    parts = []
-    for index in nest.stmt.idx:
-        loop = next((loop for loop in tiled if first_dim((index,), loop) == 0), None)
-        if loop is None:
-            parts.append(show_affine(index))
-            continue
-        if partial and loop is nest.along:
-            low = index - q.as_affine(loop.iter)
-            parts.append(f"{show_affine(low)} : {show_affine(low + loop.hi)}")
-            continue
-        size = tile[loop.iter.name]
-        # The loop's variable now counts tiles.
-        start = show_affine(index + q.as_affine(loop.iter).scaled(size - 1))
-        parts.append(f"{start} : {start} + {size}")
-    return f"{nest.stmt.buf.name}[{', '.join(parts)}]"

@@ -1,0 +1,59 @@
+"""What a child that verifies and times may use: seconds, memory, threads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from schedsearch.evaluate.runner import Limits
+from schedsearch.evaluate.timing import TimingPlan
+
+# A candidate may be this much slower than the reference before verification
+# gives up on it; the constant covers process start and filling arrays.
+_PATIENCE = 20.0
+_VERIFY_S = 3.0
+HOPELESS = 5.0
+"""While screening: what takes this many times longer than the fastest is not worth it."""
+_SCREEN_S = 1.0
+# Address space beyond the arrays: libraries, stacks, the kernel's own buffers.
+_SPARE_BYTES = 2 << 30
+_SPARE_FILE_BYTES = 1 << 20
+# The child's own clocks come first, with the better messages.
+_SPARE_S = 2.0
+# Beyond those that two OpenMP libraries may start: helpers of such libraries.
+_SPARE_THREADS = 32
+# Stack and malloc arena of a thread; verification uses more threads than cores.
+_THREAD_BYTES = 160 << 20
+# Runs of a kernel with threads per case (`verify_races` of runtime/harness.c).
+_RACE_CHECKS = 5
+
+
+@dataclass(frozen=True)
+class Allowance:
+    """Of candidates of one baseline: `call_ns` is the time of one call of it in each case,
+    `array_bytes` the memory that the largest case has to have, `cores` how many are used."""
+
+    call_ns: tuple[float, ...]
+    array_bytes: int
+    cores: int
+
+    def verify_s(self, plan: TimingPlan | None = None) -> float:
+        """Seconds that verification may take; less while screening, once there is something
+        fast to compare with."""
+        runs = _RACE_CHECKS if self.cores > 1 else 1
+        calls_s = (runs * sum(self.call_ns) + self.call_ns[-1]) * 1e-9
+        patient = _VERIFY_S + _PATIENCE * calls_s
+        if plan is None or plan.give_up_below is None:
+            return patient
+        return min(patient, _SCREEN_S + HOPELESS * calls_s / plan.give_up_below)
+
+    def limits(self, wall_s: float, silence_s: float, file_bytes: int = 0) -> Limits:
+        """Of a child that may write `file_bytes`, and report nothing for `silence_s`."""
+        threads = 2 * self.cores + 1
+        memory = 4 * self.array_bytes + threads * _THREAD_BYTES + _SPARE_BYTES
+        return Limits(
+            wall_s,
+            silence_s + _SPARE_S,
+            memory,
+            file_bytes + _SPARE_FILE_BYTES,
+            _SPARE_THREADS + 2 * threads,
+        )

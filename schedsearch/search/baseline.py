@@ -1,0 +1,55 @@
+"""The unscheduled procedure, measured before a search begins."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Failure, Keys, Measurement, Outcome, TuningRecord
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
+from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.roofline import Roof, roof_of
+from schedsearch.evaluate.sandbox import Sandbox
+from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search.subject import Subject
+from schedsearch.search.turns import measuring_slot
+from schedsearch.transforms.identity import ast_key
+
+BASELINE = TimingPlan(kind="baseline", min_rounds=2, max_rounds=3)
+
+
+@dataclass(frozen=True)
+class Baseline:
+    """The unscheduled procedure's own time (A/A), what the machine can do, what guards it, and
+    what the procedure's outputs were compared with."""
+
+    measurement: Measurement
+    roof: Roof
+    sandbox: Sandbox
+    agreement: Agreement = NOT_COMPARED
+
+    @property
+    def call_s(self) -> float:
+        """Seconds per call."""
+        return self.measurement.candidate_ns * 1e-9
+
+
+def measure_baseline(bench: Bench, subject: Subject, phase: Callable[[str], None]) -> Baseline:
+    """Waits for its turn on this machine, which `phase` is told of. Raises UserError if the
+    procedure cannot be measured."""
+    with measuring_slot(lambda holder: phase(f"waiting for {holder} to end its measurement")):
+        evaluation = bench.time_baseline(BASELINE)
+        roof = roof_of(subject.builder, subject.target, subject.work)
+    if isinstance(evaluation.result, Failure):
+        raise UserError(
+            f"{subject.name}, unscheduled, cannot be measured: {evaluation.result.message}"
+        )
+    return Baseline(evaluation.result, roof, bench.sandbox, bench.agreement)
+
+
+def root_record(subject: Subject, bench: Bench, baseline: Baseline) -> TuningRecord:
+    """The root of the search tree: the empty trace, as measured."""
+    keys = Keys(ast_key(subject.ast), subject.code.key, bench.baseline.binary_key)
+    return TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=baseline.measurement)

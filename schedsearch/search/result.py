@@ -1,0 +1,49 @@
+"""What a run starts from, reports to, and ends with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from schedsearch.core.records import Measurement
+from schedsearch.evaluate.roofline import Roof
+from schedsearch.search.baseline import Baseline
+from schedsearch.search.budget import Stop
+from schedsearch.search.counterpart import Counterpart
+from schedsearch.search.earlier import Known
+from schedsearch.search.progress import Best, Observer, Progress
+from schedsearch.search.subject import Subject
+from schedsearch.store.views import Scope
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a run starts from."""
+
+    subject: Subject
+    baseline: Baseline
+    scope: Scope
+    known: Known
+
+
+@dataclass(frozen=True)
+class Listener:
+    """Where a run reports to: its phases, what it starts from, and how it goes."""
+
+    phase: Callable[[str], None]
+    started: Callable[[Subject, Baseline, Known], None]
+    progress: Observer
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run ended with."""
+
+    setting: Setting
+    run_id: int
+    stop: Stop
+    progress: Progress
+    best: Best | None
+    roof: Roof
+    noise: Measurement | None = None
+    counterpart: Counterpart | None = None

@@ -1,0 +1,177 @@
+"""Reading candidates with their traces, inside the caller's transaction."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import groupby
+from types import MappingProxyType
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, Text, and_, cast, exists, select
+from sqlalchemy.orm import aliased
+
+from schedsearch.core.records import Keys, Measurement, TuningRecord
+from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace
+from schedsearch.store.schema import CandidateRow, MeasurementRow
+from schedsearch.store.scopes import in_scope
+from schedsearch.store.views import Scope, StoredCandidate
+
+_Original = aliased(CandidateRow)
+_Child = aliased(CandidateRow)
+
+
+_Member = aliased(CandidateRow)
+
+_ROWS_AT_ONCE = 1000
+"""Of a walk: PostgreSQL would send, and its client keep, the whole tree."""
+
+_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
+
+_COLUMNS = (
+    CandidateRow.id,
+    CandidateRow.workload_id,
+    CandidateRow.target_id,
+    CandidateRow.tree,
+    CandidateRow.parent_id,
+    CandidateRow.run_id,
+    cast(CandidateRow.rewrite, Text).label("step"),
+    CandidateRow.trace_key,
+    CandidateRow.outcome,
+    CandidateRow.message,
+    CandidateRow.ast_key,
+    CandidateRow.code_key,
+    CandidateRow.binary_key,
+    CandidateRow.duplicate_level,
+    CandidateRow.stage_s,
+    CandidateRow.expanded_at.is_not(None).label("expanded"),
+    CandidateRow.predicted,
+    _Original.trace_key.label("original_key"),
+    exists().where(_Child.parent_id == CandidateRow.id).label("has_children"),
+)
+
+
+def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
+    # The whole tree: every ancestor comes before its descendants. Ids are looked up first:
+    # sorting whole rows of a large tree takes more than reading them.
+    members = select(_Member.id).where(
+        _Member.workload_id == scope.workload_id,
+        _Member.target_id == scope.target_id,
+        _Member.tree == scope.tree,
+    )
+    where = CandidateRow.id.in_(members)
+    return _candidates(connection, where, {}, _rewrites(), {"yield_per": _ROWS_AT_ONCE})
+
+
+def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
+    """Candidates that satisfy `where`, by id."""
+    step = select(
+        CandidateRow.id,
+        CandidateRow.parent_id,
+        cast(CandidateRow.rewrite, Text).label("step"),
+    )
+    lineage = step.where(where).cte("lineage", recursive=True)
+    lineage = lineage.union(step.join(lineage, CandidateRow.id == lineage.c.parent_id))
+    traces: dict[int, Trace] = {}
+    rewrites = _rewrites()
+    for row in connection.execute(select(lineage).order_by(lineage.c.id)):
+        traces[row.id] = _trace(row, traces, rewrites)
+    return list(_candidates(connection, where, traces, rewrites))
+
+
+def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
+    found = select(CandidateRow.trace_key).where(
+        in_scope(scope), CandidateRow.trace_key.in_(trace_keys)
+    )
+    return set(connection.scalars(found))
+
+
+def find(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
+    return select_candidates(
+        connection, and_(in_scope(scope), CandidateRow.trace_key.in_(trace_keys))
+    )
+
+
+def _candidates(
+    connection: Connection,
+    where: ColumnElement[bool],
+    traces: dict[int, Trace],
+    rewrites: Callable[[str], Rewrite],
+    options: Mapping[str, Any] = _NO_OPTIONS,
+) -> Iterator[StoredCandidate]:
+    """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
+    and gets theirs, as long as they have children. `options` say how rows are fetched."""
+    samples = (
+        select(MeasurementRow.candidate_id, MeasurementRow.samples)
+        .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))
+        .order_by(MeasurementRow.candidate_id, MeasurementRow.created_at, MeasurementRow.id)
+    )
+    rows = connection.execute(samples, execution_options=options)
+    by_candidate = groupby(rows, key=lambda row: row.candidate_id)
+    measured_id, group = next(by_candidate, (None, iter(())))
+    statement = (
+        select(*_COLUMNS)
+        .outerjoin(_Original, CandidateRow.duplicate_of == _Original.id)
+        .where(where)
+        .order_by(CandidateRow.id)
+    )
+    for row in connection.execute(statement, execution_options=options):
+        trace = _trace(row, traces, rewrites)
+        if row.has_children:
+            traces[row.id] = trace
+        measurements: tuple[Measurement, ...] = ()
+        if row.id == measured_id:
+            measurements = tuple(Measurement.from_json(data) for _, data in group)
+            measured_id, group = next(by_candidate, (None, iter(())))
+        yield _candidate(row, trace, measurements)
+
+
+def _candidate(
+    row: Row[Any], trace: Trace, measurements: tuple[Measurement, ...]
+) -> StoredCandidate:
+    confirmed = [m for m in measurements if m.kind == "confirm"]
+    ranking = confirmed or measurements
+    record = TuningRecord(
+        trace=trace,
+        outcome=row.outcome,
+        keys=Keys(row.ast_key, row.code_key, row.binary_key),
+        message=row.message,
+        duplicate_of=row.original_key,
+        duplicate_level=row.duplicate_level,
+        measurement=ranking[-1] if ranking else None,
+        stage_s=tuple(row.stage_s.items()),
+        predicted=row.predicted,
+    )
+    return StoredCandidate(
+        id=row.id,
+        scope=Scope(row.workload_id, row.target_id, row.tree),
+        trace_key=row.trace_key,
+        parent_id=row.parent_id,
+        run_id=row.run_id,
+        expanded=row.expanded,
+        has_children=row.has_children,
+        record=record,
+        measurements=measurements,
+    )
+
+
+def _trace(row: Row[Any], traces: Mapping[int, Trace], rewrites: Callable[[str], Rewrite]) -> Trace:
+    """The parent's trace, one of `traces` by candidate id, and this row's rewrite."""
+    if row.parent_id is None:
+        return Trace()
+    above = traces[row.parent_id]
+    if len(above) >= MOST_STEPS:
+        raise ValueError(f"candidate {row.id} has more than {MOST_STEPS} rewrites")
+    return above.then(rewrites(row.step))
+
+
+def _rewrites() -> Callable[[str], Rewrite]:
+    """Reads rewrites from JSON; equal ones are mostly one object, because there are few among
+    many candidates."""
+
+    @lru_cache(maxsize=1 << 14)
+    def read(text: str) -> Rewrite:
+        return Rewrite.from_json(json.loads(text))
+
+    return read
