@@ -20,8 +20,8 @@ from schedsearch.evaluate.arithmetic import STORED
 from schedsearch.evaluate.harness import Buffer, Case, Field
 from schedsearch.evaluate.inputs import FIELD_TYPES, arguments, configuration, logical
 
-# Seconds that the reference may take for one case, as it estimates them.
-_CASE_S = 10.0
+# Seconds that the reference may take for all cases, as it estimates them.
+_LIMIT_S = 10.0
 # Arrays of a case, of which there are several copies meanwhile, some in double precision.
 _CASE_BYTES = 512 << 20
 
@@ -49,6 +49,7 @@ def compare(proc: q.Proc, cases: Sequence[Case], fields: tuple[Field, ...]) -> A
     tolerances. Raises BaselineError for the first difference."""
     agreed: list[str] = []
     skipped: list[tuple[str, str]] = []
+    left_s = _LIMIT_S
     for case in cases:
         where = str(case)
         if case.bytes > _CASE_BYTES:
@@ -56,11 +57,11 @@ def compare(proc: q.Proc, cases: Sequence[Case], fields: tuple[Field, ...]) -> A
             continue
         args, config = arguments(case), configuration(case, fields)
         try:
-            reference.run(proc, args, config, limit_s=_CASE_S)
+            left_s -= reference.run(proc, args, config, limit_s=left_s)
         except NotImplementedError as error:
             skipped.append((where, f"it does not know {error}"))
         except reference.Unaffordable:
-            skipped.append((where, f"the others would take it more than {_CASE_S:g} s each"))
+            skipped.append((where, f"with the others it would take more than {_LIMIT_S:g} s"))
         except reference.OutOfBounds as error:
             raise BaselineError(
                 f"{proc.name}, unscheduled, is wrong: {error}, with {where}"

@@ -34,17 +34,10 @@ from schedsearch.evaluate.effects import dense_strides
 from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.lanes import Lane, Place, Storage
 from schedsearch.evaluate.lockstep import lockstep_loops
+from schedsearch.evaluate.reference_cost import expected_s
 from schedsearch.evaluate.scope import Config, OutOfBounds, Scope
 
 __all__ = ["Config", "OutOfBounds", "Unaffordable", "run"]
-
-# Lanes executed together: temporaries of some 1 MiB stay in a cache.
-_LANES = 1 << 18
-# Elements of temporaries allocated by loops that run together.
-_ROOM = 1 << 24
-# Seconds, about: a statement that is executed once, and each lane of it.
-_STEP_S = 12e-6
-_LANE_S = 2e-9
 
 
 class Unaffordable(Exception):
@@ -56,28 +49,30 @@ def run(
     arguments: Sequence[Any],
     config: Config | None = None,
     limit_s: float = math.inf,
-) -> None:
+) -> float:
     """Call `proc`; arrays (0-d for scalars) and `config` are changed in place.
 
     `arguments` in the order of the parameters: integers, booleans, and arrays whose
     dtypes are those of `arithmetic.STORED` and whose strides are what `stride(...)` gives.
-    `limit_s` is compared with an estimate, so that results do not depend on the machine.
+    Returns how many seconds that was estimated to take. `limit_s` is compared with the
+    estimate, before anything is computed, so that results do not depend on the machine.
 
     Raises Unaffordable, OutOfBounds, and NotImplementedError for external functions
     that are not Exo's own.
     """
     inlined = inline_calls(proc)
     with np.errstate(all="ignore"):
-        _Run(inlined, arguments, {} if config is None else config, limit_s).whole()
+        evaluation = _Run(inlined, arguments, {} if config is None else config)
+        if evaluation.expected_s > limit_s:
+            raise Unaffordable
+        evaluation.whole()
+    return evaluation.expected_s
 
 
 class _Run:
-    def __init__(
-        self, proc: q.Proc, arguments: Sequence[Any], config: Config, limit_s: float
-    ) -> None:
+    def __init__(self, proc: q.Proc, arguments: Sequence[Any], config: Config) -> None:
         self.proc, self.arguments = proc, arguments
         self.scope = Scope(config)
-        self.left_s = limit_s
         self.kinds: dict[int, str] = {}  # of right-hand sides, by id of the statement
         known: dict[q.Atom, int] = {}
         for arg, value in zip(proc.args, arguments, strict=True):
@@ -91,6 +86,7 @@ class _Run:
             if isinstance(value, int):
                 known[q.ConfigField(name, field)] = value
         self.lockstep = lockstep_loops(proc, known)
+        self.expected_s = expected_s(proc.body, self.lockstep, known)
 
     def whole(self) -> None:
         self.block(self.proc.body)
@@ -114,7 +110,6 @@ class _Run:
             case q.If():
                 self.block(stmt.body if self.scope.holds(stmt.cond) else stmt.orelse)
             case q.Alloc():
-                self.spend(0)
                 self.scope.values[stmt.buf.uid] = self.fresh(stmt)
             case q.WriteConfig():
                 self.scope.config[stmt.config, stmt.field] = self.setting(stmt)
@@ -130,11 +125,6 @@ class _Run:
         own = strides[lanes:]
         return Storage(data, strides[:lanes], shape, own, own, stmt.type)
 
-    def spend(self, lanes: int) -> None:
-        self.left_s -= _STEP_S + lanes * _LANE_S
-        if self.left_s < 0:
-            raise Unaffordable
-
     def setting(self, stmt: q.WriteConfig) -> Any:
         if isinstance(stmt.rhs, q.Affine):
             return self.scope.scalar(stmt.rhs)
@@ -145,9 +135,8 @@ class _Run:
     def loop(self, loop: q.For) -> None:
         low, high, uid = self.scope.scalar(loop.lo), self.scope.scalar(loop.hi), loop.iter.uid
         counts = self.scope.counts
-        lanes, together = math.prod(counts), 1
-        if uid in self.lockstep:
-            together = min(_LANES // lanes, _ROOM // (lanes * self.lockstep[uid].room))
+        own = self.lockstep.get(uid)
+        together = own.together(math.prod(counts)) if own else 1
         if together < 2:
             for i in range(low, high):
                 self.scope.values[uid] = i
@@ -160,7 +149,6 @@ class _Run:
             counts.pop()
 
     def write(self, stmt: q.Assign | q.Reduce) -> None:
-        self.spend(math.prod(self.scope.counts))
         kind = self.kinds.get(id(stmt))
         if kind is None:
             kind = self.kinds[id(stmt)] = expression_kind(stmt.rhs, stmt.type)

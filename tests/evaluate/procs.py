@@ -178,6 +178,23 @@ def rectified(n: size, x: f32[n], y: f32[n]):
 
 
 @proc
+def factorised(n: size, A: f32[n, n]):
+    for k in seq(0, n):
+        for i in seq(k + 1, n):
+            A[i, k] = A[i, k] / A[k, k]
+            for j in seq(k + 1, n):
+                A[i, j] += -A[i, k] * A[k, j]
+
+
+@proc
+def shortest(n: size, d: f32[n, n]):
+    for k in seq(0, n):
+        for i in seq(0, n):
+            for j in seq(0, n):
+                d[i, j] = select(d[i, j], d[i, k] + d[k, j], d[i, j], d[i, k] + d[k, j])
+
+
+@proc
 def recurrence(n: size, x: f32[n + 1]):
     for i in seq(0, n):
         x[i + 1] = x[i + 1] + x[i] * x[i]

@@ -59,10 +59,10 @@ def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:
 def test_what_cannot_be_compared_is_said(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedsearch.evaluate.agreement._CASE_S", 1e-6)
+    monkeypatch.setattr("schedsearch.evaluate.agreement._LIMIT_S", 1e-6)
     bench = prepared(procs.triple, "3.0f", "3.0f", builder, tmp_path)
     assert not bench.agreement.cases
-    assert "in 0 of 2 cases (the others would take it more than 1e-06 s each)" in str(
+    assert "in 0 of 2 cases (with the others it would take more than 1e-06 s)" in str(
         bench.agreement
     )
     monkeypatch.setattr("schedsearch.evaluate.agreement._CASE_BYTES", 1 << 10)

@@ -103,11 +103,21 @@ def test_a_whole_matrix_product_takes_few_steps() -> None:
     assert np.array_equal(c, a @ b)
 
 
-def test_what_takes_too_long_is_not_begun_for_ever() -> None:
+def test_what_takes_too_long_is_not_begun() -> None:
+    x = np.ones(10**7 + 1, np.float32)
     with pytest.raises(reference.Unaffordable):
-        reference.run(
-            mirror(procs.recurrence), [10**7, np.zeros(10**7 + 1, np.float32)], limit_s=0.1
-        )
+        reference.run(mirror(procs.recurrence), [10**7, x], limit_s=10.0)
+    assert (x == 1).all()
+
+
+def test_what_it_takes_is_told_by_the_steps_that_are_left() -> None:
+    """Both do as much; only `factorised` has a loop whose iterations run together."""
+    together, alone = (
+        reference.run(mirror(each), [24, np.eye(24, dtype=np.float32)])
+        for each in (procs.factorised, procs.shortest)
+    )
+    assert 0.1 < alone / (24**3 * 10 * 3e-6) < 10
+    assert together < alone / 10
 
 
 IV, JV, KV = (q.Var(name, uid) for name, uid in (("i", 3), ("j", 4), ("k", 5)))
@@ -219,3 +229,5 @@ def test_which_loops_run_together() -> None:
     assert together(procs.matmul, M=9, N=9, K=9) == {"i", "j", "k"}
     assert together(procs.triangle, n=9) == {"j"}
     assert together(procs.recurrence, n=9) == set()
+    assert together(procs.factorised, n=9) == {"j"}
+    assert together(procs.shortest, n=9) == set()
