@@ -68,7 +68,9 @@ def tree(
 @app.command()
 def untouched(
     lock: LockArgument,
-    times: Annotated[int, typer.Option(min=1, help="Checks.")] = 50,
+    times: Annotated[
+        int, typer.Option(min=1, help="Checks; those that --json has already count.")
+    ] = 50,
     seconds: Annotated[float, typer.Option(help="No check begins after so long.")] = 720.0,
     disturbed: DisturbedOption = False,
     json_: JsonOption = None,
@@ -89,7 +91,7 @@ def untouched(
         _keep(json_, {**kept, "runs": [asdict(each) for each in runs]})
 
     with tempfile.TemporaryDirectory() as scratch, _disturbance(disturbed):
-        run_checks(path, times, seconds, disturbed, Path(scratch), done)
+        run_checks(path, times - len(runs), seconds, disturbed, Path(scratch), done)
     _widen()
     show_runs(console, runs)
 

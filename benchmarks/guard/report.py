@@ -30,7 +30,7 @@ def show_runs(console: Console, runs: Sequence[Run]) -> None:
     if not runs:
         return
     codes = Counter(run.code for run in runs)
-    table = Table(title="`schedsearch check`, nothing touched", title_justify="left")
+    table = Table(title="Exit codes", title_justify="left")
     for title in ("exit code", "times", ""):
         table.add_column(title, justify="left" if not title else "right")
     for code, count in sorted(codes.items(), key=lambda item: -item[1]):
@@ -64,7 +64,9 @@ def _reasons(run: Run) -> list[str]:
 
 def _ratios(runs: Sequence[Run]) -> Table:
     """Today's ratio over the locked one, over the checks that timed it."""
-    table = Table(title="Ratios, relative to the locked ones", title_justify="left")
+    table = Table(
+        title="Ratios, relative to the locked ones, of checks that timed", title_justify="left"
+    )
     table.add_column("kernel")
     for title in ("checks", "by the ratio", "lowest", "median", "highest", "visits", "time"):
         table.add_column(title, justify="right")

@@ -19,9 +19,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
-from schedsearch.core.errors import CodegenError, ReplayError
+from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.process import KILLED
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.replay import Replayer
@@ -48,7 +49,7 @@ class Replayed:
 
 def replay_apart(procedure: Any, trace: Trace, seconds: float = REPLAY_S) -> Replayed:
     """Raises NoReplayError if the trace does not apply, has no C, or needs more than so long
-    or more memory than `REPLAY_BYTES`."""
+    or more memory than `REPLAY_BYTES`; UserError if somebody kills the process."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
     child = context.Process(target=_replay, args=(procedure, trace, seconds, sender), daemon=True)
@@ -69,9 +70,10 @@ def replay_apart(procedure: Any, trace: Trace, seconds: float = REPLAY_S) -> Rep
         code = child.exitcode or 0
         if code > 0:  # its traceback is on standard error
             raise RuntimeError(f"replaying the schedule failed, {doing}") from None
-        raise NoReplayError(
-            f"replaying the schedule was ended by signal {-code}, {doing}"
-        ) from None
+        if -code == signal.SIGKILL:
+            raise UserError(f"the process that replays it was {KILLED}, {doing}") from None
+        message = f"replaying the schedule was ended by signal {-code}, {doing}"
+        raise NoReplayError(message) from None
     finally:
         child.kill()
         child.join()

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
@@ -89,3 +90,14 @@ def test_depth_keeps_the_panel_in_the_first_level_cache(name: str, depths: set[i
     blocks = BLOCK.rewrites(mirror(PROCEDURES[name]), machine)
     packed = [block for block in blocks if block.arg("pack") and block.arg("tile_rows") == 8]
     assert {block.arg("depth") for block in packed} == depths
+
+
+@pytest.mark.parametrize("lanes", [True, 0, "16", 1 << 40])
+def test_lanes_are_whole_numbers(lanes: int | str) -> None:
+    """Instructions are made from them, as text."""
+    procedure = PROCEDURES["product"]
+    ast = mirror(procedure)
+    rewrite = next(iter(BLOCK.rewrites(ast, TARGET)))
+    args = tuple(sorted({**dict(rewrite.args), "lanes": lanes}.items()))
+    with pytest.raises(RewriteError, match="tile sizes are whole numbers"):
+        apply(procedure, ast, replace(rewrite, args=args))

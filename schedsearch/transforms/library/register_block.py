@@ -109,7 +109,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
 def _check(nest: ReductionNest, args: Args) -> None:
     """Refuse arguments that `propose` would not give: a trace may come from anywhere."""
     sizes = (args["tile_rows"], args["tile_vectors"], args["lanes"], args["inner"])
-    if not all(isinstance(size, int) and 1 <= size <= MAX_TILE for size in sizes):
+    if not all(type(size) is int and 1 <= size <= MAX_TILE for size in sizes):
         raise RewriteError(f"tile sizes are whole numbers from 1 to {MAX_TILE}")
     if args["inner"] > len(nest.reductions):
         raise RewriteError(f"there are only {len(nest.reductions)} reduction loops")
