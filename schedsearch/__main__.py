@@ -1,5 +1,20 @@
-"""`python -m schedsearch`"""
+"""The `schedsearch` command, also `python -m schedsearch`."""
 
-from schedsearch.cli.main import main
+from __future__ import annotations
 
-main()
+import sys
+
+
+def main() -> None:
+    """Run the command line. Ctrl-C ends it without a traceback, also while modules are loaded,
+    which takes a second."""
+    try:
+        from schedsearch.cli.main import main as command
+
+        command()
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()

@@ -28,6 +28,7 @@ from schedsearch.cli.telling import told
 from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
 from schedsearch.core.lockfile import LockEntry
+from schedsearch.core.text_file import write_text
 from schedsearch.present.checked import as_json, show
 from schedsearch.present.junit import junit_xml
 from schedsearch.present.markdown import markdown
@@ -115,7 +116,7 @@ def check(
     }
     for file, text in texts.items():
         if file is not None:
-            file.write_text(text(), encoding="utf-8")
+            write_text(file, text())
     github.tell(results, chosen.path.parent)
     if interrupted:
         left = len(chosen.entries) - len(results)

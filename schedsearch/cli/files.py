@@ -11,6 +11,7 @@ from typing import Any
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
+from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
 from schedsearch.transforms.export import c_files, schedule_python
@@ -18,6 +19,9 @@ from schedsearch.transforms.loader import Source
 
 FORMATS = ("py", "c", "json")
 DEFAULT_FORMATS = ("py", "c")
+
+_ROOM = 1 << 16
+"""Bytes: more than what is written of most schedules."""
 
 
 def make_writable(out: Path) -> None:
@@ -27,7 +31,8 @@ def make_writable(out: Path) -> None:
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
-        tempfile.TemporaryFile(dir=out).close()
+        with tempfile.TemporaryFile(dir=out) as file:
+            file.write(bytes(_ROOM))
     except OSError as error:
         cause = error.strerror or error
         raise UserError(
@@ -73,13 +78,11 @@ def write_schedule(
         texts[f"{name}.schedule.json"] = json.dumps(data, indent=2) + "\n"
     make_writable(out)
     for file, text in texts.items():
-        write_file(out / file, text)
+        try:
+            write_text(out / file, text)
+        except UserError as error:
+            raise UserError(
+                f"{error}; the store has the schedule, and `schedsearch export --out DIR` "
+                "writes it where there is room"
+            ) from error
     return [out / file for file in texts]
-
-
-def write_file(path: Path, text: str) -> None:
-    """Raises UserError if it cannot be written."""
-    try:
-        path.write_text(text)
-    except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error

@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.syntax import Syntax
 
-from schedsearch.cli.files import DEFAULT_FORMATS, schedule_notes, write_file, write_schedule
+from schedsearch.cli.files import DEFAULT_FORMATS, schedule_notes, write_schedule
 from schedsearch.cli.minimal import shortened
 from schedsearch.cli.options import (
     DEFAULT_OUT,
@@ -29,6 +29,7 @@ from schedsearch.cli.parse import parse_formats
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, GeneratedC, Target
+from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
@@ -119,7 +120,7 @@ def export(
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target(candidate.scope)
         if t4 is not None:
-            write_file(t4, json.dumps(t4_results(opened, candidate.scope), indent=1) + "\n")
+            write_text(t4, json.dumps(t4_results(opened, candidate.scope), indent=1) + "\n")
             print(t4)
             return
     wanted = parse_formats(formats)

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from schedsearch.cli.files import write_file
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
+from schedsearch.core.text_file import write_text
 from schedsearch.store.database import Store
 from schedsearch.transforms.instruction_sets import load_instructions
 
@@ -42,5 +42,5 @@ def report(
     with Store.open(store, create=False) as opened:
         print("replaying the fastest schedules ...", file=sys.stderr)
         search = Search(opened, find_run(opened, wanted), file)
-        write_file(out, written(search))
+        write_text(out, written(search))
     print(out)

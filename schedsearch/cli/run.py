@@ -155,6 +155,12 @@ def run(
         # The user's file may print; standard output is for the result alone.
         with redirect_stdout(sys.stderr):
             result = tune(options, Listener(view.phase, view.started, view.progress))
+        view.stop()
+        paths = _write(result, out) if result.best else []
+        if json_:
+            print(json.dumps(as_json(result, paths), indent=2))
+        else:
+            report(Console(highlight=False), result, paths, target_speedup)
     except KeyboardInterrupt:
         view.stop()
         again = "the same command without --fresh" if fresh else "the same command"
@@ -162,11 +168,6 @@ def run(
         raise typer.Exit(INTERRUPTED) from None
     finally:
         view.stop()
-    paths = _write(result, out) if result.best else []
-    if json_:
-        print(json.dumps(as_json(result, paths), indent=2))
-    else:
-        report(Console(highlight=False), result, paths, target_speedup)
     if result.stop is Stop.INTERRUPTED:
         raise typer.Exit(INTERRUPTED)
 

@@ -10,6 +10,10 @@ class UserError(Exception):
     """
 
 
+class DiskError(UserError):
+    """A disk is full, or may not be written: nothing is known of what was to be written."""
+
+
 class BaselineError(UserError):
     """The unscheduled procedure, compiled, does not compute what the procedure says."""
 

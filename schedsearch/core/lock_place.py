@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
-from schedsearch.core.errors import UserError
 from schedsearch.core.lock_text import format_lock, parse_lock
 from schedsearch.core.lockfile import Lock
-from schedsearch.core.text_file import read_text
+from schedsearch.core.text_file import read_text, write_text
 
 NAME = "schedules.lock"
 
@@ -45,33 +42,8 @@ def read_lock(path: Path) -> Lock:
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Replace the file: readers, and whoever kills this process, find the old or the new one.
-
-    Raises UserError if it cannot be written, or if what it would say could not be read.
-    """
+    """Replace the file (`write_text`). Raises UserError if it cannot be written, or if what it
+    would say could not be read."""
     text = format_lock(lock)
     parse_lock(text, str(path))
-    draft = None
-    try:
-        # A link is followed: the file it names is the one people keep.
-        place = path.resolve()
-        mode = place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask()
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=place.parent, prefix=f".{place.name}.", delete=False
-        ) as file:
-            draft = Path(file.name)
-            file.write(text)
-            file.flush()
-            os.fchmod(file.fileno(), mode)
-            os.fsync(file.fileno())
-        os.replace(draft, place)
-    except OSError as error:
-        if draft is not None:
-            draft.unlink(missing_ok=True)
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _umask() -> int:
-    current = os.umask(0o077)
-    os.umask(current)
-    return current
+    write_text(path, text)

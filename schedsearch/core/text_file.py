@@ -1,9 +1,10 @@
-"""Reading text files that somebody else may have named."""
+"""Reading text files that somebody else may have named, and replacing those that people keep."""
 
 from __future__ import annotations
 
 import os
 import stat
+import tempfile
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
@@ -33,3 +34,39 @@ def read_text(path: Path) -> str:
 def _without_waiting(path: str, flags: int) -> int:
     """Opening a FIFO waits for a writer otherwise."""
     return os.open(path, flags | os.O_NONBLOCK)
+
+
+def write_text(path: Path, text: str) -> None:
+    """Replace a file: readers, and whoever kills this process, find the old or the new one, and
+    a full disk keeps the old one. A pipe or a device is written to.
+
+    Raises UserError if it cannot be written.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            path.write_text(text, encoding="utf-8")
+        else:
+            _replace(path.resolve(), text)  # a link is followed to the file that people keep
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _replace(place: Path, text: str) -> None:
+    mode = place.stat().st_mode & 0o777 if place.exists() else 0o666 & ~_umask()
+    descriptor, draft = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fchmod(descriptor, mode)
+            os.fsync(descriptor)
+        os.replace(draft, place)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _umask() -> int:
+    current = os.umask(0o077)
+    os.umask(current)
+    return current

@@ -13,6 +13,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.allowance import HOPELESS, Allowance
+from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
 from schedsearch.evaluate.harness import (
     Case,
     Field,
@@ -154,7 +155,9 @@ class Bench:
             cases = [case.job(self.fields) for case in verdict.cases]
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
-        return run_harness(self.executable, job, bounds, verdict.handle)
+        files = [Path(each.path) for each in (candidate, anchor.artifact)]
+        files += [case.expected for case in verdict.cases]
+        return run_harness(self.executable, job, bounds, verdict.handle, files=files)
 
     def time_baseline(self, plan: TimingPlan) -> Evaluation:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
@@ -182,6 +185,7 @@ class Bench:
             at = cases[min(len(heard.cases), len(cases) - 1)]
             ended = failure.message if failure else "it ended without reporting"
             cause = heard.error or ended
+            refuse_full_disk(cause, str(at.expected.parent))
             raise UserError(
                 f"{name} itself, unscheduled, fails when called with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
@@ -203,5 +207,6 @@ class Bench:
 def _keep(place: Path, outputs: bytes) -> None:
     """Another session may be comparing with the same file."""
     draft = place.with_name(f"{place.name}.{os.getpid()}")
-    draft.write_bytes(outputs)
+    with disk_explained(draft):
+        draft.write_bytes(outputs)
     os.replace(draft, place)

@@ -182,7 +182,8 @@ class Builder:
             program.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=program.parent) as scratch:
                 for name, text in sources.items():
-                    Path(scratch, name).write_text(text)
+                    with disk_explained(scratch):
+                        Path(scratch, name).write_text(text)
                 files = [Path(scratch, name) for name in sources if name.endswith(".c")]
                 linked = Path(scratch, "program")
                 args: list[str | Path] = [*flags, *files, "-o", linked, "-lm", "-ldl"]
@@ -242,7 +243,8 @@ def _install(built: Path, place: Path, binary_key: str) -> None:
     the checksum does not match and the file is built again.
     """
     note = built.with_suffix(".json")
-    note.write_text(json.dumps({"sha256": _sha256(built), "binary_key": binary_key}))
+    with disk_explained(note):
+        note.write_text(json.dumps({"sha256": _sha256(built), "binary_key": binary_key}))
     os.replace(built, place)
     os.replace(note, place.with_suffix(".json"))
 

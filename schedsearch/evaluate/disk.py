@@ -1,36 +1,53 @@
-"""Disks that are full or cannot be written: nobody's kernel is to blame."""
+"""Disks that are full, cannot be written or are gone: nobody's kernel is to blame."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
-from schedsearch.core.errors import UserError
+from schedsearch.core.errors import DiskError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+_GONE = (errno.ENOENT, errno.ESTALE, errno.EIO)
+
+_OTHERS = "other directories (TMPDIR, XDG_CACHE_HOME)"
+_ADVICE = {
+    **dict.fromkeys(_FULL, f"free some space there, or choose {_OTHERS}"),
+    **dict.fromkeys(_FORBIDDEN, f"choose {_OTHERS}"),
+    **dict.fromkeys(
+        _GONE, f"see that nobody deletes it and that its disk works, or choose {_OTHERS}"
+    ),
+}
 
 
 @contextmanager
-def disk_explained() -> Iterator[None]:
-    """Turn what the system says of a disk into UserError, with what to do about it."""
+def disk_explained(place: str | Path = "the temporary or the cache directory") -> Iterator[None]:
+    """Turn what the system says of a disk into DiskError, with what to do about it. `place` is
+    where that was, if the system does not say."""
     try:
         yield
     except OSError as error:
-        if error.errno not in (*_FULL, *_FORBIDDEN):
+        if error.errno not in _ADVICE:
             raise
-        where = error.filename or "the temporary or the cache directory"
-        mend = "free some space there, or choose" if error.errno in _FULL else "choose"
-        raise UserError(
-            f"cannot write {where}: {os.strerror(error.errno)}; {mend} other directories "
-            "(TMPDIR, XDG_CACHE_HOME) and run again; what was stored is safe"
+        where = error.filename or place
+        raise DiskError(
+            f"cannot use {where}: {os.strerror(error.errno)}; {_ADVICE[error.errno]}, and run "
+            "again; what was stored is safe"
         ) from error
 
 
 def refuse_full_disk(messages: str, place: str) -> None:
-    """Raise OSError if a compiler, whose `messages` are in English, failed for lack of space."""
+    """Raise OSError if a program, whose `messages` are in English, failed for lack of space."""
     for number in (*_FULL, errno.EROFS):
         if os.strerror(number) in messages:
             raise OSError(number, os.strerror(number), place)
+
+
+def require_files(paths: Iterable[str | Path]) -> None:
+    """Raise OSError if one of these is not there any more."""
+    for path in paths:
+        os.stat(path)

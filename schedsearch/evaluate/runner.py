@@ -11,13 +11,13 @@ import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from schedsearch.core.records import Failure, Outcome
-from schedsearch.evaluate.disk import disk_explained
+from schedsearch.evaluate.disk import disk_explained, require_files
 from schedsearch.evaluate.process import (
     KILLED,
     count_threads,
@@ -79,6 +79,7 @@ def run_harness(
     handle: Handler,
     output: BinaryIO | None = None,
     words: int = 500,
+    files: Sequence[str | Path] = (),
 ) -> Failure | None:
     """Run one job; None if the harness reported `end` and every report was well formed.
 
@@ -86,14 +87,29 @@ def run_harness(
     for the harness's stdin. What a job records is appended to `output`. Messages have at most the
     last `words` characters of the child's stderr. Failures are
     REFUSED (by the sandbox), CRASH (signals, early exits, garbage on the channel) and
-    TIMEOUT. Whatever the child started is killed. Raises UserError if there is no room for
-    temporary files.
+    TIMEOUT. Whatever the child started is killed. Raises DiskError if there is no room for
+    temporary files, or if one of the `files` that the child reads is gone.
     """
+    failure = _run(executable, job, limits, handle, output, words)
+    if failure is not None:
+        require_files(files)
+    return failure
+
+
+def _run(
+    executable: Path,
+    job: Callable[[str], str],
+    limits: Limits,
+    handle: Handler,
+    output: BinaryIO | None,
+    words: int,
+) -> Failure | None:
     nonce, mark = secrets.token_hex(8), secrets.token_hex(8)
     ours, theirs = socket.socketpair()
     with ours, tempfile.TemporaryFile() as text, tempfile.TemporaryFile() as errors:
-        text.write(job(nonce).encode())
-        text.seek(0)
+        with disk_explained(tempfile.gettempdir()):
+            text.write(job(nonce).encode())
+            text.seek(0)
         with theirs:
             given = [theirs.fileno(), *([output.fileno()] if output else [])]
             child = subprocess.Popen(

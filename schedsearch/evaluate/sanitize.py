@@ -16,7 +16,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import UserError
+from schedsearch.core.errors import DiskError, UserError
 from schedsearch.core.records import Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
@@ -100,6 +100,8 @@ class Inspector:
         flags = (f"-fsanitize={sanitizers.split(',')[0]}", "-DSANITIZED", "-rdynamic", "-O1")
         try:
             program = self.builder.executable(sources, _COMPILE_S, flags)
+        except DiskError:
+            raise
         except UserError as error:
             return Check(what, Finding.NOT_CHECKED, _why_not_built(str(error)))
         return self._judge(program, kernel, what)
@@ -117,7 +119,8 @@ class Inspector:
             numbers = f"{cores} {bounds} 0 0 0 0 0 0 0 {len(cases)}"  # nothing is timed
             return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])
 
-        failure = run_harness(program, job, limits, heard.handle, words=_MESSAGE)
+        files = [kernel, *(case.expected for case in cases)]
+        failure = run_harness(program, job, limits, heard.handle, words=_MESSAGE, files=files)
         if heard.difference:
             return Check(what, Finding.FAILED, heard.difference)
         if failure is None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.evaluate.disk import disk_explained
 from schedsearch.search.lease import locked
 from schedsearch.search.subject import cache_dir
 
@@ -42,7 +43,8 @@ class Usage:
 @contextmanager
 def in_use() -> Iterator[None]:
     """Nothing is deleted from the cache meanwhile."""
-    cache_dir().mkdir(parents=True, exist_ok=True)
+    with disk_explained():
+        cache_dir().mkdir(parents=True, exist_ok=True)
     with locked(cache_dir() / _LOCK, shared=True):
         yield
 
@@ -68,7 +70,7 @@ def delete(usages: list[Usage]) -> None:
     nothing, while somebody uses the cache."""
     if not cache_dir().exists():
         return
-    with locked(cache_dir() / _LOCK, waiting=_refuse):
+    with disk_explained(), locked(cache_dir() / _LOCK, waiting=_refuse):
         for file in (file for usage in usages for file in usage.unused):
             file.path.unlink(missing_ok=True)
         for part in PARTS:

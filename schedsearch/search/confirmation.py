@@ -89,7 +89,10 @@ class Confirmation:
             self.enter("inspecting")
             self.work.waited()  # nothing else says so: no job is under way
             code = self.ledger.code(best.key)
-            assert code is not None, "it was built"
+            if code is None:  # it was confirmed in an earlier run, and `gc` dropped its C since
+                self._confirm(best.key, self.work.baseline)
+                self.ledger.settle()
+                continue
             self.inspection = self.inspect(code)
             if (found := self.inspection.failure) is None:
                 return

@@ -15,6 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.evaluate.disk import disk_explained
 
 _SHARED = Path("/tmp")
 _LOCKS = Path("/proc/locks")
@@ -58,7 +59,7 @@ def _open(path: Path) -> int:
         try:
             descriptor = os.open(path, flags)
         except FileNotFoundError:
-            with suppress(FileExistsError):
+            with suppress(FileExistsError), disk_explained():
                 descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
                 os.fchmod(descriptor, 0o644)  # whatever the umask
                 return descriptor

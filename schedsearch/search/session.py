@@ -180,11 +180,16 @@ def _run(search: Search, session: Session) -> Result:
             "inspection": progress.inspection.to_json() if progress.inspection else None,
             "ranker": asdict(progress.ranker) if progress.ranker else None,
         }
-        roof = last_roof(setting.subject, setting.baseline.roof, best)
-        if best is not None and stop is not Stop.INTERRUPTED:
-            code = search.ledger.code(best.key)
-            noise = session_noise(session.bench, setting.subject, code)
-            summary["closing_s"] = search.closed_in()
+        roof = setting.baseline.roof
+        try:
+            if best is not None and stop is not Stop.INTERRUPTED:
+                roof = last_roof(setting.subject, roof, best)
+                code = search.ledger.code(best.key)
+                noise = session_noise(session.bench, setting.subject, code)
+                summary["closing_s"] = search.closed_in()
+        except KeyboardInterrupt:
+            stop = Stop.INTERRUPTED  # the result is there all the same
+            status, summary["stop"] = "interrupted", str(stop)
         summary["noise"] = noise.to_json() if noise else None
         summary["roof"] = roof.to_json()
         summary["over_roof"] = best is not None and roof.exceeded(

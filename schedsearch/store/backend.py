@@ -77,7 +77,8 @@ def explained(backend: Backend) -> Iterator[None]:
         advice = backend.advice(cause) if isinstance(cause, Exception) else None
         if advice is None:
             raise
-        said = "; ".join(str(cause).strip().splitlines())
+        system = cause.strerror if isinstance(cause, OSError) else None
+        said = system or "; ".join(str(cause).strip().splitlines())
         raise UserError(f"cannot use tuning store {backend.name}: {said}; {advice}") from error
 
 

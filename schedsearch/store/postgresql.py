@@ -31,7 +31,9 @@ _CONNECTION = (
     "check the URL, the server and the network, and the password (it belongs in ~/.pgpass, "
     "or in PGPASSWORD), and run again; what was committed is safe"
 )
-_RIGHTS = "use a role that may create and write tables there"
+_RIGHTS = (
+    "use a role that may create and write tables there (to look at them, one that may read them)"
+)
 
 # By the beginning of SQLSTATE (PostgreSQL's appendix A); the longest that fits.
 _ADVICE = {
@@ -71,9 +73,11 @@ class PostgresqlDatabase:
     def open(self, create: bool) -> Engine:
         engine = self._engine()
         try:
-            with writing(engine).begin() as connection:
-                self._check(connection, create)
-                revisions.upgrade(connection, VERSION_TABLE)
+            # Who only looks may have no right to write.
+            if create or not self._is_newest(engine):
+                with writing(engine).begin() as connection:
+                    self._check(connection, create)
+                    revisions.upgrade(connection, VERSION_TABLE)
         except BaseException:
             engine.dispose()
             raise
@@ -83,13 +87,11 @@ class PostgresqlDatabase:
     def frozen(self) -> Iterator[Engine]:
         engine = self._engine()
         try:
-            with engine.begin() as connection:
-                self._check(connection, create=False)
-                if not revisions.is_newest(connection, VERSION_TABLE):
-                    raise UserError(
-                        f"{self.name} was written by an earlier schedsearch; bring it up first: "
-                        f"schedsearch list --store {self.name}"
-                    )
+            if not self._is_newest(engine):
+                raise UserError(
+                    f"{self.name} was written by an earlier schedsearch; bring it up first: "
+                    f"schedsearch list --store {self.name}"
+                )
             yield engine
         finally:
             engine.dispose()
@@ -125,6 +127,12 @@ class PostgresqlDatabase:
         event.listen(engine, "connect", _configure)
         event.listen(engine, "begin", _begin)
         return engine
+
+    def _is_newest(self, engine: Engine) -> bool:
+        """Whether the store that has to be there needs no upgrade. It is only read."""
+        with engine.begin() as connection:
+            self._check(connection, create=False)
+            return revisions.is_newest(connection, VERSION_TABLE)
 
     def _check(self, connection: Connection, create: bool) -> None:
         tables = set(inspect(connection).get_table_names())

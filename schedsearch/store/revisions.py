@@ -20,6 +20,11 @@ def _config(connection: Connection | None = None, version_table: str = VERSION_T
     return config
 
 
+def newest() -> str | None:
+    """The newest revision there is."""
+    return ScriptDirectory.from_config(_config()).get_current_head()
+
+
 def refuse_newer(name: str, revision: str | None) -> None:
     """Raise UserError if the store `name` is of a revision that is not known here."""
     known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
@@ -32,7 +37,7 @@ def refuse_newer(name: str, revision: str | None) -> None:
 
 def refuse_older(name: str, revision: str) -> None:
     """Raise UserError if the store `name`, which can only be read, would have to be migrated."""
-    if revision != ScriptDirectory.from_config(_config()).get_current_head():
+    if revision != newest():
         raise UserError(
             f"tuning store {name} was written by an older schedsearch (revision {revision}), and "
             "cannot be brought up to date where it is: make the file and its directory writable, "
@@ -48,8 +53,7 @@ def current(connection: Connection, version_table: str = VERSION_TABLE) -> str |
 
 def is_newest(connection: Connection, version_table: str = VERSION_TABLE) -> bool:
     """Whether a store needs no upgrade."""
-    head = ScriptDirectory.from_config(_config()).get_current_head()
-    return current(connection, version_table) == head
+    return current(connection, version_table) == newest()
 
 
 def upgrade(connection: Connection, version_table: str = VERSION_TABLE) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import tempfile
@@ -26,14 +27,16 @@ _MOVE_AWAY = (
     "or choose another path"
 )
 _PERMISSIONS = "make the file and its directory writable, or choose another path"
+_ROOM = "free some disk space and run again; what was committed is safe"
 
 _ADVICE = {
     sqlite3.SQLITE_NOTADB: _MOVE_AWAY,
     sqlite3.SQLITE_CORRUPT: _MOVE_AWAY,
-    sqlite3.SQLITE_READONLY: _PERMISSIONS,
+    sqlite3.SQLITE_READONLY: f"{_PERMISSIONS}; if they are, free some disk space",
     sqlite3.SQLITE_PERM: _PERMISSIONS,
     sqlite3.SQLITE_CANTOPEN: _PERMISSIONS,
-    sqlite3.SQLITE_FULL: "free some disk space and run again; what was committed is safe",
+    sqlite3.SQLITE_FULL: _ROOM,
+    sqlite3.SQLITE_IOERR_SHMSIZE: _ROOM,  # of the memory that is shared, a file beside the store
     sqlite3.SQLITE_IOERR: "check the disk and its quota, and run again; what was committed is safe",
     sqlite3.SQLITE_BUSY: (
         f"another process kept it locked for {LOCK_TIMEOUT_S} s; stop that process and run again"
@@ -59,13 +62,13 @@ class SqliteFile:
         if not self.path.exists():
             if not create:
                 _refuse_missing(self.path)
-            _create(self.path)
-        if not create and not _is_writable(self.path):
-            revisions.refuse_older(self.name, _check(self.path))
-            return make_engine(self.path, reading=True)
-        _check(self.path)
-        _upgrade(self.path)
-        return make_engine(self.path)
+            _create(_place(self.path))
+        revision = _check(self.path)
+        if create or (revision != revisions.newest() and _is_writable(self.path)):
+            _upgrade(self.path)
+            return make_engine(self.path)
+        revisions.refuse_older(self.name, revision)
+        return make_engine(self.path, reading=not _is_writable(self.path) or _is_full(self.path))
 
     @contextmanager
     def frozen(self) -> Iterator[Engine]:
@@ -74,11 +77,8 @@ class SqliteFile:
         _check(self.path)
         with tempfile.TemporaryDirectory(prefix="schedsearch-") as directory:
             copy = Path(directory) / self.path.name
-            with (
-                closing(_reading(self.path)) as original,
-                closing(sqlite3.connect(copy)) as draft,
-            ):
-                original.backup(draft)
+            with closing(_reading(self.path)) as original:
+                _copy(original, copy)
             _upgrade(copy)
             engine = make_engine(copy)
             try:
@@ -99,10 +99,10 @@ class SqliteFile:
 
     def advice(self, error: Exception) -> str | None:
         if isinstance(error, OSError):
-            return _PERMISSIONS
+            return _ROOM if error.errno in (errno.ENOSPC, errno.EDQUOT) else _PERMISSIONS
         code = getattr(error, "sqlite_errorcode", None)
         # The low byte is the primary code; the rest refines it.
-        return None if code is None else _ADVICE.get(code & 0xFF)
+        return None if code is None else _ADVICE.get(code) or _ADVICE.get(code & 0xFF)
 
 
 def make_engine(path: Path, *, foreign_keys: bool = True, reading: bool = False) -> Engine:
@@ -113,7 +113,9 @@ def make_engine(path: Path, *, foreign_keys: bool = True, reading: bool = False)
     Migrations that rebuild tables need `foreign_keys` off. `reading`: writing fails.
     """
     own = {"creator": partial(_reading, path)} if reading else {}
-    engine = create_engine(URL.create("sqlite", database=str(path)), json_serializer=to_json, **own)
+    engine = create_engine(
+        URL.create("sqlite", database=str(_place(path))), json_serializer=to_json, **own
+    )
 
     @event.listens_for(engine, "connect")
     def configure(connection: sqlite3.Connection, _record: object) -> None:
@@ -141,20 +143,63 @@ def _refuse_missing(path: Path) -> None:
         raise UserError(f"no tuning store at {path}; check the path, or start a run to create it")
 
 
+def _place(path: Path) -> Path:
+    """Where the file itself is: SQLite keeps its log beside what a link leads to. Absolute, also
+    because SQLite takes `:memory:` for no file."""
+    return Path(os.path.realpath(path))
+
+
 def _is_writable(path: Path) -> bool:
     """Also SQLite's log has to be written, beside it."""
-    return os.access(path, os.W_OK) and os.access(path.parent, os.W_OK)
+    return os.access(path, os.W_OK) and os.access(_place(path).parent, os.W_OK)
 
 
 def _reading(path: Path) -> sqlite3.Connection:
     """A connection that only reads; any thread may have it, as in SQLAlchemy's pools.
 
-    Without a log, and no way to make one, SQLite has to be told that nobody writes
-    (https://sqlite.org/wal.html#readonly).
+    Where no log can be made, or the memory that its users share, SQLite has to be told that
+    nobody writes (https://sqlite.org/wal.html#readonly): true, unless somebody could make them.
     """
-    alone = not _is_writable(path) and not path.with_name(f"{path.name}-wal").exists()
-    uri = f"{path.absolute().as_uri()}?mode=ro{'&immutable=1' if alone else ''}"
+    log = _log(path)
+    if _is_writable(path) or log.exists():
+        try:
+            return _shared(path)
+        except sqlite3.OperationalError as error:
+            busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+            if busy or (log.exists() and log.stat().st_size > 0):
+                raise
+    return _connect(path, "immutable=1")
+
+
+def _is_full(path: Path) -> bool:
+    """Whether there is no room for the memory that users of a writable store share."""
+    try:
+        _shared(path).close()
+    except sqlite3.OperationalError as error:
+        return error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
+    return False
+
+
+def _shared(path: Path) -> sqlite3.Connection:
+    """As others use the store, too. Who may not write there leaves no files that its owner cannot
+    use. Raises sqlite3.OperationalError if that cannot be."""
+    connection = _connect(path, "mode=ro" if _is_writable(path) else "mode=ro&readonly_shm=1")
+    try:
+        connection.execute("SELECT 1 FROM sqlite_master").fetchone()
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(path: Path, how: str) -> sqlite3.Connection:
+    uri = f"{_place(path).as_uri()}?{how}"
     return sqlite3.connect(uri, uri=True, timeout=LOCK_TIMEOUT_S, check_same_thread=False)
+
+
+def _log(path: Path) -> Path:
+    place = _place(path)
+    return place.with_name(f"{place.name}-wal")
 
 
 def _check(path: Path) -> str:
@@ -211,12 +256,26 @@ def _create(path: Path) -> None:
 
 def _refuse_orphaned_log(path: Path) -> None:
     """SQLite would play the log of a deleted database into a new one of the same name."""
-    log = path.with_name(f"{path.name}-wal")
+    log = _log(path)
     if log.exists() and not path.exists():  # in this order: another process may just create it
         raise UserError(
             f"{path} is gone, but its log {log.name} is still there: the store was deleted after "
             f"a killed run; delete {log.name} and {path.name}-shm too, or choose another path"
         )
+
+
+def _copy(original: sqlite3.Connection, copy: Path) -> None:
+    """Raises UserError if there is no room for it."""
+    with closing(sqlite3.connect(copy)) as draft:
+        try:
+            original.backup(draft)
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_FULL:
+                raise
+            raise UserError(
+                f"no room in {copy.parent.parent} for a copy of the store, which is what is read; "
+                "free some there, or choose another directory with TMPDIR, and run again"
+            ) from error
 
 
 def _upgrade(path: Path) -> None:

@@ -37,7 +37,7 @@ class Transactions(Closeable):
         Raises UserError, having changed nothing, if the file is damaged, not a
         store, written by a newer schedsearch or not writable; also if it does
         not exist and `create` is false. The same of a database that cannot be
-        reached, and of other programs' tables in it. A file that cannot be written is
+        reached, and of other programs' tables in it. A store that cannot be written is
         opened all the same if `create` is false, and refuses what writes.
         """
         backend = locate(where)

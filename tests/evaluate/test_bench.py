@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from exo.stdlib.scheduling import divide_loop, rename, reorder_loops
 
-from schedsearch.core.errors import UserError
+from schedsearch.core.errors import DiskError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
 from schedsearch.evaluate import bench as bench_module
 from schedsearch.evaluate.bench import Anchor, Bench
@@ -55,12 +55,12 @@ def test_each_round_is_of_a_new_process_and_what_is_calibrated_stays(
     jobs: list[str] = []
     run = bench_module.run_harness
 
-    def watched(executable: Path, job: Any, *rest: Any) -> Failure | None:
+    def watched(executable: Path, job: Any, *rest: Any, **named: Any) -> Failure | None:
         def kept(nonce: str) -> str:
             jobs.append(job(nonce))
             return jobs[-1]
 
-        return run(executable, kept, *rest)
+        return run(executable, kept, *rest, **named)
 
     bench = make(procs.twice, builder, tmp_path)
     monkeypatch.setattr(bench_module, "run_harness", watched)
@@ -394,3 +394,17 @@ def test_truncated_reference_outputs_are_noticed(builder: Builder, tmp_path: Pat
     result = bench.time_baseline(PLAN).result
     assert isinstance(result, Failure)
     assert "truncated" in result.message
+
+
+def test_a_kernel_is_not_blamed_for_files_that_somebody_deletes(
+    builder: Builder, tmp_path: Path
+) -> None:
+    bench = make(procs.triple, builder, tmp_path)
+    for path in (bench.cases[1].expected, Path(bench.baseline.path), bench.executable):
+        content, mode = path.read_bytes(), path.stat().st_mode
+        path.unlink()
+        with pytest.raises(DiskError, match=f"cannot use {path}: No such file"):
+            bench.time_baseline(PLAN)
+        path.write_bytes(content)
+        path.chmod(mode)
+    assert isinstance(bench.time_baseline(PLAN).result, Measurement)

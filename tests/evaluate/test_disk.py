@@ -38,7 +38,7 @@ def test_a_full_cache_is_no_fault_of_the_kernel(
     own = replace(builder, cache_dir=small_disk)
     ballast = small_disk / "ballast"
     ballast.write_bytes(bytes((os.statvfs(small_disk).f_bavail - pages) * PAGE))
-    with pytest.raises(UserError, match=r"cannot write .*: No space left on device; free some"):
+    with pytest.raises(UserError, match=r"cannot use .*: No space left on device; free some"):
         own.build(CODE, 60.0)
     ballast.unlink()
     assert isinstance(own.build(CODE, 60.0), Artifact)

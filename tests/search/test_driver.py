@@ -511,6 +511,16 @@ def test_a_resumed_run_never_has_the_whole_store_in_memory(
     assert again.search.ledger.tree.nodes == first.search.ledger.tree.nodes
 
 
+def test_what_gc_dropped_of_the_best_is_generated_again(store: Store) -> None:
+    world = World({ROOT: ["fast"]}, {"fast": Kernel(1.4)})
+    run(store, world)
+    assert store.drop_code(0) == 1
+    again = run(store, world)
+    assert again.best == "fast"
+    assert again.search.inspection is not None
+    assert store.drop_code(0) == 1
+
+
 def stored_objects() -> int:
     gc.collect()
     return sum(isinstance(thing, StoredCandidate) for thing in gc.get_objects())

@@ -66,6 +66,41 @@ def test_open_creates_directories_and_a_durable_store(tmp_path: Path) -> None:
         assert len(store.load(scope)) == 4
 
 
+def test_a_store_is_where_a_link_leads(filled: Path, tmp_path: Path) -> None:
+    """With its log, which others may be writing."""
+    links = tmp_path / "links"
+    links.mkdir()
+    link = links / "store"
+    link.symlink_to(filled)
+    with Store.open(filled) as store:
+        start(store, "in the log")
+        filled.chmod(0o444)
+        assert (
+            as_mortal("print(len(Store.open(sys.argv[1], create=False).scopes()))", link) == "2\n"
+        )
+    assert list(links.iterdir()) == [link]
+
+
+def test_names_that_sqlite_takes_for_something_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in (":memory:", "file:a?mode=ro#b", " it's \u00e9\n%20\udcff"):
+        with Store.open(name) as store:
+            start_tree(store)
+        with Store.open(name, create=False) as store:
+            assert len(store.scopes()) == 1
+        assert Path(name).is_file()
+
+
+def test_readers_do_not_wait_for_writers(filled: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "LOCK_TIMEOUT_S", 0)
+    with closing(sqlite3.connect(filled)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        with Store.open(filled, create=False) as store:
+            assert len(store.scopes()) == 1
+
+
 def test_connections_are_configured(path: Path) -> None:
     Store.open(path).close()
     with sqlite.make_engine(path).connect() as connection:

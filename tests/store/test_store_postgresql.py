@@ -145,8 +145,17 @@ def test_a_role_that_may_only_read(url: str, connection: psycopg.Connection) -> 
     connection.execute("DO $$BEGIN CREATE ROLE guest LOGIN; EXCEPTION WHEN OTHERS THEN END$$")
     connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
     connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO guest")
-    with pytest.raises(UserError, match=r"permission denied.*a role that may create and write"):
-        Store.open(url.replace("tester@", "guest@"))
+    guest = url.replace("tester@", "guest@")
+    with Store.open(guest, create=False) as store:
+        (scope,) = store.scopes()
+        assert len(store.load(scope)) == 4
+        with pytest.raises(UserError, match=r"permission denied.*a role that may create and writ"):
+            store.add_code([CODE])
+    for where in (guest, f"{url}%20-cdefault_transaction_read_only%3Don"):
+        with pytest.raises(UserError, match=r"a role that may create and write"):
+            Store.open(where)
+    with Store.open(f"{url}%20-cdefault_transaction_read_only%3Don", create=False) as store:
+        assert len(store.load(scope)) == 4
 
 
 def test_a_newer_store_is_refused(url: str, connection: psycopg.Connection) -> None:

@@ -1,5 +1,6 @@
 #include "stages.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <math.h>
 #include <stdio.h>
@@ -15,8 +16,10 @@ static size_t append(int output, const void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t count = write(output, (const char *)data + done, size - done);
-        if (count <= 0)
-            fail("cannot write the reference outputs");
+        if (count <= 0) {
+            report("error cannot write the reference outputs: %s", strerror(errno));
+            _exit(2);
+        }
         done += count;
     }
     return size;
