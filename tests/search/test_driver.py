@@ -517,7 +517,7 @@ def test_what_gc_dropped_of_the_best_is_generated_again(store: Store) -> None:
     assert store.drop_code(0) == 1
     again = run(store, world)
     assert again.best == "fast"
-    assert again.search.inspection is not None
+    assert again.search.progress().inspection is not None
     assert store.drop_code(0) == 1
 
 
