@@ -52,8 +52,8 @@ def convergence(store: Store, scope: Scope) -> Figure:
     from plotly.subplots import make_subplots
 
     figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04)
-    found = statistics.convergence(store, scope).groupby("run")
-    for (run, frame), colour in zip(found, cycle(colours.qualitative.D3)):
+    curves = statistics.convergence(store, scope)
+    for (run, frame), colour in zip(curves.groupby("run"), cycle(colours.qualitative.D3)):
         for column, axis in enumerate(("seconds", "candidate"), 1):
             curve = {"x": frame[axis], "y": frame["best_so_far"], "mode": "lines"}
             dots = {"x": frame[axis], "y": frame["speedup"], "mode": "markers"}
@@ -69,7 +69,7 @@ def convergence(store: Store, scope: Scope) -> Figure:
     figure.update_xaxes(title_text="seconds since the run began", row=1, col=1)
     figure.update_xaxes(title_text="candidates measured", row=1, col=2)
     figure.update_yaxes(title_text=SPEEDUP, row=1, col=1)
-    return _framed(figure.update_yaxes(type="log"), "Best so far")
+    return _framed(figure.update_yaxes(**_logarithmic(curves["speedup"])), "Best so far")
 
 
 def outcomes(store: Store, scope: Scope) -> Figure:
@@ -125,7 +125,7 @@ def gains(store: Store, scope: Scope) -> Figure:
                 marker={"size": 4, "color": BLUE},
             )
         )
-    figure.update_xaxes(type="log", title_text="times as fast as its parent")
+    figure.update_xaxes(**_logarithmic(frame["gain"]), title_text="times as fast as its parent")
     figure.update_layout(showlegend=False)
     figure.add_vline(x=1.0, line={"color": GREY, "dash": "dot"})
     return _framed(figure, f"What single rewrites gained{_left_out(medians)}")
@@ -202,6 +202,12 @@ def roofline(store: Store, scope: Scope, roof: Roof) -> Figure | None:
     peak = f"{roof.unit} ({roof.kind} peak {roof.peak:.3g})"
     figure.update_yaxes(type="log", title_text=escape(peak))
     return _framed(figure, "Roofline")
+
+
+def _logarithmic(values: pd.Series[float]) -> dict[str, str]:
+    """An axis. Over a decade all digits from 2 to 9 as labels crowd each other."""
+    wide = len(values) > 0 and values.max() > 8 * values.min()
+    return {"type": "log", **({"dtick": "D2"} if wide else {})}
 
 
 def _framed(figure: Figure, title: str) -> Figure:

@@ -55,19 +55,17 @@ class NotebookView:
     def progress(self, progress: Progress) -> None:
         self._last = progress
         if time.monotonic() - self._updated >= EVERY_S:
-            self._show(progress)
+            doing = CLOSING.get(progress.phase, "")
+            self._show(progress, [(progress.phase, doing), ("time left", time_left(progress))])
 
     def stop(self) -> None:
         """The last state stays."""
         if self._last is not None:
-            self._show(self._last)
+            self._show(self._last, [("ended", f"after {self._last.elapsed_s:.0f} s")])
             self._last = None
 
-    def _show(self, progress: Progress) -> None:
-        doing = CLOSING.get(progress.phase, "")
-        state = [(progress.phase, doing), ("time left", time_left(progress))]
-        lines = [*state, *facts(progress, self._rate)]
-        self._update(self._intro, lines)
+    def _show(self, progress: Progress, state: Sequence[tuple[str, str]]) -> None:
+        self._update(self._intro, [*state, *facts(progress, self._rate)])
         self._updated = time.monotonic()
 
     def _update(self, head: list[str], lines: Sequence[tuple[str, str]] = ()) -> None:

@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from html.parser import HTMLParser
 
-VOID = {"br", "meta"}
+SVG = "data:image/svg+xml;base64,"
+VOID = {"br", "img", "meta"}
+
+
+def pictures(read: Reader) -> list[Reader]:
+    """The SVG of images that are in the page itself, in order."""
+    sources = [named["src"] or "" for tag, named in read.tags if tag == "img"]
+    assert all(source.startswith(SVG) for source in sources)
+    return [Reader(b64decode(source.removeprefix(SVG)).decode()) for source in sources]
 
 
 class Reader(HTMLParser):

@@ -9,7 +9,7 @@ from schedsearch.core.html import code, folded, table
 from schedsearch.core.records import Measurement, Round
 from schedsearch.core.trace import Rewrite, Trace
 
-from .reading import Reader
+from .reading import Reader, pictures
 
 samples = st.lists(st.floats(1e-3, 1e12), min_size=1, max_size=6).map(tuple)
 measurements = st.builds(
@@ -38,11 +38,11 @@ def test_the_unscheduled_procedure_has_no_table() -> None:
 @given(measurements)
 def test_every_sample_is_a_dot_within_the_picture(measurement: Measurement) -> None:
     read = Reader(measurement._repr_html_())
-    dots = [attrs for tag, attrs in read.tags if tag == "circle"]
+    dots = [attrs for each in pictures(read) for tag, attrs in each.tags if tag == "circle"]
     rounds = measurement.rounds
     taken = sum(len(each.candidate_ns) + len(each.reference_ns) for each in rounds)
     assert len(dots) == taken + len(rounds)
-    width = float(next(attrs["width"] or 0 for tag, attrs in read.tags if tag == "svg"))
+    width = float(pictures(read)[0].tags[0][1]["width"] or 0)
     assert all(0 < float(attrs["cx"] or -1) < width for attrs in dots)
     assert "clock <cpu>" in read.text
 
