@@ -30,16 +30,15 @@ def merge(
     Example: [bold]schedsearch merge laptop.sqlite server.sqlite --store all.sqlite[/]
     """
     done = []
-    with Store.open(store) as into:
-        for where in others:
-            with Store.frozen(where) as other:
-                found = merge_into(into, other)
-            done.append({"store": other.name, **asdict(found)})
-            if not json_:
-                text = (
-                    f"{other.name}: {found.runs} runs, {found.candidates} candidates and "
-                    f"{found.measurements} measurements added, {found.changed} candidates changed"
-                )
-                Console(highlight=False).print(text, markup=False, soft_wrap=True)
+    for where in others:
+        with Store.frozen(where) as other, Store.open(store) as into:  # made only if there is one
+            found = merge_into(into, other)
+        done.append({"store": other.name, **asdict(found)})
+        if not json_:
+            text = (
+                f"{other.name}: {found.runs} runs, {found.candidates} candidates and "
+                f"{found.measurements} measurements added, {found.changed} candidates changed"
+            )
+            Console(highlight=False).print(text, markup=False, soft_wrap=True)
     if json_:
         print(json.dumps({"schema": 1, "into": into.name, "merged": done}, indent=2))

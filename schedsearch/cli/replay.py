@@ -115,6 +115,7 @@ def export(
     With --target the C is compiled for that target first, also a foreign one (`--target
     neon`), and not written if it does not compile. It is not measured there.
     """
+    wanted = parse_formats(formats)
     with Store.open(store, create=False) as opened:
         candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
@@ -123,7 +124,6 @@ def export(
             write_text(t4, json.dumps(t4_results(opened, candidate.scope), indent=1) + "\n")
             print(t4)
             return
-    wanted = parse_formats(formats)
     require_verified(candidate)
     if minimal:
         candidate = shortened(store, candidate.id, budget, file, instructions)

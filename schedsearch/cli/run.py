@@ -46,7 +46,11 @@ def run(
     ] = None,
     size: Annotated[
         list[str] | None,
-        typer.Option("--size", metavar="NAME=VALUE", help="Bind a size for timing (repeatable)."),
+        typer.Option(
+            "--size",
+            metavar="NAME=VALUE",
+            help="Bind a size for timing (repeatable). Others are 256, or what asserts allow.",
+        ),
     ] = None,
     specialize: Annotated[
         bool,

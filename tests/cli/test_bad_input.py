@@ -195,6 +195,11 @@ def test_a_store_that_does_not_exist(run: Run, tmp_path: Path, args: list[str]) 
     assert list(tmp_path.iterdir()) == []
 
 
+def test_merging_a_store_that_does_not_exist(run: Run, tmp_path: Path) -> None:
+    check(run("merge", "absent.sqlite"), "no tuning store at absent.sqlite")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize("args", COMMANDS, ids=" ".join)
 def test_an_empty_store(run: Run, args: list[str]) -> None:
     Store.open(Path("schedsearch.sqlite")).close()

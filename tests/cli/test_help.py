@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+import typer
+
+from schedsearch.cli import main
 
 from .invoke import Answer
 
-COMMANDS = (
-    "run",
-    "list",
-    "best",
-    "show",
-    "replay",
-    "export",
-    "pin",
-    "check",
-    "merge",
-    "gc",
-    "doctor",
-)
+COMMANDS = tuple(typer.main.get_command(main.app).commands)
 
 
 def test_help_names_every_command(run: Callable[..., Answer]) -> None:
