@@ -126,7 +126,7 @@ def show(
     for m in candidate.measurements:
         console.print(
             f"{m.kind}: {fmt.speedup(m.speedup)}, {fmt.duration(m.candidate_ns * 1e-9)}, "
-            f"{len(m.rounds)} rounds of {m.calls} calls{fmt.conditions(m)}",
+            f"{fmt.count(len(m.rounds), 'round')} of {m.calls} calls{fmt.conditions(m)}",
             markup=False,
             soft_wrap=True,
         )

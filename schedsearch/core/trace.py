@@ -90,7 +90,8 @@ class Rewrite:
 
     def __str__(self) -> str:
         args = ", ".join(f"{name}={value}" for name, value in self.args)
-        return f"{self.transform}({args}) at {format_path(self.path)} `{self.label}`"
+        where = f"{format_path(self.path)} `{self.label}`".lstrip()  # the procedure has no path
+        return f"{self.transform}({args}) at {where}"
 
 
 def _json(data: Any) -> str:

@@ -136,6 +136,7 @@ def test_a_trace_grows_and_shrinks_by_steps() -> None:
     assert Trace().parent is None
     assert trace.key != Trace((two, one)).key
     assert str(one) == "split(factor=8) at 0 `for i`"
+    assert str(Rewrite("compile_with", 1, (), "procedure", ())) == "compile_with() at `procedure`"
     assert one.arg("factor") == 8
     with pytest.raises(KeyError):
         one.arg("tail")
