@@ -57,7 +57,7 @@ class RayExecutor:
         self._hosting = own_ray(slots) if address is None else joined_ray(address, slots, limit)
         self._pools: dict[type, Pool] = {}
         self._tickets, self._checked = 0, 0.0
-        self._failure: RayError | OSError | RuntimeError | ValueError | UserError | None = None
+        self._failure: Exception | None = None
         self._ready, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._keep_ray, daemon=True)
         self._thread.start()
@@ -70,8 +70,8 @@ class RayExecutor:
                 self._start_workers(host)
                 self._ready.set()
                 self._closing.wait()
-        except (RayError, OSError, RuntimeError, ValueError, UserError) as error:
-            self._failure = error
+        except Exception as error:  # as such, with no class, Ray's own node raises (2.60)
+            self._failure = error  # raised where it is waited for
         finally:
             self._ready.set()
 

@@ -10,21 +10,22 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 
 from faults import checks
 from faults.campaign import processes
 from faults.processes import FATAL, MENDED, Run, stored
-from faults.session import Setup
+from faults.session import Ended, Setup
 from schedsearch.store.database import Store
 
 MODULES = ("schedsearch.search.session", "schedsearch.search.ray_executor")
 LEAVE_S = 90.0
 """Nothing that a run started is there for longer once it has ended."""
-EARLY = 0.3
+EARLY = 0.1
 """Of the fatal kills, so many come while a run starts."""
-DIED_EARLY = ("Ray did not start", "Ray's raylet died", "Ray's gcs_server died")
+DIED_EARLY = ("Ray did not start", "Failed to connect to GCS within 60 seconds")
+"""Ray itself ends the process with the second, if its head dies before its first node is up."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Peaceful:
 class Ordeal:
     """A search whose runs are disturbed until it is through. `best`: what the last one said."""
 
-    context: ForkServerContext
+    context: ForkServerContext | SpawnContext
     folder: Path
     kills: Counter[str] = field(default_factory=Counter)
     best: str = ""
@@ -76,7 +77,7 @@ class Ordeal:
     def check_end(self, run: Run, causes: Sequence[str]) -> None:
         """That a run found all, or said one of the `causes` why not, and its store is sound."""
         said, code = run.end()
-        assert said is not None, f"the run ended with {code}: {run.setup.log.read_text()}"
+        said = said or Ended(error=f"{code}: {run.setup.log.read_text()}")
         assert said.best or any(cause in said.error for cause in causes), (said, causes)
         self.best = said.best
         self._check(run)

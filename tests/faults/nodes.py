@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import random
 import signal
@@ -11,8 +12,7 @@ from pathlib import Path
 
 from search.ray_cluster import ON_LOOPBACK, RayCluster, started
 
-from faults.campaign import processes
-from faults.disturbance import MODULES, Ordeal, Peaceful
+from faults.disturbance import Ordeal, Peaceful
 from faults.processes import PATIENCE_S, Run, descendants, stored
 from faults.session import Setup
 
@@ -29,7 +29,7 @@ def lose(kind: str, folder: Path, seed: int, peaceful: Peaceful) -> None:
     """Kill that while a run expands; raises AssertionError unless the run goes on, or says what
     is missing. In the end it must have found what an undisturbed one does."""
     rng = random.Random(seed)
-    ordeal = Ordeal(processes(*MODULES), folder)
+    ordeal = Ordeal(multiprocessing.get_context("spawn"), folder)  # it reads the environment
     with started() as cluster:
         token = {"RAY_AUTH_TOKEN": cluster.secret, "RAY_AUTH_MODE": "token"}
         environment = tuple((ON_LOOPBACK | token).items())

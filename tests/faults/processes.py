@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
-from multiprocessing.context import ForkServerContext
+from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 
 from faults.session import Ended, Setup, live
@@ -50,7 +50,7 @@ class Run:
 
     workers = 3
 
-    def __init__(self, context: ForkServerContext, setup: Setup) -> None:
+    def __init__(self, context: ForkServerContext | SpawnContext, setup: Setup) -> None:
         self.setup = setup
         self._seen: dict[str, str] = {}  # what it started: names by token
         self.known = stored(setup.store)  # before the last kill
@@ -72,7 +72,7 @@ class Run:
 
     def kill_early(self, kind: str, rng: random.Random) -> bool:
         """The like, at any moment of a start."""
-        deadline = time.monotonic() + rng.uniform(0.0, 8.0)
+        deadline = time.monotonic() + rng.uniform(0.0, 15.0)
         return self._kill(kind, rng, lambda _: time.monotonic() > deadline)
 
     def _kill(self, kind: str, rng: random.Random, due: Callable[[dict[int, str]], bool]) -> bool:
