@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import Any
 
 import ray
-from ray.exceptions import RayError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from schedsearch.core.errors import UserError
