@@ -27,6 +27,9 @@ from schedsearch.transforms.prefetching import Prefetch, prefetch_instruction
 from schedsearch.transforms.vectors import vector_set
 from schedsearch.transforms.walkers import statement_count
 
+# What Exo's errors begin with where it does not know the operator; we do.
+_NAMELESS = "<<<unknown directive>>>: "
+
 MOST_STATEMENTS = 100_000
 """Of a procedure, and of an unrolled loop: 10 s and 200 MB. Traces may come from anywhere, and
 Exo would fill the memory of the machine with 2^60 copies of a statement."""
@@ -181,7 +184,7 @@ def run_op(proc: Any, op: Op) -> Any:
     try:
         after = getattr(scheduling, op.name)(proc, *args, **kwargs)
     except EXO_ERRORS as error:
-        reason = " ".join(str(error).split())[:400]
+        reason = " ".join(str(error).split()).removeprefix(_NAMELESS)[:400]
         raise RewriteError(f"{op.name}: {type(error).__name__}: {reason}") from error
     if reason := unsound_result(after, op.name, where) or _too_much(after):
         raise RewriteError(f"{op.name}: {reason}")

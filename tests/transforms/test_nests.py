@@ -41,6 +41,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "changing": [{}],
     "heat": [{"n": 1}, {"n": 6}],
     "columns": [{"n": 1}, {"n": 3}],
+    "running": [{"n": 1}, {"n": 7}],
+    "independent": [{"n": 1}, {"n": 7}],
     "sums": [{"n": 1, "m": 4}, {"n": 15, "m": 16}, {"n": 16, "m": 12}],
 }
 
@@ -91,6 +93,20 @@ def test_jamming_copies_temporaries_and_keeps_loops() -> None:
     kinds = [type(stmt).__name__ for stmt in main.body]
     assert kinds == ["Alloc"] * 4 + ["Assign"] * 4 + ["For"] + ["Assign"] * 4 + ["For"]
     assert all(not s.shape for s in q.walk(main.body) if isinstance(s, q.Alloc))
+
+
+def test_recurrences_that_share_nothing_are_jammed() -> None:
+    """One alone waits for its last result; temporaries and sums are no recurrences."""
+    found = accepted("running", "unroll_and_jam")
+    assert [t.steps[0].arg("factor") for t, _ in found] == [2, 4]
+    assert not accepted("independent", "unroll_and_jam")
+
+
+def test_exo_s_reason_follows_the_operator() -> None:
+    ast = mirror(PROCEDURES["running"])
+    rewrite = next(select(["interleave"])[0].rewrites(ast, TARGET))
+    with pytest.raises(RewriteError, match="^fission: SchedulingError: Cannot fission loop"):
+        apply(PROCEDURES["running"], ast, rewrite)
 
 
 def refused(name: str, transform: str, **args: Any) -> str:

@@ -8,7 +8,8 @@ for i in seq(0, 8):                  for i in seq(0, 4):
 ```
 
 What iterations share (`x[k]`) is loaded once for all of them, and their sums are
-independent chains (Callahan, Carr and Kennedy, PLDI 1990). Temporaries are copied.
+independent chains (Callahan, Carr and Kennedy, PLDI 1990). So are recurrences, such as running
+sums, of which one alone waits for its own last result. Temporaries are copied.
 Iterations that the factor does not divide get a loop of their own.
 """
 
@@ -22,6 +23,8 @@ from schedsearch.transforms.walkers import accesses, loops, statement_count
 
 VERSION = 1
 
+_Element = tuple[q.Var, tuple[q.Affine, ...]]
+
 FACTORS = (2, 4, 8)
 
 STREAMS = 4
@@ -34,7 +37,9 @@ MAX_STATEMENTS = 64
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        if not _contains_loop(loop) or not jammable(loop) or not _shares(loop):
+        if not _contains_loop(loop) or not jammable(loop):
+            continue
+        if not _shares(loop) and not any(map(_carries, _innermost(loop))):
             continue
         most = max(FACTORS) if _sums(loop) else STREAMS
         for factor in (factor for factor in FACTORS if factor <= most):
@@ -49,16 +54,37 @@ def _contains_loop(loop: q.For) -> bool:
 
 def _sums(loop: q.For) -> bool:
     """Whether no innermost loop moves what it writes."""
-    innermost = (
-        inner
-        for inner in q.walk(loop.body)
-        if isinstance(inner, q.For) and not any(isinstance(s, q.For) for s in inner.body)
-    )
     return not any(
         access.writes and any(inner.iter in q.expr_vars(index) for index in access.idx)
-        for inner in innermost
+        for inner in _innermost(loop)
         for access in accesses(inner.body)
     )
+
+
+def _innermost(loop: q.For) -> Iterator[q.For]:
+    for inner in q.walk(loop.body):
+        if isinstance(inner, q.For) and not _contains_loop(inner):
+            yield inner
+
+
+def _carries(loop: q.For) -> bool:
+    """Whether an iteration reads what the one before it left in the same element; what is
+    only summed up does not count, as vectors can do that."""
+    left, wanted, given = set[_Element](), set[_Element](), set[_Element]()
+    for stmt in q.walk(loop.body):
+        if not isinstance(stmt, q.Assign | q.Reduce):
+            continue
+        fixed = [
+            access
+            for access in accesses((stmt,))
+            if not any(loop.iter in q.expr_vars(index) for index in access.idx)
+        ]
+        stored = {(access.buf, access.idx) for access in fixed if access.writes}
+        wanted |= {(access.buf, access.idx) for access in fixed if not access.writes} - given
+        left |= stored
+        if isinstance(stmt, q.Assign):
+            given |= stored  # by this iteration
+    return bool(left & wanted)
 
 
 def _shares(loop: q.For) -> bool:

@@ -123,3 +123,23 @@ def heat(n: size, b: f32[9, n + 2, 40], a: f32[9, n + 2, 40]):
         for j in seq(1, n + 1):
             for k in seq(2, 39):
                 b[i, j, k] = a[i - 1, j, k] + a[i + 1, j, k] - a[i, j - 1, k] + a[i, j + 1, k - 2]
+
+
+@proc
+def running(n: size, y: f32[5, n], x: f32[5, n]):
+    for i in seq(0, 5):
+        total: f32
+        total = 0.0
+        for j in seq(0, n):
+            total += x[i, j]
+            y[i, j] = total
+
+
+@proc
+def independent(n: size, y: f32[5, n], x: f32[5, n], z: f32[5]):
+    for i in seq(0, 5):
+        for j in seq(0, n):
+            square: f32
+            square = x[i, j] * x[i, j]
+            y[i, j] = square * square
+            z[i] += square
