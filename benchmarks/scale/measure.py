@@ -12,8 +12,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any, cast
 
-from schedsearch.search.work.executor import Executor
-
 from benchmarks.scale.synthetic import BASELINE, SyntheticExecutor
 from schedsearch.core.keys import digest
 from schedsearch.core.records import (
@@ -30,6 +28,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.budget import Budget
 from schedsearch.search.driver import Search
+from schedsearch.search.executor import Executor
 from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategies import make_strategy
