@@ -105,7 +105,7 @@ def test_recurrences_that_share_nothing_are_jammed() -> None:
 def test_exo_s_reason_follows_the_operator() -> None:
     ast = mirror(PROCEDURES["running"])
     rewrite = next(select(["interleave"])[0].rewrites(ast, TARGET))
-    with pytest.raises(RewriteError, match="^fission: SchedulingError: Cannot fission loop"):
+    with pytest.raises(RewriteError, match=r"^fission: SchedulingError: Cannot fission loop"):
         apply(PROCEDURES["running"], ast, rewrite)
 
 
