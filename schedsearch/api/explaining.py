@@ -145,5 +145,6 @@ def _gain(found: Ratio | None) -> tuple[Any, ...]:
 
 def _printed(what: RenderableType) -> str:
     text = io.StringIO()
-    Console(file=text, width=WIDTH, highlight=False).print(what)
+    # A notebook would get it as an output of its own otherwise.
+    Console(file=text, width=WIDTH, highlight=False, force_jupyter=False).print(what)
     return text.getvalue().rstrip()

@@ -44,6 +44,7 @@ class NotebookView:
         self._intro: list[str] = []
         self._rate: Rate = unrated
         self._last: Progress | None = None
+        self._ended = False
 
     def phase(self, name: str) -> None:
         self._update([f"{name} ..."])
@@ -59,10 +60,14 @@ class NotebookView:
             self._show(progress, [(progress.phase, doing), ("time left", time_left(progress))])
 
     def stop(self) -> None:
-        """The last state stays."""
+        """The last state stays; phases alone, as of single measurements, go."""
+        if self._ended:
+            return
+        self._ended = True
         if self._last is not None:
             self._show(self._last, [("ended", f"after {self._last.elapsed_s:.0f} s")])
-            self._last = None
+        else:
+            self._update(self._intro)
 
     def _show(self, progress: Progress, state: Sequence[tuple[str, str]]) -> None:
         self._update(self._intro, [*state, *facts(progress, self._rate)])

@@ -265,6 +265,15 @@ def test_a_duplicate_found_while_measuring_is_as_fast_as_its_owner(
     assert timings == []
 
 
+def test_in_a_notebook_the_text_is_no_output_of_its_own(
+    store: Path, walked: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rich.console._is_jupyter", lambda: True)
+    with schedsearch.open(store) as opened:
+        explained = opened.candidate(walked[-1]).explain()
+    assert f"candidate {walked[-1]}" in repr(explained)
+
+
 def test_wrong_schedules_are_named(
     store: Path, explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:

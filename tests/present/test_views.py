@@ -15,6 +15,7 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.present.live import CLOSING, LiveView, PlainView, View, make_view, panel, unrated
+from schedsearch.present.notebook import NotebookView
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.earlier import Known
 from schedsearch.search.progress import Best, Progress
@@ -166,3 +167,26 @@ def test_a_log_has_one_line_per_improvement(subject: Subject) -> None:
     assert [line for line in lines if "searching" in line] == [
         "   60 s  searching: best 12.5x [12.5, 12.5], 321 measured, 45 expanded"
     ]
+
+
+def test_in_a_notebook_phases_go_and_progress_stays(
+    subject: Subject, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown: list[object] = []
+
+    class Handle:
+        def update(self, what: object) -> None:
+            shown.append(what)
+
+    monkeypatch.setattr("IPython.display.display", lambda *what, **options: Handle())
+    measuring, searching = NotebookView(), NotebookView()
+    measuring.phase("timing step 1")
+    assert repr(shown[-1]) == "timing step 1 ..."
+    measuring.stop()
+    assert repr(shown[-1]) == ""
+    searching.started(subject, BASELINE, Known(0, 0))
+    searching.progress(progress(speedup=2.0, elapsed=7.0))
+    for _ in range(2):
+        searching.stop()
+        assert "ended  after 7 s" in repr(shown[-1])
+        assert "time left" not in repr(shown[-1])
