@@ -33,6 +33,7 @@ REPLAY_BYTES = 4 << 30
 """On top of what this process has mapped. 100,000 statements are 200 MB."""
 _ORPHANED_S = 10
 """More of CPU time; then a child ends whose parent was killed."""
+_BEGINNING = "at its beginning"
 
 
 class NoReplayError(Exception):
@@ -55,7 +56,7 @@ def replay_apart(procedure: Any, trace: Trace, seconds: float = REPLAY_S) -> Rep
     child = context.Process(target=_replay, args=(procedure, trace, seconds, sender), daemon=True)
     child.start()
     sender.close()
-    until, doing = time.monotonic() + seconds, "at its beginning"
+    until, doing = time.monotonic() + seconds, _BEGINNING
     try:
         while receiver.poll(max(0.0, until - time.monotonic())):
             found = receiver.recv()
@@ -84,12 +85,12 @@ def _replay(procedure: Any, trace: Trace, seconds: float, sender: Connection) ->
     """In the child: says what it is doing, last what was found."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent answers, and ends this process
     _limit(math.ceil(seconds) + _ORPHANED_S)
-    replayer = Replayer(procedure)
+    replayer, doing = Replayer(procedure), _BEGINNING
     try:
         for number, rewrite in enumerate(trace.steps, 1):
-            sender.send(f"at step {number} ({rewrite})")
+            sender.send(doing := f"at step {number} ({rewrite})")
             replayer.state(Trace(trace.steps[:number]))
-        sender.send("at its C")
+        sender.send(doing := "at its C")
         state = replayer.state(trace)
         found = Replayed(ast_key(state.ast, state.build), generate_c(state.procedure, state.build))
     except ReplayError as error:
@@ -97,7 +98,8 @@ def _replay(procedure: Any, trace: Trace, seconds: float, sender: Connection) ->
     except CodegenError as error:
         sender.send(NoReplayError(f"Exo generates no C for it: {error}"))
     except (MemoryError, RecursionError) as error:
-        sender.send(NoReplayError(f"the schedule asks for too much: {type(error).__name__}"))
+        what = f"the schedule asks for too much: {type(error).__name__}, {doing}"
+        sender.send(NoReplayError(what))
     else:
         sender.send(found)
 
