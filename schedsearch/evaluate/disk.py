@@ -11,7 +11,7 @@ from pathlib import Path
 from schedsearch.core.errors import DiskError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM)
+_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
 _GONE = (errno.ENOENT, errno.ESTALE, errno.EIO)
 
 _OTHERS = "other directories (TMPDIR, XDG_CACHE_HOME)"
@@ -35,7 +35,7 @@ def disk_explained(place: str | Path = "the temporary or the cache directory") -
             raise
         where = error.filename or place
         raise DiskError(
-            f"cannot use {where}: {os.strerror(error.errno)}; {_ADVICE[error.errno]}, and run "
+            f"cannot use {where}: {error.strerror}; {_ADVICE[error.errno]}, and run "
             "again; what was stored is safe"
         ) from error
 

@@ -17,6 +17,7 @@ import pytest
 
 from schedsearch.core.records import Outcome
 from schedsearch.evaluate.host import usable_cores
+from schedsearch.search import session
 from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
@@ -251,6 +252,44 @@ def test_ctrl_c_before_the_search_has_begun(tmp_path: Path) -> None:
     out, err = process.communicate(timeout=60)
     assert (process.returncode, out) == (130, "")
     assert err == "interrupted; what was measured is kept, the same command continues\n"
+
+
+def test_ctrl_c_after_the_best_is_known_keeps_it(
+    tuned: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While the noise of the session is measured."""
+
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "session_noise", interrupted)
+    for name in FILES:
+        (tuned / name).unlink()
+    answer = run("run", "mm.py", *SMALL, "--trials", "1")
+    assert answer.code == 130, answer.err
+    assert "interrupted: " in answer.out
+    assert "confirmed on" in answer.out
+    for name in FILES:
+        assert (tuned / name).exists()
+    with Store.open(tuned / "schedsearch.sqlite", create=False) as store:
+        last = store.runs()[-1]
+    assert last.status is RunStatus.INTERRUPTED
+    assert (last.summary or {})["best"] is not None
+
+
+def test_ctrl_c_while_the_command_is_loaded() -> None:
+    press = """
+import os, signal, sys
+from schedsearch.__main__ import main
+class Press:
+    def find_spec(self, name, *rest):
+        if name == "typer":
+            os.kill(os.getpid(), signal.SIGINT)
+sys.meta_path.insert(0, Press())
+main()
+"""
+    ended = subprocess.run([sys.executable, "-c", press], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (130, "")
 
 
 def test_a_killed_run_continues(tmp_path: Path) -> None:
