@@ -28,7 +28,6 @@ class Sampling:
     calls: tuple[int, int]
 
 
-_NARROW = 0.02
 _ENOUGH_FOR_INTERVAL = 5
 # The fastest of hundreds after three rounds is mostly a lucky one.
 _ROUNDS_OF_LEADERS = 8
@@ -41,8 +40,8 @@ class TimingPlan:
     `kind` is recorded (`screen` or `confirm`). A round has up to `samples` samples of
     each (15 at most), and every sample lasts at least `sample_ns` nanoseconds. After
     `min_rounds`, timing ends early once the whole interval is below `give_up_below` (a
-    speed-up over the baseline), or is narrower than 2 % and, if the plan is to `decide`,
-    it is clear whether candidate or anchor is faster; else after `max_rounds`. What is
+    speed-up over the baseline), or is narrower than `narrow` (relative) and, if the plan is to
+    `decide`, it is clear whether candidate or anchor is faster; else after `max_rounds`. What is
     then ahead of `give_up_below` has to stay so for some rounds more.
 
     `fresh`: each round is of a new process, so that where its memory lies is drawn again
@@ -57,6 +56,7 @@ class TimingPlan:
     give_up_below: float | None = None
     decide: bool = False
     fresh: bool = False
+    narrow: float = 0.02
 
     @property
     def most_rounds(self) -> int:
@@ -80,4 +80,4 @@ class TimingPlan:
         if self.decide and decide(ratios) is Decision.INCONCLUSIVE:
             return True
         width = (estimate.high - estimate.low) / estimate.value
-        return len(rounds) < _ENOUGH_FOR_INTERVAL or width > _NARROW
+        return len(rounds) < _ENOUGH_FOR_INTERVAL or width > self.narrow
