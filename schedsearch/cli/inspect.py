@@ -126,7 +126,8 @@ def show(
     for m in candidate.measurements:
         console.print(
             f"{m.kind}: {fmt.speedup(m.speedup)}, {fmt.duration(m.candidate_ns * 1e-9)}, "
-            f"{fmt.count(len(m.rounds), 'round')} of {m.calls} calls{fmt.conditions(m)}",
+            f"{fmt.count(len(m.rounds), 'round')} of {m.calls} calls{fmt.anchored(m)}"
+            f"{fmt.conditions(m)}",
             markup=False,
             soft_wrap=True,
         )

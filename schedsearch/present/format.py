@@ -60,6 +60,12 @@ def conditions(measurement: Measurement) -> str:
     return f", {host['clock']} time, {host['cache']} caches"
 
 
+def anchored(measurement: Measurement) -> str:
+    """`, against a schedule of 12.3x`; nothing if against the procedure as written"""
+    own = measurement.reference_speedup
+    return "" if own == 1.0 else f", against a schedule of {own:.3g}x"
+
+
 def claim(measurement: Measurement) -> str:
     """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
     state = "confirmed" if measurement.kind == "confirm" else "not confirmed yet"

@@ -10,12 +10,15 @@ import pytest
 from core.reading import Reader
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from pandas.testing import assert_frame_equal
 from store.store_data import ROOT, children, correct, start, start_tree
 
 import schedsearch
+from schedsearch.api.searched import find_run
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Outcome, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.search.stepping import BY_HAND
 from schedsearch.store import Store
 
 HOSTILE = "<script>alert(1)</script>"
@@ -90,6 +93,36 @@ def test_a_confirmation_ranks_and_a_later_failure_unranks(path: Path) -> None:
         assert frame["speedup"].notna().sum() == 1
         assert opened.scopes.loc[0, "best"] == opened.best().id
         assert len(opened.measurements) == 4
+
+
+def test_children_are_rows_of_the_whole_also_of_earlier_searches(path: Path) -> None:
+    with Store.open(path) as store:
+        scope, run = start_tree(store)
+        first, second, _ = (child.trace for child in children(ROOT))
+        store.add_expansion(scope, run, first.key, children(first), {})
+        store.record(scope, run, correct(second, 2.0, "confirm"))
+    with schedsearch.open(path) as opened:
+        whole = opened.candidates
+        for parent in whole.index:
+            own = whole[whole["parent_id"] == parent]
+            found = opened.candidate(parent).children
+            assert_frame_equal(found, own, check_dtype=False, check_categorical=False)
+        before = opened.candidate(1).children
+    with Store.open(path) as store:
+        later = store.afresh(scope)
+        run = store.start_run(later, seed=1, strategy="beam", settings={}, environment={})
+        store.add_root(later, run, TuningRecord(ROOT, None))
+    with schedsearch.open(path) as opened:
+        assert len(opened.candidates) == 1
+        assert opened.candidate(1).children.equals(before)
+
+
+def test_runs_by_hand_are_not_what_a_report_is_about(path: Path) -> None:
+    with Store.open(path) as store:
+        scope, run = start_tree(store)
+        by_hand = store.start_run(scope, seed=0, strategy=BY_HAND, settings={}, environment={})
+        assert find_run(store, None).id == run
+        assert find_run(store, by_hand).id == by_hand
 
 
 def test_names_from_files_are_text(path: Path) -> None:

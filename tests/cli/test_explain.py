@@ -156,6 +156,9 @@ def test_two_schedules_are_timed_on_request(
     assert timed.kind == "pair"
     assert ratio["value"] == pytest.approx(1 / timed.ratio.value)
     shown = run("show", str(scheduled.id)).out
+    assert shown.count(", against a schedule of ") == sum(
+        timed.reference_speedup != 1.0 for timed in scheduled.measurements
+    )
     assert "pair: " in shown
 
 

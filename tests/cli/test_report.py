@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import pytest
 from rich.console import Console
 
 from schedsearch.cli.report import as_json, report
+from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roofline import Roof
@@ -88,6 +90,15 @@ def test_confirmed_and_clearly_faster(subject: Subject) -> None:
     assert "includes 1" not in text
     assert "schedule (1 rewrite, 1 Exo operator):" in text
     assert "time budget used up: 3 measured, 2 expanded in 10 s" in text
+
+
+def test_a_race_against_another_schedule_is_judged_over_the_procedure(subject: Subject) -> None:
+    """It lost by 10 % to one that is four times as fast."""
+    raced = replace(timed("race", *[0.9] * 10), reference_speedup=4.0)
+    assert raced.decision() is Decision.SLOWER
+    text = said(subject, Stop.TIME, raced)
+    assert "3.60x [3.60, 3.60] the speed of matmul32 as written" in text
+    assert "Clearly faster, by a signed-rank test of 10 rounds." in text
 
 
 def test_what_rounds_do_not_tell_apart_is_inconclusive(subject: Subject) -> None:

@@ -67,6 +67,13 @@ def test_the_name_has_no_password() -> None:
 
 
 @pytest.mark.parametrize(
+    "where", ["postgresql://ann:se%40cr%2Fet@db.example/tuning?x=1", "mm.sqlite"]
+)
+def test_a_location_is_found_again(where: str) -> None:
+    assert locate(locate(where).location) == locate(where)
+
+
+@pytest.mark.parametrize(
     ("where", "says"),
     [
         ("mysql://ann:secret@db/tuning", "a tuning store is a file or postgresql://"),
