@@ -114,7 +114,8 @@ def children(store: Store, parent: StoredCandidate) -> pd.DataFrame:
 
 
 def _candidates(frame: pd.DataFrame) -> pd.DataFrame:
-    frame["outcome"] = frame["outcome"].map(lambda outcome: outcome or NOT_MEASURED, na_action=None)
+    # None where all are, NaN where pandas takes the others for text.
+    frame["outcome"] = frame["outcome"].astype(object).fillna(NOT_MEASURED)
     types = dict.fromkeys(("parent_id", "duplicate_of"), "Int64")
     types |= dict.fromkeys(("speedup", "low", "high", "candidate_ns", "predicted"), "float64")
     return frame.astype(types | {"outcome": "category"})
@@ -185,7 +186,7 @@ def _of_scopes(
         columns = table.columns
         rows += [(*place, *row) for row in table.rows]
     frame = _frame((*PLACE, *columns), rows)
-    return frame.set_index(index).sort_index() if index else frame
+    return frame.astype({index: "int64"}).set_index(index).sort_index() if index else frame
 
 
 def _frame(
