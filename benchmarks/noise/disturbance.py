@@ -36,7 +36,8 @@ def _hog(seed: int) -> None:
     rng = random.Random(seed)
     source = np.ones(_ARRAY_BYTES // 8)
     copy = np.empty_like(source)
-    while True:
+    parent = multiprocessing.parent_process()
+    while parent is not None and parent.is_alive():  # it may be killed
         time.sleep(rng.expovariate(1 / BURST_S))
         until = time.monotonic() + rng.expovariate(1 / BURST_S)
         copying = rng.random() < 0.5
