@@ -22,8 +22,9 @@ from schedsearch.store.database import Store
 MODULES = ("schedsearch.search.session", "schedsearch.search.ray_executor")
 LEAVE_S = 90.0
 """Nothing that a run started is there for longer once it has ended."""
-EARLY = 0.1
-"""Of the fatal kills, so many come while a run starts."""
+FATALLY, EARLY, MANY = 0.75, 0.1, 20
+"""So many runs are killed, and so many of those while they start. From the others so many of
+their processes are taken, as far as they last."""
 DIED_EARLY = ("Ray did not start", "Failed to connect to GCS within 60 seconds")
 """Ray itself ends the process with the second, if its head dies before its first node is up."""
 
@@ -123,24 +124,18 @@ def undisturbed() -> Peaceful:
 
 
 def disturb(seed: int, peaceful: Peaceful, wanted: Counter[str]) -> Counter[str]:
-    """Run a search until it is through, killing processes on the way, first of the kinds of
-    which most are `wanted`; compare it with one left in peace. How many were killed, by kind."""
+    """Run a search until it is through, killing processes on the way, of the kinds of which
+    most are `wanted`; compare it with one left in peace. How many were killed, by kind."""
     rng = random.Random(seed)
     with ordeal() as disturbed:
         while not disturbed.best:
             missing = wanted - disturbed.kills
-
-            def urgency(kind: str, missing: Counter[str] = missing) -> tuple[int, float]:
-                return missing[kind], rng.random()
-
-            mended = sorted(MENDED, key=urgency)[-rng.randint(1, 2) :]
-            fatal = max(FATAL, key=urgency)
-            if not missing[fatal]:
-                disturbed.run("ray", [*mended, *mended], rng)
-            elif rng.random() < EARLY:
-                disturbed.run("ray", [fatal], rng, early=True)
+            fatal = max(FATAL, key=lambda kind: (missing[kind], rng.random()))
+            if missing[fatal] and rng.random() < FATALLY:
+                disturbed.run("ray", [fatal], rng, early=rng.random() < EARLY)
             else:
-                disturbed.run("ray", [*mended, fatal], rng)
-        assert disturbed.outcome() == peaceful
+                disturbed.run("ray", rng.choices(MENDED, k=MANY), rng)
+        outcome = disturbed.outcome()
+        assert outcome == peaceful, outcome.found.failures ^ peaceful.found.failures
         disturbed.check_leavers(LEAVE_S)
         return disturbed.kills

@@ -15,6 +15,7 @@ from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 
 from faults.session import Ended, Setup, live
+from schedsearch.search.driver import PIPELINE
 from schedsearch.store.process import is_dead, token
 
 MENDED = ("worker", "compiler", "child")
@@ -61,8 +62,13 @@ class Run:
 
     def kill(self, kind: str, rng: random.Random) -> bool:
         """Kill a process of that kind once some more is measured and, if it is a worker, all
-        of them are there: a job that kills two is given up. False if the run ends first."""
-        wanted = len(self.known.measurements) + rng.randint(1, 2)
+        of them are there. False if the run ends first.
+
+        A job that is lost twice is given up: until one that was lost before is through, as
+        many are measured as are under way.
+        """
+        more = rng.randint(1, 2) if kind in FATAL else PIPELINE + rng.randint(1, 2)
+        wanted = len(self.known.measurements) + more
 
         def due(processes: dict[int, str]) -> bool:
             whole = list(processes.values()).count("worker") >= self.workers
