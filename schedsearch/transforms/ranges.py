@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from math import inf
 
 from schedsearch.core import ast as q
@@ -35,6 +35,28 @@ def ranges_at(proc: q.Proc, path: q.Path) -> Ranges:
         if isinstance(stmt, q.For):
             bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
     return ranges
+
+
+def apart(proc: q.Proc, one: tuple[q.Affine, ...], other: tuple[q.Affine, ...]) -> bool:
+    """Whether two indices are of different elements in any iteration, as far as bounds of
+    loops show: `A[i, j]` and `A[i, k]` are for `k` below `j`."""
+    loops = {s.iter: s for s in q.walk(proc.body) if isinstance(s, q.For)}
+    sizes = ranges_at(proc, ())
+    pairs = list(zip(one, other, strict=True))
+    return any(
+        _least(difference, loops, sizes) > 0 for a, b in pairs for difference in (a - b, b - a)
+    )
+
+
+def _least(value: q.Affine, loops: Mapping[q.Var, q.For], sizes: Ranges) -> float:
+    """A lower bound, for which ends of loops take the place of their variables, inner first."""
+    while inner := [
+        (atom, c) for atom, c in value.terms if isinstance(atom, q.Var) and atom in loops
+    ]:
+        var, factor = max(inner, key=lambda term: term[0].uid)
+        end = loops[var].lo if factor > 0 else loops[var].hi - 1
+        value = value - q.as_affine(var).scaled(factor) + end.scaled(factor)
+    return bounds(value, sizes)[0]
 
 
 def bounds(value: q.Affine, ranges: Ranges) -> Interval:

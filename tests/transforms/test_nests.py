@@ -25,7 +25,15 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import PROCS, TARGET
 
 PROCEDURES = load_source(PROCS / "nests.py").procs
-TRANSFORMS = ("tile", "unroll_and_jam", "interleave", "hoist", "specialise", "prefetch")
+TRANSFORMS = (
+    "tile",
+    "unroll_and_jam",
+    "interleave",
+    "hoist",
+    "specialise",
+    "prefetch",
+    "stage_scalar",
+)
 
 SIZES: dict[str, list[dict[str, int]]] = {
     "transpose": [{"n": 1, "m": 1}, {"n": 3, "m": 17}, {"n": 19, "m": 41}],
@@ -42,6 +50,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "heat": [{"n": 1}, {"n": 6}],
     "columns": [{"n": 1}, {"n": 3}],
     "running": [{"n": 1}, {"n": 7}],
+    "solved": [{"n": 1}, {"n": 2}, {"n": 7}],
     "independent": [{"n": 1}, {"n": 7}],
     "sums": [{"n": 1, "m": 4}, {"n": 15, "m": 16}, {"n": 16, "m": 12}],
 }
@@ -100,6 +109,14 @@ def test_recurrences_that_share_nothing_are_jammed() -> None:
     found = accepted("running", "unroll_and_jam")
     assert [t.steps[0].arg("factor") for t, _ in found] == [2, 4]
     assert not accepted("independent", "unroll_and_jam")
+
+
+def test_elements_are_kept_in_scalars_where_the_rest_of_their_array_is_apart() -> None:
+    """In the third nest `x[j]` may be `x[i]`: there Exo would refuse."""
+    found = [trace.steps[0] for trace, _ in accepted("solved", "stage_scalar")]
+    assert [(step.arg("element"), step.path[0]) for step in found] == [("x[i]", 0), ("A[i, j]", 1)]
+    proposed = select(["stage_scalar"])[0].rewrites(mirror(PROCEDURES["solved"]), TARGET)
+    assert len(list(proposed)) == len(found)
 
 
 def test_exo_s_reason_follows_the_operator() -> None:

@@ -10,15 +10,17 @@ for j in seq(0, n):                 y_s: f32
 
 Known as scalar replacement. The C compiler cannot do it for arguments: without
 `restrict` it has to assume that `y` and `x` overlap. With it, reductions are
-vectorised.
+vectorised. The loop may read other elements of the array (triangular solves).
 """
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
 from schedsearch.transforms.ops import Args, At, Op, Proposal
+from schedsearch.transforms.ranges import apart
 from schedsearch.transforms.walkers import fresh, loops, names
 
 VERSION = 1
@@ -29,7 +31,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     arguments = {arg.var for arg in proc.args}
     for loop in loops(proc):
         around = proc.by_path.get(loop.path[:-1])
-        for buf, idx in sorted(_elements(loop), key=lambda item: item[0].uid):
+        for buf, idx in sorted(_elements(proc, loop), key=lambda item: item[0].uid):
             steady = isinstance(around, q.For) and not _uses(idx, around.iter)
             alone = isinstance(around, q.For) and len(around.body) == 1
             if buf not in arguments or (steady and alone):
@@ -43,16 +45,18 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             )
 
 
-def _elements(loop: q.For) -> Iterator[tuple[q.Var, tuple[q.Affine, ...]]]:
-    """Elements reduced into inside `loop` whose array it touches nowhere else."""
+def _elements(proc: q.Proc, loop: q.For) -> Iterator[tuple[q.Var, tuple[q.Affine, ...]]]:
+    """Elements reduced into inside `loop`, which writes nothing else of their arrays, and reads
+    nothing of them that might be the same element."""
     bound = {stmt.iter for stmt in q.walk((loop,)) if isinstance(stmt, q.For)}
-    places: dict[q.Var, set[tuple[q.Affine, ...]]] = {}
+    stored: defaultdict[q.Var, set[tuple[q.Affine, ...]]] = defaultdict(set)
+    read: defaultdict[q.Var, set[tuple[q.Affine, ...]]] = defaultdict(set)
     reduced: set[q.Var] = set()
     opaque: set[q.Var] = set()
     for stmt in q.walk(loop.body):
         match stmt:
             case q.Assign() | q.Reduce():
-                places.setdefault(stmt.buf, set()).add(stmt.idx)
+                stored[stmt.buf].add(stmt.idx)
                 if isinstance(stmt, q.Reduce):
                     reduced.add(stmt.buf)
             case q.Alloc():
@@ -62,10 +66,11 @@ def _elements(loop: q.For) -> Iterator[tuple[q.Var, tuple[q.Affine, ...]]]:
         for expr in q.stmt_exprs(stmt):
             for node in q.walk_expr(expr):
                 if isinstance(node, q.Read):
-                    places.setdefault(node.buf, set()).add(node.idx)
+                    read[node.buf].add(node.idx)
     for buf in reduced - opaque:
-        (idx, *others) = places[buf]
-        if idx and not others and not any(_uses(idx, var) for var in bound):
+        (idx, *others) = stored[buf]
+        steady = idx and not others and not any(_uses(idx, var) for var in bound)
+        if steady and all(apart(proc, idx, other) for other in read[buf] - {idx}):
             yield buf, idx
 
 

@@ -143,3 +143,17 @@ def independent(n: size, y: f32[5, n], x: f32[5, n], z: f32[5]):
             square = x[i, j] * x[i, j]
             y[i, j] = square * square
             z[i] += square
+
+
+@proc
+def solved(n: size, x: f32[n], L: f32[n, n], A: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            x[i] += -L[i, j] * x[j]
+    for j in seq(0, n):
+        for i in seq(j + 1, n):
+            for k in seq(0, j):
+                A[i, j] += -A[i, k] * A[j, k]
+    for i in seq(0, n):
+        for j in seq(0, i + 1):
+            x[i] += L[i, j] * x[j]
