@@ -74,7 +74,8 @@ class NotebookView:
         self._updated = time.monotonic()
 
     def _update(self, head: list[str], lines: Sequence[tuple[str, str]] = ()) -> None:
-        rows = [(html.dim(name), said) for name, said in lines]
+        # Rows without a text would be flat, and grow later: what is below would jump.
+        rows = [(html.dim(name), said or "\N{NO-BREAK SPACE}") for name, said in lines]
         text = [*head, *(f"{name:>10}  {said}" for name, said in lines)]
         markup = html.block([html.lines(head), html.table((), rows)])
         self._handle.update(Shown(markup, "\n".join(text)))
