@@ -179,12 +179,12 @@ def _own_token() -> None:
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """For what is started meanwhile."""
+    """For what is started meanwhile. It stays, empty: another thread may be copying it all."""
     os.environ[name] = value
     try:
         yield
     finally:
-        del os.environ[name]
+        os.environ[name] = ""
 
 
 @contextmanager
