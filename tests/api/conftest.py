@@ -11,7 +11,7 @@ from schedsearch.core.records import Artifact
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search import closing, jobs, session
+from schedsearch.search import baseline, closing, jobs, session
 from schedsearch.search.inspection import not_inspected
 
 ROOF = Roof(8192 / 140e9, 1e-9, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
@@ -34,10 +34,10 @@ def script(home: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What `scripted` does, also for what tests share."""
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
-    monkeypatch.setattr(session, "roof_of", lambda *subject: ROOF)
+    monkeypatch.setattr(baseline, "roof_of", lambda *subject: ROOF)
     monkeypatch.setattr(session, "once", lambda *inspected: not_inspected)
     # Nothing is timed: no need to wait for others who measure.
-    for module in (closing, jobs, session):
+    for module in (baseline, closing, jobs):
         monkeypatch.setattr(module, "measuring_slot", lambda *waiting: nullcontext())
     log: list[str] = []
 
