@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from schedsearch.core.records import InstructionSet
 from schedsearch.core.trace import Rewrite, Trace
 
 from .invoke import Answer
+from .unreadable import unreadable
 
 Run = Callable[..., Answer]
 COMMANDS = (("check", "--correct-only"), ("check", "--repair", "--budget", "1s"))
@@ -53,19 +53,8 @@ def named_file(folder: Path, kind: str) -> str:
         case "outside":
             (folder.parent / "outside.py").write_text(f"import exo\n{MARKS}")
             path.symlink_to("../outside.py")
-        case "folder":
-            path.mkdir()
-        case "pipe":
-            os.mkfifo(path)
-        case "device":
-            path.symlink_to("/dev/zero")
-        case "huge":
-            path.touch()
-            os.truncate(path, 1 << 40)
-        case "loop":
-            path.symlink_to(path)
-        case "long":
-            return "a" * 5000
+        case _:
+            path = unreadable(path, kind)
     return path.name
 
 

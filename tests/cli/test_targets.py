@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import shutil
 from collections.abc import Callable
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from .invoke import KERNELS, Answer, invoke
+from .unreadable import UNREADABLE, unreadable
 
 SET = """from __future__ import annotations
 from exo import DRAM, instr
@@ -64,37 +64,15 @@ def test_replay_needs_the_file_again_and_no_other_text(tuned: Path) -> None:
     assert "my_set has changed: the trace needs" in changed.err
 
 
-def planted(folder: Path, kind: str) -> Path:
-    """Something that is neither a target nor a set of instructions."""
-    path = folder / "given"
-    match kind:
-        case "folder":
-            path.mkdir()
-        case "pipe":
-            os.mkfifo(path)
-        case "device":
-            path.symlink_to("/dev/zero")
-        case "huge":
-            path.touch()
-            os.truncate(path, 1 << 40)
-        case "loop":
-            path.symlink_to(path)
-        case "long":
-            return folder / ("a" * 5000)
-        case "no text":
-            path.write_bytes(b"\xff\xfe")
-    return path
-
-
-UNREADABLE = ("missing", "folder", "pipe", "device", "huge", "loop", "long", "no text")
-
-
 @pytest.mark.parametrize("option", ["--target", "--instructions"])
-@pytest.mark.parametrize("kind", UNREADABLE)
+@pytest.mark.parametrize("kind", [*UNREADABLE, "no text"])
 def test_what_is_no_readable_file_is_refused(
     run: Callable[..., Answer], tmp_path: Path, option: str, kind: str
 ) -> None:
-    answer = run("run", KERNELS / "dots.py", option, planted(tmp_path, kind))
+    given = unreadable(tmp_path / "given", kind)
+    if kind == "no text":
+        given.write_bytes(b"\xff\xfe")
+    answer = run("run", KERNELS / "dots.py", option, given)
     assert answer.code == 2
     assert answer.out == ""
     assert "cannot read" in answer.err

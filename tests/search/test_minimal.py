@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from cli.invoke import cache_home
 from hypothesis import given
 from hypothesis import strategies as st
 from transforms.helpers import TARGET
@@ -138,14 +139,14 @@ def test_nothing_is_left_out_once_time_is_up(replayer: Replayer) -> None:
 
 
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("XDG_CACHE_HOME", cache_home())
 
 
 @pytest.fixture
 def stored(
-    tmp_path: Path, own_cache: None, monkeypatch: pytest.MonkeyPatch, replayer: Replayer
+    tmp_path: Path, own_home: None, monkeypatch: pytest.MonkeyPatch, replayer: Replayer
 ) -> tuple[Path, int]:
     """A store with a verified schedule of four rewrites; whatever has a loop over `jo` is 3 times
     as fast as what has none."""

@@ -18,7 +18,7 @@ from schedsearch.search.transfer import MOST, origins, similarity
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 
-from .test_session import asked, listen, options, own_cache  # noqa: F401
+from .test_session import asked, listen, options, own_home  # noqa: F401
 from .worlds import BASELINE, TARGET, measurement
 
 PRODUCT = ("*", "3 loops", "read 0,2", "read 2,1", "reduce", "write 0,1")
