@@ -61,13 +61,18 @@ def check(
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
     json_: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write results as JSON.")
+        Path | None,
+        typer.Option("--json", metavar="FILE", dir_okay=False, help="Write results as JSON."),
     ] = None,
     junit: Annotated[
-        Path | None, typer.Option("--junit", metavar="FILE", help="Write results as JUnit XML.")
+        Path | None,
+        typer.Option("--junit", metavar="FILE", dir_okay=False, help="Write results as JUnit XML."),
     ] = None,
     markdown_: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="Write results as Markdown.")
+        Path | None,
+        typer.Option(
+            "--markdown", metavar="FILE", dir_okay=False, help="Write results as Markdown."
+        ),
     ] = None,
     repair: Annotated[
         bool,

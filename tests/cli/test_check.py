@@ -308,6 +308,7 @@ def test_kernels_may_be_named(lock: Path, run: Run) -> None:
         (("--only", "conv*"), "matches none of: matmul32"),
         (("--tolerance", "much"), "is not a share"),
         (("--json", "nowhere/x.json"), "its directory is not there"),
+        (("--junit", "."), "is a directory"),
     ):
         answer = run(*RIGHT, *args)
         assert answer.code == 2
