@@ -91,7 +91,8 @@ def _openmp(target: Target) -> str:
     try:
         able = with_openmp(target, cache_dir() / "artifacts")
     except UserError as error:
-        return f"no: {str(error).splitlines()[1]}"
+        said, *because = str(error).splitlines()
+        return f"no: {because[0] if because else said}"
     return ", ".join(each.kind for each in (able.compiler, *able.other_compilers))
 
 

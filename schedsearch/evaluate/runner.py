@@ -90,7 +90,8 @@ def run_harness(
     TIMEOUT. Whatever the child started is killed. Raises DiskError if there is no room for
     temporary files, or if one of the `files` that the child reads is gone.
     """
-    failure = _run(executable, job, limits, handle, output, words)
+    with disk_explained(tempfile.gettempdir()):
+        failure = _run(executable, job, limits, handle, output, words)
     if failure is not None:
         require_files(files)
     return failure
@@ -107,9 +108,8 @@ def _run(
     nonce, mark = secrets.token_hex(8), secrets.token_hex(8)
     ours, theirs = socket.socketpair()
     with ours, tempfile.TemporaryFile() as text, tempfile.TemporaryFile() as errors:
-        with disk_explained(tempfile.gettempdir()):
-            text.write(job(nonce).encode())
-            text.seek(0)
+        text.write(job(nonce).encode())
+        text.seek(0)
         with theirs:
             given = [theirs.fileno(), *([output.fileno()] if output else [])]
             child = subprocess.Popen(

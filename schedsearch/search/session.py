@@ -114,6 +114,10 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         executor = make_executor(options, subject, transforms)
         try:
             yield _begin(options, listener, subject, store, scope, executor, transforms)
+        except KeyboardInterrupt:
+            if options.executor == "ray":  # it has to start before it can be stopped
+                listener.phase("stopping workers (Ctrl-C again ends at once)")
+            raise
         finally:
             executor.close()
 

@@ -64,6 +64,8 @@ class SqliteFile:
                 _refuse_missing(self.path)
             _create(_place(self.path))
         revision = _check(self.path)
+        if create:
+            _require_writable(self.path)
         if create or (revision != revisions.newest() and _is_writable(self.path)):
             _upgrade(self.path)
             return make_engine(self.path)
@@ -152,6 +154,14 @@ def _place(path: Path) -> Path:
 def _is_writable(path: Path) -> bool:
     """Also SQLite's log has to be written, beside it."""
     return os.access(path, os.W_OK) and os.access(_place(path).parent, os.W_OK)
+
+
+def _require_writable(path: Path) -> None:
+    """Raise OSError before SQLite tries, and leaves files that the store's owner cannot use."""
+    if not _is_writable(path):
+        read_only = os.statvfs(path).f_flag & os.ST_RDONLY
+        number = errno.EROFS if read_only else errno.EACCES
+        raise OSError(number, os.strerror(number), str(path))
 
 
 def _reading(path: Path) -> sqlite3.Connection:

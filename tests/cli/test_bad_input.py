@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -279,3 +280,15 @@ def test_a_compiler_without_openmp(run: Run, tmp_path: Path) -> None:
 def test_a_parallel_loop_that_races(run: Run) -> None:
     answer = run("run", KERNELS / "racy.py", *SMALL)
     check(answer, "racy.py", "parallel loop over k in racy may race", "elements of C")
+
+
+def test_a_cache_that_cannot_be_used(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    said = ("cannot use", tmp_path / "file" / "schedsearch", "choose other directories")
+    check(run("run", MATMUL, *SMALL), *said)
+    answer = run("doctor", "--cc", "gcc")
+    assert "no: cannot use" in answer.out
+    check(replace(answer, out=""), *said)
