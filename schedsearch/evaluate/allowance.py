@@ -14,6 +14,8 @@ _VERIFY_S = 3.0
 HOPELESS = 5.0
 """While screening: what takes this many times longer than the fastest is not worth it."""
 _SCREEN_S = 1.0
+# Filling and comparing arrays, which is not the candidate's doing: 2 to 4 ns a byte when busy.
+_BYTE_S = 8e-9
 # Address space beyond the arrays: libraries, stacks, the kernel's own buffers.
 _SPARE_BYTES = 2 << 30
 _SPARE_FILE_BYTES = 1 << 20
@@ -30,10 +32,10 @@ _RACE_CHECKS = 5
 @dataclass(frozen=True)
 class Allowance:
     """Of candidates of one baseline: `call_ns` is the time of one call of it in each case,
-    `array_bytes` the memory that the largest case has to have, `cores` how many are used."""
+    `case_bytes` the memory for the arrays of each, `cores` how many are used."""
 
     call_ns: tuple[float, ...]
-    array_bytes: int
+    case_bytes: tuple[int, ...]
     cores: int
 
     def verify_s(self, plan: TimingPlan | None = None) -> float:
@@ -41,15 +43,16 @@ class Allowance:
         fast to compare with."""
         runs = _RACE_CHECKS if self.cores > 1 else 1
         calls_s = (runs * sum(self.call_ns) + self.call_ns[-1]) * 1e-9
+        arrays_s = _BYTE_S * sum(self.case_bytes)
         patient = _VERIFY_S + _PATIENCE * calls_s
         if plan is None or plan.give_up_below is None:
-            return patient
-        return min(patient, _SCREEN_S + HOPELESS * calls_s / plan.give_up_below)
+            return arrays_s + patient
+        return arrays_s + min(patient, _SCREEN_S + HOPELESS * calls_s / plan.give_up_below)
 
     def limits(self, wall_s: float, silence_s: float, file_bytes: int = 0) -> Limits:
         """Of a child that may write `file_bytes`, and report nothing for `silence_s`."""
         threads = 2 * self.cores + 1
-        memory = 4 * self.array_bytes + threads * _THREAD_BYTES + _SPARE_BYTES
+        memory = 4 * max(self.case_bytes, default=0) + threads * _THREAD_BYTES + _SPARE_BYTES
         return Limits(
             wall_s,
             silence_s + _SPARE_S,

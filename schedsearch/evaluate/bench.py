@@ -104,8 +104,8 @@ class Bench:
         if failure and failure.outcome is Outcome.TIMEOUT and verify_s < self._allowed.verify_s():
             failure = Failure(
                 Outcome.PRUNED,
-                f"too slow to be of use: not verified after {verify_s:.2g} s, while the "
-                f"fastest needs less than {verify_s / HOPELESS:.2g} s",
+                f"too slow to be of use: not verified after {verify_s:.2g} s, enough for what is "
+                f"{HOPELESS:g} times slower than the fastest",
             )
         verified_s = verdict.verified_at - start if verdict.verified_at else total_s
         return Evaluation(verdict.result(failure), verified_s, total_s - verified_s)
@@ -194,8 +194,8 @@ class Bench:
 
     @property
     def _allowed(self) -> Allowance:
-        arrays = max((case.bytes for case in self.cases), default=0)
-        return Allowance(self.call_ns, arrays, len(self.cores))
+        case_bytes = tuple(case.bytes for case in self.cases)
+        return Allowance(self.call_ns, case_bytes, len(self.cores))
 
     def _limits_text(self, limits: Limits, verify_s: float) -> str:
         """In the order `set_up_process` and `main` of runtime/harness.c read them."""
