@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import logging
 import tempfile
 from pathlib import Path
 
@@ -159,6 +160,7 @@ def _ray(console: Console) -> None:
 
     from schedsearch.search.ray_hosts import own_ray
 
+    logging.getLogger("ray").setLevel(logging.ERROR)  # it tells how its tokens are turned off
     with console.status("starting Ray ..."):
         try:
             with own_ray(1):

@@ -342,6 +342,7 @@ def test_doctor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert re.search(r"(gcc|clang) \d", found["compiler"])
     assert "A/A ratio" in found["noise"]
     assert "answers" in found["ray"]
+    assert "RAY_AUTH_MODE" not in answer.out + answer.err
     assert "registers" in found["isa"]
     assert "limits" in found["sandbox"]
     assert {"flags", "cpu", "caches", "sets", "exo", "peak", "bandwidth", "host"} <= found.keys()
