@@ -4,17 +4,14 @@ from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
-from search.worlds import measurement
+from search.worlds import ROOF, measurement
 
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search import baseline, closing, jobs, session
 from schedsearch.search.inspection import not_inspected
-
-ROOF = Roof(8192 / 140e9, 1e-9, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
 
 
 @pytest.fixture(scope="session")

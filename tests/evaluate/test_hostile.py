@@ -135,13 +135,6 @@ def test_endless_once_it_is_timed(bench: Bench, builder: Builder, home: Path) ->
     assert "while timing" in result.message
 
 
-def test_missing_artifact(bench: Bench) -> None:
-    lost = replace(bench.baseline, path=bench.baseline.path + ".lost")
-    result = bench.evaluate(lost, SCREEN, Anchor(bench.baseline, "baseline")).result
-    assert isinstance(result, Failure)
-    assert "cannot load the kernel" in result.message
-
-
 def test_descriptors_do_not_leak(bench: Bench, builder: Builder) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for body in ("abort();", "right(y, x);", "right(y, x); exit(0);"):

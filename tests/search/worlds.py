@@ -23,6 +23,7 @@ from schedsearch.core.records import (
 )
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.driver import Search
@@ -50,6 +51,7 @@ from schedsearch.transforms.features import COLUMNS
 ROOT = "root"
 BASELINE = Artifact("root.so", "b-root", "c-root")
 FOREVER = Budget(seconds=1e9)
+ROOF = Roof(8192 / 140e9, 1e-9, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
 
 
 @dataclass(frozen=True)
