@@ -155,10 +155,10 @@ def test_no_path_of_the_recording_machine_is_in_a_file(store: Store, tmp_path: P
     [
         b"",
         b"text",
-        gzip.compress(b"text",
-        gzip.compress(b"[]",
-        gzip.compress(b'{"format": "schedsearch space 1"}',
-        gzip.compress(b'{"format": "schedsearch space 9"}',
+        gzip.compress(b"text"),
+        gzip.compress(b"[]"),
+        gzip.compress(b'{"format": "schedsearch space 1"}'),
+        gzip.compress(b'{"format": "schedsearch space 9"}'),
     ],
     ids=["empty", "text", "packed text", "packed list", "format 1", "format 9"],
 )
