@@ -9,9 +9,9 @@ READY := $(VENV)/.ready
 run: $(READY)
 	$(BIN)/schedsearch run examples/matmul.py --budget 60
 
-# loadscope: the tests of a module share what they set up, in one process.
+# worksteal: most tests of a module share what they set up, in one process.
 test: lint
-	$(BIN)/pytest -n 2 --dist loadscope
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -1,10 +1,12 @@
 """Ctrl-C that is not lost. Exo has bare `except:` clauses, which take a KeyboardInterrupt
-for a failed rewrite when it comes while Exo runs in this process. (z3 would swallow the
-signal itself; `exo_compat` tells it not to.)"""
+for a failed rewrite when it comes while Exo runs in this process; and one that comes while an
+object of z3 is deleted is only printed. (z3 would swallow the signal itself; `exo_compat`
+tells it not to.)"""
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -28,8 +30,28 @@ def noticed_interrupts() -> Iterator[Event]:
         noticed.set()
         signal.default_int_handler(number, frame)
 
+    show = sys.unraisablehook
+
+    def hook(unraisable: Any) -> None:
+        if not isinstance(unraisable.exc_value, KeyboardInterrupt):
+            show(unraisable)
+
     signal.signal(signal.SIGINT, handle)
+    sys.unraisablehook = hook
     try:
         yield noticed
     finally:
+        sys.unraisablehook = show
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def raised_interrupts() -> Iterator[None]:
+    """Raises KeyboardInterrupt at the end of the block if one was swallowed in it, or made
+    another error of."""
+    with noticed_interrupts() as noticed:
+        try:
+            yield
+        finally:
+            if noticed.is_set():
+                raise KeyboardInterrupt

@@ -24,6 +24,7 @@ from schedsearch.search.driver import Search
 from schedsearch.search.earlier import check_earlier_runs, known_before
 from schedsearch.search.executor import Executor
 from schedsearch.search.inspection import once
+from schedsearch.search.interrupts import raised_interrupts
 from schedsearch.search.options import Options
 from schedsearch.search.progress import Observer
 from schedsearch.search.ranker import Ranker
@@ -91,16 +92,17 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
     """Begin a run; workers end with the context. Raises UserError as `tune` does."""
     options.check()
     transforms = select(options.transforms)
-    subject = load_subject(
-        options.file,
-        options.proc,
-        options.sizes,
-        options.cc,
-        options.threads,
-        options.target,
-        options.instructions,
-        options.specialize,
-    )
+    with raised_interrupts():
+        subject = load_subject(
+            options.file,
+            options.proc,
+            options.sizes,
+            options.cc,
+            options.threads,
+            options.target,
+            options.instructions,
+            options.specialize,
+        )
     if options.threads > 1:
         with measuring_slot():  # before workers start on those cores
             roof_of(subject.builder, subject.target, subject.work)
@@ -133,16 +135,17 @@ def _begin(
 ) -> Session:
     """Measure the baseline while workers start, then give the store its run and its root."""
     listener.phase("measuring the baseline")
-    bench = prepare(
-        subject.ast,
-        subject.code,
-        subject.binding,
-        subject.builder,
-        cache_dir() / "bench",
-        threads=options.threads,
-        cache=options.cache,
-    )
-    baseline = measure_baseline(bench, subject, listener.phase)
+    with raised_interrupts():
+        bench = prepare(
+            subject.ast,
+            subject.code,
+            subject.binding,
+            subject.builder,
+            cache_dir() / "bench",
+            threads=options.threads,
+            cache=options.cache,
+        )
+        baseline = measure_baseline(bench, subject, listener.phase)
     listener.phase("starting workers")
     attach(executor, bench)
     run_id = store.start_run(

@@ -13,7 +13,7 @@ from nbclient import NotebookClient
 ROOT = Path(__file__).parents[2]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 
-SEARCH = {"budget": 5, "trials": 3, "executor": "inline"}
+SEARCH = {"budget": 5, "trials": 2, "executor": "inline"}
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

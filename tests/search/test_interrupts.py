@@ -9,7 +9,7 @@ import threading
 import pytest
 import z3
 
-from schedsearch.search.interrupts import noticed_interrupts
+from schedsearch.search.interrupts import noticed_interrupts, raised_interrupts
 from schedsearch.transforms import exo_compat  # noqa: F401
 
 
@@ -38,6 +38,32 @@ def test_it_is_raised_as_ever() -> None:
     with pytest.raises(KeyboardInterrupt), noticed_interrupts():
         press_ctrl_c()
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_one_that_comes_while_an_object_is_deleted(capsys: pytest.CaptureFixture[str]) -> None:
+    """Python prints such exceptions, and goes on."""
+    deleted = []
+
+    class Solver:
+        def __del__(self) -> None:
+            deleted.append(self)
+            press_ctrl_c()
+
+    with pytest.raises(KeyboardInterrupt), raised_interrupts():
+        Solver()
+    assert deleted
+    assert capsys.readouterr().err == ""
+
+
+def test_an_error_that_was_made_of_it() -> None:
+    def rewrite() -> None:
+        try:
+            press_ctrl_c()
+        except BaseException as error:
+            raise ValueError("this rewrite is illegal") from error
+
+    with pytest.raises(KeyboardInterrupt), raised_interrupts():
+        rewrite()
 
 
 def test_the_solver_does_not_take_it_for_itself() -> None:
