@@ -9,9 +9,8 @@ READY := $(VENV)/.ready
 run: $(READY)
 	$(BIN)/schedsearch run examples/matmul.py --budget 60
 
-# worksteal: most tests of a module share what they set up, in one process.
 test: lint
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(BIN)/pytest -n 2
 
 lint: $(READY)
 	$(BIN)/ruff check .
