@@ -21,10 +21,10 @@ from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.locked_kernel import LockedKernel, Where, load_locked
+from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot
 
 FIRST_SPINS = 100_000
@@ -64,14 +64,7 @@ def plant(entry: LockEntry, root: Path, scratch: Path, slower: float) -> Plant:
     enough to be seen, from which follows how many are needed. Arrays are kept in `scratch`."""
     kernel = load_locked(entry, root, Where(), lambda key: None)
     subject = kernel.subject
-    bench = prepare(
-        subject.ast,
-        subject.code,
-        subject.binding,
-        subject.builder,
-        scratch,
-        threads=subject.target.threads,
-    )
+    bench = bench_of(subject, scratch)
     first = _times(kernel, bench, FIRST_SPINS)
     spins = round(FIRST_SPINS * slower / (first.value - 1.0))
     return Plant(

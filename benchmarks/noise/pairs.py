@@ -14,9 +14,8 @@ from benchmarks.noise.kernels import UNITS
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Measurement
 from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.subject import load_subject
+from schedsearch.search.subject import bench_of, load_subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
@@ -62,9 +61,7 @@ def pairs(work_dir: Path) -> Iterator[Pair]:
     source = load_source(FILE)
     for kernel in BOUND_BY:
         subject = load_subject(FILE, kernel, {"units": UNITS}, cc=None, specialized=True)
-        bench = prepare(
-            subject.ast, subject.code, subject.binding, subject.builder, work_dir / kernel
-        )
+        bench = bench_of(subject, work_dir / kernel)
         copy = work_dir / f"{kernel}-again.so"
         shutil.copy(bench.baseline.path, copy)
         yield Pair(kernel, 0.0, bench, replace(bench.baseline, path=str(copy)))

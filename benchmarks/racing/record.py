@@ -15,11 +15,10 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.race import HEAT
 from schedsearch.search.space import Space
-from schedsearch.search.subject import Subject, cache_dir, load_subject
+from schedsearch.search.subject import Subject, bench_of, load_subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer
@@ -39,9 +38,7 @@ def record(
     proc, _ = KERNELS[space.name]
     subject = load_subject(SOURCE, proc, {}, None)
     phase(f"building {leaders} schedules of {space.name}")
-    bench = prepare(
-        subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
-    )
+    bench = bench_of(subject)
     built = _built(space, subject, leaders)
     if len(built) < leaders:
         raise UserError(f"of {space.name} only {len(built)} schedules replay and build")

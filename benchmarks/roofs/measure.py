@@ -9,10 +9,9 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.subject import Subject, load_subject
+from schedsearch.search.subject import Subject, bench_of, load_subject
 from schedsearch.search.turns import measuring_slot
 
 KERNELS = Path(__file__).parent / "kernels.py"
@@ -85,9 +84,7 @@ def measure(subject: Subject) -> tuple[float, Roof]:
     """Seconds of a call as written, and the better one of the roofs before and after it."""
     roof = measure_roof(subject.builder, subject.target, subject.work)
     with tempfile.TemporaryDirectory() as scratch:
-        bench = prepare(
-            subject.ast, subject.code, subject.binding, subject.builder, Path(scratch, "bench")
-        )
+        bench = bench_of(subject, Path(scratch, "bench"))
         result = bench.time_baseline(PLAN).result
     if isinstance(result, Failure):
         raise UserError(f"{subject.name} cannot be timed here: {result.message}")

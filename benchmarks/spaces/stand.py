@@ -15,10 +15,9 @@ from statistics import median
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
-from schedsearch.search.subject import Subject, cache_dir
+from schedsearch.search.subject import Subject, bench_of, cache_dir
 from schedsearch.search.turns import measuring_slot
 
 TOP = 10
@@ -67,7 +66,7 @@ def stand(subject: Subject) -> Stand:
     work_dir = cache_dir() / "bench"
     return Stand(
         subject,
-        prepare(subject.ast, subject.code, subject.binding, subject.builder, work_dir),
+        bench_of(subject, work_dir),
     )
 
 

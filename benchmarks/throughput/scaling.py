@@ -18,10 +18,9 @@ from benchmarks.throughput.expansion import PRIMITIVES, Explorer
 from benchmarks.throughput.usage import by_role, tree_usage
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.search.jobs import ExpandJob, WorkSpec
 from schedsearch.search.ray_executor import RayExecutor
-from schedsearch.search.subject import Subject, cache_dir
+from schedsearch.search.subject import Subject, bench_of
 from schedsearch.transforms.expand import Expander, Expansion
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
@@ -56,9 +55,7 @@ class Scaling:
 def compare(case: Case, attempts: int, seed: int) -> Scaling:
     subject = case.load()
     traces = _walk(subject, attempts, seed)
-    bench = prepare(
-        subject.ast, subject.code, subject.binding, subject.builder, cache_dir() / "bench"
-    )
+    bench = bench_of(subject)
     spec = _spec(case, subject)
     one, expansions = _expand(spec, bench, 1, traces)
     two, _ = _expand(spec, bench, 2, traces)

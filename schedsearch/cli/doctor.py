@@ -16,11 +16,10 @@ from schedsearch.core.records import Failure, Measurement, Target
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.limits import Limits, measure_limits
 from schedsearch.evaluate.openmp import with_openmp
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.present import format as fmt
-from schedsearch.search.subject import Subject, cache_dir, load_subject
+from schedsearch.search.subject import Subject, bench_of, cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.instruction_sets import find
@@ -109,9 +108,7 @@ def _measure(
         with measuring_slot():
             _roofs(console, subject)
         with console.status("timing a kernel against itself ..."):
-            bench = prepare(
-                subject.ast, subject.code, subject.binding, subject.builder, Path(scratch, "bench")
-            )
+            bench = bench_of(subject, Path(scratch, "bench"))
             with measuring_slot():
                 found = bench.time_baseline(NOISE).result
         _noise(console, found)

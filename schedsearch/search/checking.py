@@ -13,7 +13,6 @@ from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
@@ -28,7 +27,7 @@ from schedsearch.search.locked_kernel import (
     Where,
     load_locked,
 )
-from schedsearch.search.subject import cache_dir
+from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot
 
 PAUSES_S = (10.0, 30.0)
@@ -151,15 +150,7 @@ def _correct(number: int, entry: LockEntry, options: Options) -> Checked | _Pend
     if isinstance(artifact, Failure):
         return result(Status.REGRESSION, f"its C does not compile: {artifact.message}")
     try:
-        bench = prepare(
-            subject.ast,
-            subject.code,
-            subject.binding,
-            subject.builder,
-            cache_dir() / "bench",
-            threads=subject.target.threads,
-            cache=Cache(entry.speed.cache),
-        )
+        bench = bench_of(subject, cache=Cache(entry.speed.cache))
     except BaselineError as error:
         return result(Status.WRONG, str(error))
     except UserError as error:

@@ -18,12 +18,14 @@ from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget
 from schedsearch.search.options import Options
 from schedsearch.search.pairs import (
+    ALIKE,
     Ratio,
     over_reference,
     ratio,
     same_code,
     settled,
     standing,
+    standing_for,
     verified,
 )
 from schedsearch.search.result import Listener
@@ -130,12 +132,12 @@ def measure_pair(place: Place, first_id: int, second_id: int, tell: Tell) -> Rat
     measured.
     """
     with Store.open(place.store, create=False) as store:
-        first, second = (_standing(store, store.candidate(each)) for each in (first_id, second_id))
+        first, second = (
+            standing_for(store, store.candidate(each)) for each in (first_id, second_id)
+        )
         require_comparable(first, second)
         if same_code(first, second):
-            found = ratio(first, second)
-            assert found is not None, "equal code is equally fast"
-            return found
+            return ALIKE
         turned = not second.record.trace.steps or (
             verified(first) is None and verified(second) is not None
         )
@@ -162,14 +164,8 @@ def _interleaved(
     stepper.measure(timed.record.trace, reference)
     timed = stepper.standing(timed.record.trace)
     if same_code(reference, timed):
-        found = ratio(reference, timed)
-        assert found is not None, "equal code is equally fast"
-        return found
+        return ALIKE
     return over_reference(timed.measurements[-1])
-
-
-def _standing(store: Store, candidate: StoredCandidate) -> StoredCandidate:
-    return standing(store, candidate.scope, [candidate.trace_key])[candidate.trace_key]
 
 
 def _options(store: Store, place: Place, candidate: StoredCandidate) -> Options:

@@ -166,4 +166,5 @@ def _store(
     store.record(
         scope, session.run_id, TuningRecord(trace, Outcome.CORRECT, keys, measurement=measured)
     )
-    return next(each for each in store.walk(scope) if each.trace_key == trace.key)
+    [stored] = store.find(scope, [trace.key])
+    return stored

@@ -49,6 +49,10 @@ class Ratio:
         return Ratio(Estimate(1.0 / self.over.value, low, high), self.how, decision, self.rounds)
 
 
+ALIKE = Ratio(_EQUAL, How.SAME_CODE, Decision.SAME)
+"""Of equal code."""
+
+
 def verified(candidate: StoredCandidate) -> Measurement | None:
     """What ranks a candidate that is right; None if it was not measured, or is wrong."""
     record = candidate.record
@@ -79,7 +83,7 @@ def ratio(first: StoredCandidate, second: StoredCandidate) -> Ratio | None:
     What is known over a third kernel only has the interval of the worst case of both.
     """
     if same_code(first, second):
-        return Ratio(_EQUAL, How.SAME_CODE, Decision.SAME)
+        return ALIKE
     one, other = speedup(first), speedup(second)
     if one is None or other is None:
         return None
@@ -141,3 +145,8 @@ def standing(store: Store, scope: Scope, keys: Iterable[str]) -> dict[str, Store
                 stands = known[original]
         found[key] = stands
     return found
+
+
+def standing_for(store: Store, candidate: StoredCandidate) -> StoredCandidate:
+    """The candidate that says how fast this one is."""
+    return standing(store, candidate.scope, [candidate.trace_key])[candidate.trace_key]

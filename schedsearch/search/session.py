@@ -11,7 +11,6 @@ from schedsearch import __version__
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.roofline import roof_of
 from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.baseline import measure_baseline, root_record
@@ -31,7 +30,7 @@ from schedsearch.search.ranker import Ranker
 from schedsearch.search.result import Listener, Result, Setting
 from schedsearch.search.strategies import make_strategy, strategy_name
 from schedsearch.search.strategy import Strategy
-from schedsearch.search.subject import Subject, cache_dir, load_subject
+from schedsearch.search.subject import Subject, bench_of, load_subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.search.workers import attach, make_executor
 from schedsearch.store.database import Store
@@ -136,15 +135,7 @@ def _begin(
     """Measure the baseline while workers start, then give the store its run and its root."""
     listener.phase("measuring the baseline")
     with raised_interrupts():
-        bench = prepare(
-            subject.ast,
-            subject.code,
-            subject.binding,
-            subject.builder,
-            cache_dir() / "bench",
-            threads=options.threads,
-            cache=options.cache,
-        )
+        bench = bench_of(subject, cache=options.cache)
         baseline = measure_baseline(bench, subject, listener.phase)
     listener.phase("starting workers")
     attach(executor, bench)

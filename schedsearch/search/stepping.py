@@ -15,7 +15,7 @@ from schedsearch.search.driver import Search
 from schedsearch.search.jobs import BUILD_TIMEOUT_S, ExpandJob, ReplayJob
 from schedsearch.search.kept import require_verified
 from schedsearch.search.options import Options
-from schedsearch.search.pairs import standing, verified
+from schedsearch.search.pairs import standing_for, verified
 from schedsearch.search.plans import confirm, pair
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import begun, tune
@@ -109,10 +109,10 @@ class Stepper:
 
         Returns what ranks it now. Raises NotMeasuredError if it cannot be built, or is wrong.
         """
-        baseline = self._knowing(trace).work.baseline
-        anchor = baseline if against is None else self._anchor(against)
+        search = self._knowing(trace)
+        anchor = search.work.baseline if against is None else self._anchor(against)
         plan = (confirm if against is None else pair)(anchor.call_s)
-        self._knowing(trace).measure(trace.key, plan, anchor)
+        search.measure(trace.key, plan, anchor)
         self._measured += 1
         record = self.stored(trace).record
         if record.outcome is Outcome.DUPLICATE and record.duplicate_of is not None:
@@ -127,7 +127,7 @@ class Stepper:
 
     def standing(self, trace: Trace) -> StoredCandidate:
         """What says how fast it is: itself, or what it is a duplicate of."""
-        return standing(self.session.store, self.session.setting.scope, [trace.key])[trace.key]
+        return standing_for(self.session.store, self.stored(trace))
 
     def _anchor(self, candidate: StoredCandidate) -> Anchor:
         """What others are timed against. Raises UserError if it was not verified: it would be

@@ -12,9 +12,12 @@ from platformdirs import user_cache_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
+from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.openmp import check_threads, with_openmp
+from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.timing import Cache
 from schedsearch.evaluate.work import Work, count_work
 from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.transforms.exo_compat import generate_c
@@ -48,6 +51,23 @@ class Subject:
 def cache_dir() -> Path:
     """Where artifacts and harnesses are kept between runs."""
     return user_cache_path("schedsearch")
+
+
+def bench_of(subject: Subject, work_dir: Path | None = None, cache: Cache = Cache.WARM) -> Bench:
+    """What verifies and times its schedules, on the target's threads (`evaluate/preparing.py`).
+
+    Its files go to `work_dir`, by default to those kept between runs. Raises UserError if the
+    unscheduled procedure cannot be built, run or trusted.
+    """
+    return prepare(
+        subject.ast,
+        subject.code,
+        subject.binding,
+        subject.builder,
+        work_dir or cache_dir() / "bench",
+        threads=subject.target.threads,
+        cache=cache,
+    )
 
 
 def load_subject(

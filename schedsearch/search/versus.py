@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from schedsearch.core.errors import UserError
 from schedsearch.core.outline import changes, outline
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search.pairs import Ratio, ratio, standing
+from schedsearch.search.pairs import Ratio, ratio, standing_for
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.replay import Replayer
@@ -42,10 +42,7 @@ def recorded_ratio(store: Store, first: StoredCandidate, second: StoredCandidate
     Raises UserError if they are of different workloads or targets: a ratio would mean nothing.
     """
     require_comparable(first, second)
-    one, other = (
-        standing(store, each.scope, [each.trace_key])[each.trace_key] for each in (first, second)
-    )
-    return ratio(one, other)
+    return ratio(standing_for(store, first), standing_for(store, second))
 
 
 def require_comparable(first: StoredCandidate, second: StoredCandidate) -> None:

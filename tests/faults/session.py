@@ -17,11 +17,10 @@ from search.worlds import measurement
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Measurement
-from schedsearch.evaluate import preparing
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search import baseline, session, turns
+from schedsearch.search import baseline, session, subject, turns
 from schedsearch.search.budget import Budget
 from schedsearch.search.inspection import not_inspected
 from schedsearch.search.options import Options
@@ -87,8 +86,8 @@ def own_slot(what: str = "measuring") -> Path:
     return Path(tempfile.gettempdir(), f"{what}.lock")
 
 
-def prepare(*args: Any, **options: Any) -> Bench:
-    return MadeUpBench(**vars(preparing.prepare(*args, **options)))
+def bench_of(*args: Any, **options: Any) -> Bench:
+    return MadeUpBench(**vars(subject.bench_of(*args, **options)))
 
 
 def roof_of(*_: object) -> Roof:
@@ -105,7 +104,7 @@ def live(setup: Setup, tell: Connection) -> None:
     own = {"PYTHONPATH": path, "XDG_CACHE_HOME": str(setup.cache), "TMPDIR": str(setup.folder)}
     os.environ |= own | dict(setup.environment)
     tempfile.tempdir = None  # what was the directory before
-    vars(session).update({"prepare": prepare, "once": lambda *_: not_inspected})
+    vars(session).update({"bench_of": bench_of, "once": lambda *_: not_inspected})
     vars(baseline).update({"roof_of": roof_of})
     vars(turns).update(slot_file=own_slot)
     options = Options(

@@ -3,20 +3,16 @@ product's NumPy reference, which has to agree with the tests' plain interpreter.
 
 from __future__ import annotations
 
-import faulthandler
 import multiprocessing
-import subprocess
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from transforms.helpers import arguments
 from transforms.interpret import interpret
-from transforms.native import Library
 
+from fuzz.comparison import Case, compare
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate import reference
@@ -26,9 +22,6 @@ TIMEOUT_S = 120.0
 
 EXACT = 2**20
 """Larger results may have been rounded on the way."""
-
-Case = tuple[Mapping[str, int], list[Any], list[Any]]
-"""Sizes, arguments, and what they are afterwards."""
 
 
 class Disagreement(Exception):
@@ -93,10 +86,15 @@ def differences(
 
 
 def _in_child(*work: Any) -> dict[int, str] | str:
-    """What is wrong with which function; or what became of the process."""
-    context = multiprocessing.get_context("fork")
+    """What is wrong with which function; or what became of the process.
+
+    It is no fork of this process: if OpenMP ran here, its threads would be missing there, and
+    a parallel kernel would wait for them without end.
+    """
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["numpy", "schedsearch.core.records"])
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_compare, args=(sender, *work))
+    child = context.Process(target=compare, args=(sender, *work))
     child.start()
     sender.close()
     try:
@@ -112,49 +110,3 @@ def _in_child(*work: Any) -> dict[int, str] | str:
         child.join()
         child.close()
         receiver.close()
-
-
-def _compare(
-    sender: Connection,
-    meaning: q.Proc,
-    codes: Sequence[GeneratedC],
-    data: Sequence[Case],
-    folder: Path,
-    flags: Sequence[str],
-) -> None:
-    faulthandler.disable()  # pytest's: crashes are expected here
-    try:
-        library = Library([_writable(code) for code in codes], folder, flags)
-    except subprocess.CalledProcessError as error:
-        sender.send(f"it does not compile: {error.stderr}")
-        return
-    found: dict[int, str] = {}
-    for number in range(len(codes)):
-        for controls, given, wanted in data:
-            wrong = _difference(library, number, meaning, given, wanted)
-            if wrong:
-                found[number] = f"{dict(controls)}: {wrong}"
-                break
-    sender.send(found)
-
-
-def _writable(code: GeneratedC) -> GeneratedC:
-    """The code without `const`: Exo also puts it on windows that are written through, which
-    C compilers refuse; what such code would compute is of interest all the same."""
-    return replace(
-        code, header=code.header.replace("const ", ""), source=code.source.replace("const ", "")
-    )
-
-
-def _difference(
-    library: Library, number: int, meaning: q.Proc, given: list[Any], wanted: list[Any]
-) -> str:
-    args = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
-    try:
-        library.call(number, meaning, args)
-    except AssertionError as error:
-        return str(error)
-    for arg, value, right in zip(meaning.args, args, wanted, strict=True):
-        if not np.array_equal(value, right):
-            return f"{arg.var.name} is\n{value}\nand should be\n{right}"
-    return ""
