@@ -4,13 +4,16 @@ PYTHON ?= $(or $(shell command -v python3.11),$(shell command -v python3.12),pyt
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
+# What Python compiles is kept: tests start the command many times.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: run test lint clean
 
 run: $(READY)
 	$(BIN)/schedsearch run examples/matmul.py --budget 60
 
 test: lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -83,24 +83,3 @@ def _check(lock: Path, disturbed: bool, found: Path) -> Run:
         json.loads(found.read_text())["results"] if found.exists() else [],
         ended.stderr[-_LAST:] if ended else "",
     )
-
-
-def most_alarms(failed: int, runs: int, level: float = 0.95) -> float:
-    """The highest rate of failing checks that this leaves possible: the upper end of Clopper's
-    and Pearson's (1934) one-sided interval for a share, by bisection."""
-    if failed == runs:
-        return 1.0
-    low, high = failed / runs, 1.0
-    while high - low > 1e-6:
-        rate = (low + high) / 2
-        low, high = (low, rate) if _at_most(failed, runs, rate) < 1 - level else (rate, high)
-    return high
-
-
-def _at_most(failed: int, runs: int, rate: float) -> float:
-    """The chance of so many failures, or fewer."""
-    term = total = (1 - rate) ** runs
-    for k in range(failed):
-        term *= (runs - k) / (k + 1) * rate / (1 - rate)
-        total += term
-    return total

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
@@ -20,14 +22,22 @@ def _config(connection: Connection | None = None, version_table: str = VERSION_T
     return config
 
 
+@cache
+def _scripts(location: str) -> ScriptDirectory:
+    """It reads a file per revision."""
+    config = Config()
+    config.set_main_option("script_location", location)
+    return ScriptDirectory.from_config(config)
+
+
 def newest() -> str | None:
     """The newest revision there is."""
-    return ScriptDirectory.from_config(_config()).get_current_head()
+    return _scripts(SCRIPTS).get_current_head()
 
 
 def refuse_newer(name: str, revision: str | None) -> None:
     """Raise UserError if the store `name` is of a revision that is not known here."""
-    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
+    known = {script.revision for script in _scripts(SCRIPTS).walk_revisions()}
     if revision is not None and revision not in known:
         raise UserError(
             f"tuning store {name} was written by a newer schedsearch (revision {revision}); "

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cli.invoke import cache_home
 from jupyter_client.manager import start_new_kernel
 
 DEFINE = """
@@ -41,7 +40,6 @@ Output = tuple[str, dict[str, Any]]
 def execute(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
     """Runs code in a kernel; `watch` gets every output, and a function that interrupts."""
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", cache_home())
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
     manager, client = start_new_kernel(kernel_name="python3", cwd=str(tmp_path))
 

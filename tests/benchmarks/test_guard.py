@@ -16,7 +16,7 @@ from benchmarks.guard.plants import Plant, compiler, with_spins
 from benchmarks.guard.report import show_runs, trials_table
 from benchmarks.guard.tree import KERNELS, ROOT, make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
-from benchmarks.guard.untouched import Run, most_alarms, run_checks
+from benchmarks.guard.untouched import Run, run_checks
 from schedsearch.core.checked import Checked, Status, Visit
 from schedsearch.core.errors import UserError
 from schedsearch.core.lock_place import write_lock
@@ -108,13 +108,6 @@ def test_a_kernel_that_is_touched_ends_it(lock: Path) -> None:
 
     with pytest.raises(UserError, match="changed meanwhile"):
         run_checks(lock, 9, 60.0, False, lock.parent, touch)
-
-
-def test_how_often_such_checks_may_fail() -> None:
-    """By the binomial distribution: 0 of 50 has a chance of 5 % at a rate of 1 - 0.05^(1/50)."""
-    assert most_alarms(0, 50) == pytest.approx(1 - 0.05 ** (1 / 50), abs=1e-5)
-    assert most_alarms(1, 50) == pytest.approx(0.0914, abs=1e-4)  # 0.95 quantile of Beta(2, 49)
-    assert most_alarms(50, 50) == 1.0
 
 
 def test_a_tree_is_made_by_commands_that_may_fail(tmp_path: Path) -> None:

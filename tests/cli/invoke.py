@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 KERNELS = Path(__file__).parent / "kernels"
 MATMUL = KERNELS / "matmul32.py"
@@ -34,21 +31,11 @@ class Answer:
     err: str
 
 
-@cache
-def cache_home() -> str:
-    """What is compiled is named by what it is compiled from: the tests of a process share it,
-    as the runs of a user do. It takes half of a short run's time."""
-    folder = TemporaryDirectory(prefix="schedsearch-tests-", ignore_cleanup_errors=True)
-    atexit.register(folder.cleanup)
-    return folder.name
-
-
 def environment(home: Path) -> dict[str, str]:
     """Of a user who has nothing but this home, and a terminal 80 columns wide."""
     return {
         **os.environ,
         "HOME": str(home),
-        "XDG_CACHE_HOME": cache_home(),
         "COLUMNS": "80",
         "PYTHONPATH": str(Path(__file__).parents[2]),
     }

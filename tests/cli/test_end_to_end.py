@@ -292,6 +292,14 @@ main()
     assert (ended.returncode, ended.stderr) == (130, "")
 
 
+def test_what_cannot_be_loaded_is_no_regression() -> None:
+    """1 would be one, to `check`."""
+    broken = "import sys; sys.modules['typer'] = None; import schedsearch.__main__ as m; m.main()"
+    ended = subprocess.run([sys.executable, "-c", broken], capture_output=True, text=True)
+    assert ended.returncode == 70
+    assert "import of typer halted" in ended.stderr
+
+
 def test_a_killed_run_continues(tmp_path: Path) -> None:
     process = start(tmp_path, "--executor", "inline")
     process.kill()

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import nbformat
 import pytest
-from cli.invoke import cache_home
 from nbclient import NotebookClient
 
 ROOT = Path(__file__).parents[2]
@@ -22,7 +21,6 @@ def test_a_notebook_runs(path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name, value in {
         "PYTHONPATH": str(ROOT),
         "HOME": str(tmp_path),
-        "XDG_CACHE_HOME": cache_home(),
         "NOTEBOOK_N": "64",
         "NOTEBOOK_SEARCH": json.dumps(SEARCH),
         "NOTEBOOK_SPACES": str(ROOT / "benchmarks/spaces"),

@@ -523,7 +523,7 @@ def test_what_gc_dropped_of_the_best_is_generated_again(store: Store) -> None:
 
 def stored_objects() -> int:
     gc.collect()
-    return sum(isinstance(thing, StoredCandidate) for thing in gc.get_objects())
+    return sum(type(thing) is StoredCandidate for thing in gc.get_objects())
 
 
 @pytest.mark.parametrize("resumed", [False, True])

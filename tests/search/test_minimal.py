@@ -9,7 +9,6 @@ from pathlib import Path
 from threading import Event
 
 import pytest
-from cli.invoke import cache_home
 from hypothesis import given
 from hypothesis import strategies as st
 from transforms.helpers import TARGET
@@ -141,7 +140,6 @@ def test_nothing_is_left_out_once_time_is_up(replayer: Replayer) -> None:
 @pytest.fixture
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", cache_home())
 
 
 @pytest.fixture

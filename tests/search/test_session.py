@@ -7,7 +7,6 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from cli.invoke import cache_home
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
@@ -31,7 +30,6 @@ KERNEL = Path(__file__).parent / "kernels" / "product.py"
 @pytest.fixture(autouse=True)
 def own_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
-    monkeypatch.setenv("XDG_CACHE_HOME", cache_home())
 
 
 def options(store: Path, **changes: object) -> Options:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,9 @@ CONTROLS: dict[str, list[dict[str, int]]] = {
 """Values of the control arguments each kernel is called with."""
 
 
-def kernels() -> dict[str, Any]:
+@cache
+def kernels() -> Mapping[str, Any]:
+    """Of `procs/kernels.py`; loading it takes a third of a second."""
     source = load_source(PROCS / "kernels.py")
     return {name: source.procs[name] for name in CONTROLS}
 
