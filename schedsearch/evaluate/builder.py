@@ -34,6 +34,7 @@ _CACHE_VERSION = 2
 # they have external linkage and could be interposed.
 _SHARED_FLAGS = ("-std=gnu11", "-fPIC", "-fno-semantic-interposition")
 _PROGRAM_FLAGS = ("-O2", "-march=native", "-std=gnu11", "-pthread")
+_RELOCATABLE = ("-r", "-nostdlib")
 
 _OPENMP = "-fopenmp"
 
@@ -168,15 +169,33 @@ class Builder:
 
     @disk_explained()
     def executable(
-        self, sources: Mapping[str, str], timeout_s: float, flags: tuple[str, ...] = ()
+        self,
+        sources: Mapping[str, str],
+        timeout_s: float,
+        flags: tuple[str, ...] = (),
+        shared: Mapping[str, str] | None = None,
     ) -> Path:
-        """A program of our own, from C files by name; cached like kernels.
+        """A program of our own, from C files by name; cached like kernels. Those of `shared`,
+        whose headers the others may include, are compiled once for all programs.
 
         Compiled without the kernels' flags: the harness must see NaNs, which
         -ffast-math assumes away. Raises UserError if the compiler refuses it.
         """
         flags = (*_PROGRAM_FLAGS, *flags)
-        key = digest_of([self.key, flags, dict(sources)])
+        parts, headers = list[Path](), dict[str, str]()
+        if shared:
+            parts = [self._linked(shared, (*flags, *_RELOCATABLE), [], timeout_s)]
+            headers = {name: text for name, text in shared.items() if name.endswith(".h")}
+        return self._linked({**headers, **sources}, (*flags, "-lm", "-ldl"), parts, timeout_s)
+
+    def _linked(
+        self,
+        sources: Mapping[str, str],
+        flags: tuple[str, ...],
+        parts: Sequence[Path],
+        timeout_s: float,
+    ) -> Path:
+        key = digest_of([self.key, flags, dict(sources), [part.name for part in parts]])
         program = self.cache_dir / key[:2] / key
         if _intact(program) is None:
             program.parent.mkdir(parents=True, exist_ok=True)
@@ -186,7 +205,8 @@ class Builder:
                         Path(scratch, name).write_text(text)
                 files = [Path(scratch, name) for name in sources if name.endswith(".c")]
                 linked = Path(scratch, "program")
-                args: list[str | Path] = [*flags, *files, "-o", linked, "-lm", "-ldl"]
+                # Libraries come after what needs them.
+                args: list[str | Path] = [*files, *parts, *flags, "-o", linked]
                 failure = _run(self.compiler, args, "", scratch, timeout_s)
                 if failure is not None:
                     raise UserError(
@@ -220,8 +240,10 @@ def _run(
 
 
 def _was_killed(finished: Finished) -> bool:
-    """The compiler, or a program that it started."""
-    return finished.code == -signal.SIGKILL or bool(_PART_KILLED.search(finished.stderr))
+    """The compiler, or a program that it started; or that a script around it did."""
+    return finished.code in (-signal.SIGKILL, 128 + signal.SIGKILL) or bool(
+        _PART_KILLED.search(finished.stderr)
+    )
 
 
 def _first_errors(text: str, count: int = 5) -> str:

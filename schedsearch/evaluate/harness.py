@@ -71,10 +71,14 @@ def runtime_source(name: str) -> str:
     return (_RUNTIME / name).read_text()
 
 
-def harness_sources(proc: q.Proc, reference: GeneratedC) -> dict[str, str]:
-    """C files of the harness for this workload, by name."""
-    fixed = {name: runtime_source(name) for name in _FILES}
-    return {**fixed, "signature.c": signature_source(proc, reference)}
+def shared_sources() -> dict[str, str]:
+    """C files of the harnesses of all workloads, by name."""
+    return {name: runtime_source(name) for name in _FILES}
+
+
+def own_sources(proc: q.Proc, reference: GeneratedC) -> dict[str, str]:
+    """C files of the harness for this workload alone, by name."""
+    return {"signature.c": signature_source(proc, reference)}
 
 
 def signature_source(proc: q.Proc, reference: GeneratedC) -> str:

@@ -14,7 +14,14 @@ from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.disk import disk_explained
-from schedsearch.evaluate.harness import Case, Placement, context_fields, harness_sources, layout
+from schedsearch.evaluate.harness import (
+    Case,
+    Placement,
+    context_fields,
+    layout,
+    own_sources,
+    shared_sources,
+)
 from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.oracle import Mode, oracle
 from schedsearch.evaluate.runner import was_killed
@@ -58,7 +65,9 @@ def prepare(
             f"the C of {proc.name}, unscheduled, does not compile:\n{baseline.message}\n"
             "Check the compiler's flags, and instructions or externs the procedure uses."
         )
-    executable = builder.executable(harness_sources(proc, reference), _COMPILE_S)
+    executable = builder.executable(
+        own_sources(proc, reference), _COMPILE_S, shared=shared_sources()
+    )
     fields, cores = context_fields(reference.header), measuring_cores(threads)
     bench = Bench(executable, fields, (), (), baseline, cores, cache)
 

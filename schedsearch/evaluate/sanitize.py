@@ -20,7 +20,7 @@ from schedsearch.core.errors import DiskError, UserError
 from schedsearch.core.records import Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.harness import Placement, harness_sources, runtime_source
+from schedsearch.evaluate.harness import Placement, own_sources, runtime_source, shared_sources
 from schedsearch.evaluate.reports import Verdict
 from schedsearch.evaluate.runner import Limits, run_harness, was_killed
 from schedsearch.evaluate.timing import TimingPlan
@@ -94,12 +94,12 @@ class Inspector:
         kernel = self.builder.instrumented(code, sanitizers, _COMPILE_S)
         if isinstance(kernel, Failure):
             return Check(what, Finding.NOT_CHECKED, _why_not_built(kernel.message))
-        sources = harness_sources(self.proc, self.unscheduled)
-        sources["threads.c"] = runtime_source("threads.c")
+        own = own_sources(self.proc, self.unscheduled)
+        shared = {**shared_sources(), "threads.c": runtime_source("threads.c")}
         # Undefined behaviour is looked for in the kernel alone.
         flags = (f"-fsanitize={sanitizers.split(',')[0]}", "-DSANITIZED", "-rdynamic", "-O1")
         try:
-            program = self.builder.executable(sources, _COMPILE_S, flags)
+            program = self.builder.executable(own, _COMPILE_S, flags, shared)
         except DiskError:
             raise
         except UserError as error:

@@ -178,6 +178,16 @@ def test_a_killed_compiler_says_nothing_of_the_kernel(
     assert was_killed(failure), failure
 
 
+def test_a_killed_compiler_in_a_script_says_nothing_either(fresh: Builder, tmp_path: Path) -> None:
+    script = tmp_path / "cached-gcc"
+    script.write_text("#!/bin/sh\nsh -c 'kill -9 $$'\nexit $?\n")
+    script.chmod(0o755)
+    compiler = replace(fresh.compiler, path=str(script))
+    failure = replace(fresh, compiler=compiler).build(c(PLAIN), 60)
+    assert isinstance(failure, Failure)
+    assert was_killed(failure), failure
+
+
 def test_an_enormous_object_file(fresh: Builder) -> None:
     """It is not written to the disk: gcc's assembler and clang's both end."""
     failure = fresh.build(c(f'__asm__(".data\\n.fill 0x200000000, 1, 1");\n{PLAIN}'), 5)
