@@ -11,7 +11,7 @@ from pathlib import Path
 from schedsearch.core.errors import DiskError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR)
+_FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
 _GONE = (errno.ENOENT, errno.ESTALE, errno.EIO)
 
 _OTHERS = "other directories (TMPDIR, XDG_CACHE_HOME)"

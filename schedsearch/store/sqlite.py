@@ -27,6 +27,7 @@ _MOVE_AWAY = (
     "or choose another path"
 )
 _PERMISSIONS = "make the file and its directory writable, or choose another path"
+_NO_LINKS = (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS)
 _ROOM = "free some disk space and run again; what was committed is safe"
 
 _ADVICE = {
@@ -262,6 +263,13 @@ def _create(path: Path) -> None:
             os.link(draft, path)
         except FileExistsError:
             pass
+        except OSError as error:
+            if error.errno not in _NO_LINKS:
+                raise
+            raise UserError(
+                f"cannot create tuning store {path}: its disk has no hard links, which that needs; "
+                "choose another path"
+            ) from error
 
 
 def _refuse_orphaned_log(path: Path) -> None:

@@ -282,12 +282,14 @@ def test_a_parallel_loop_that_races(run: Run) -> None:
     check(answer, "racy.py", "parallel loop over k in racy may race", "elements of C")
 
 
+@pytest.mark.parametrize("file", ["caches", "caches/schedsearch"])
 def test_a_cache_that_cannot_be_used(
-    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    file: str, run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    said = ("cannot use", tmp_path / "file" / "schedsearch", "choose other directories")
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "caches"))
+    said = ("cannot use", tmp_path / "caches" / "schedsearch", "choose other directories")
     check(run("run", MATMUL, *SMALL), *said)
     answer = run("doctor", "--cc", "gcc")
     assert "no: cannot use" in answer.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import errno
 import os
 import resource
 import sqlite3
@@ -200,6 +201,15 @@ def test_file_in_place_of_the_directory(tmp_path: Path) -> None:
     with pytest.raises(UserError, match=r"file/tuning\.sqlite.*choose another path"):
         Store.open(tmp_path / "file" / "tuning.sqlite")
     assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_a_disk_without_hard_links(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def link(*paths: object) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM))
+
+    monkeypatch.setattr(os, "link", link)
+    with refused(path, "no hard links.*choose another path"):
+        Store.open(path)
 
 
 def test_directory_that_cannot_be_made() -> None:
