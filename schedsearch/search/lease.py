@@ -59,7 +59,7 @@ def _open(path: Path) -> int:
         try:
             descriptor = os.open(path, flags)
         except FileNotFoundError:
-            with suppress(FileExistsError), disk_explained():
+            with disk_explained(), suppress(FileExistsError):
                 descriptor = os.open(path, flags | os.O_CREAT | os.O_EXCL, 0o644)
                 os.fchmod(descriptor, 0o644)  # whatever the umask
                 return descriptor

@@ -9,7 +9,7 @@ import pytest
 
 from schedsearch.cli import main as command
 
-from .invoke import MATMUL, SMALL, Answer, environment, invoke
+from .invoke import MATMUL, SMALL, Answer, environment, hurry, invoke
 
 
 @pytest.fixture
@@ -31,6 +31,11 @@ def run(
         return Answer(code or 0, written.out, written.err)
 
     return call
+
+
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    hurry(monkeypatch)
 
 
 @pytest.fixture(scope="session")

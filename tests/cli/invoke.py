@@ -6,8 +6,14 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pytest
+from search.worlds import ROOF
+
+from schedsearch.search import baseline, closing, plans, session
+from schedsearch.search.inspection import not_inspected
 
 KERNELS = Path(__file__).parent / "kernels"
 MATMUL = KERNELS / "matmul32.py"
@@ -54,3 +60,14 @@ def invoke(home: Path, args: Sequence[str | Path]) -> Answer:
         timeout=240,
     )
     return Answer(finished.returncode, finished.stdout, finished.stderr)
+
+
+def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands of this process make measurements that need not be good: three rounds each, and a
+    roof that is made up. Nothing is inspected: what `tests/evaluate` shows of sanitizers takes
+    seconds each."""
+    monkeypatch.setattr(session, "once", lambda *inspected: not_inspected)
+    monkeypatch.setattr(baseline, "roof_of", lambda *subject: ROOF)
+    for module, name in ((plans, "CONFIRM"), (plans, "PAIR"), (closing, "NOISE")):
+        short = replace(getattr(module, name), min_rounds=3, max_rounds=3)
+        monkeypatch.setattr(module, name, short)

@@ -18,6 +18,8 @@ from schedsearch.store.views import StoredCandidate
 
 from .invoke import KERNELS, Answer
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 Run = Callable[..., Answer]
 
 TUNE = ("--executor", "inline", "--budget", "60", "--trials", "3", "--transforms", "compile_with")

@@ -305,7 +305,7 @@ def test_a_killed_run_continues(tmp_path: Path) -> None:
     process.kill()
     process.communicate()
     known = [c for c in candidates(tmp_path) if c.measurements]
-    options = ["--executor", "inline", "--budget", "5", "--transforms", "reorder,split"]
+    options = ["--executor", "inline", "--trials", "1", "--transforms", "reorder,split"]
     answer = invoke(tmp_path, ["run", MATMUL, *options])
     assert answer.code == 0, answer.err
     assert f"{len(known) - 1} measured; nothing known is measured again" in answer.err

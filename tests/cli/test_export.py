@@ -21,6 +21,8 @@ from schedsearch.transforms.replay import Replayer
 
 from .invoke import Answer
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 Run = Callable[..., Answer]
 
 

@@ -15,6 +15,8 @@ from schedsearch.core.trace import Rewrite, Trace
 
 from .invoke import Answer
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 Run = Callable[..., Answer]
 
 SPLIT = (("factor", 8), ("inner", "ji"), ("outer", "jo"), ("tail", "perfect"))

@@ -10,6 +10,8 @@ import pytest
 
 from .invoke import MATMUL, SMALL, Answer
 
+pytestmark = pytest.mark.usefixtures("hurried")
+
 
 @pytest.fixture
 def store(run: Callable[..., Answer], tmp_path: Path) -> Path:

@@ -7,9 +7,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from schedsearch.store.database import Store
 
 from .invoke import KERNELS, Answer
+
+pytestmark = pytest.mark.usefixtures("hurried")
 
 Run = Callable[..., Answer]
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import shutil
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli.invoke import environment
-from search.worlds import ROOF
+from cli.invoke import environment, hurry
 
 from schedsearch.cli import main as command
-from schedsearch.search import baseline, closing, plans
 from schedsearch.store.database import Store
 
 from .pages import ROOT
@@ -28,18 +25,11 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A reader needs no good measurements: three rounds each, and a roof made up."""
-    monkeypatch.setattr(baseline, "roof_of", lambda *subject: ROOF)
-    for module, name in ((plans, "CONFIRM"), (plans, "PAIR"), (closing, "NOISE")):
-        short = replace(getattr(module, name), min_rounds=3, max_rounds=3)
-        monkeypatch.setattr(module, name, short)
-
-
 @pytest.fixture
 def reader(workshop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Reader:
     for name, value in environment(tmp_path).items():
         monkeypatch.setenv(name, value)
+    monkeypatch.setenv("XDG_CACHE_HOME", f"{workshop}-cache")  # a page empties it
     hurry(monkeypatch)
 
     def call(*args: str) -> int:

@@ -102,6 +102,21 @@ def test_a_removed_file_does_not_make_two_holders(tmp_path: Path) -> None:
     other.communicate("\n")
 
 
+def test_another_process_just_made_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, original = tmp_path / "lock", os.open
+
+    def late(name: Path, flags: int, *mode: int) -> int:
+        if flags & os.O_CREAT:
+            os.close(original(name, flags & ~os.O_EXCL, *mode))
+        return original(name, flags, *mode)
+
+    monkeypatch.setattr(os, "open", late)
+    with locked(path):
+        assert said(holder(path)).startswith("waiting")
+
+
 def test_links_are_not_followed(tmp_path: Path) -> None:
     target, link = tmp_path / "target", tmp_path / "link"
     target.touch()
