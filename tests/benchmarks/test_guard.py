@@ -110,6 +110,20 @@ def test_a_kernel_that_is_touched_ends_it(lock: Path) -> None:
         run_checks(lock, 9, 60.0, False, lock.parent, touch)
 
 
+@pytest.mark.parametrize(("failed", "most"), [(0, "5.8%"), (1, "9.1%"), (50, "100.0%")])
+def test_how_often_such_checks_may_fail(failed: int, most: str) -> None:
+    """By the binomial distribution: 0 of 50 has a chance of 5 % at a rate of 1 - 0.05^(1/50);
+    1 of 50 is the 0.95 quantile of Beta(2, 49)."""
+    passed = Run("2026-11-22T00:00:00+00:00", 1.0, 0.0, False, 0, [], "")
+    text = StringIO()
+    runs = [replace(passed, code=int(number < failed)) for number in range(50)]
+    show_runs(Console(file=text, width=140), runs)
+    assert (
+        f"{50 - failed} of 50 ended with 0: such checks fail in at most {most} of"
+        in text.getvalue()
+    )
+
+
 def test_a_tree_is_made_by_commands_that_may_fail(tmp_path: Path) -> None:
     assert all((ROOT / "examples" / file).is_file() for file, *_ in KERNELS)
     with pytest.raises(UserError, match=r"`schedsearch run gemm_sizes.py .* failed: .*soon"):

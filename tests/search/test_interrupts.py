@@ -59,7 +59,7 @@ def test_an_error_that_was_made_of_it() -> None:
     def rewrite() -> None:
         try:
             press_ctrl_c()
-        except BaseException as error:
+        except KeyboardInterrupt as error:
             raise ValueError("this rewrite is illegal") from error
 
     with pytest.raises(KeyboardInterrupt), raised_interrupts():
