@@ -17,7 +17,7 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.jobs import BUILD_TIMEOUT_S
-from schedsearch.search.subject import Subject, bench_of, cache_dir
+from schedsearch.search.subject import Subject, bench_of
 from schedsearch.search.turns import measuring_slot
 
 TOP = 10
@@ -62,12 +62,8 @@ class Stand:
 
 
 def stand(subject: Subject) -> Stand:
-    """Raises UserError as `prepare`."""
-    work_dir = cache_dir() / "bench"
-    return Stand(
-        subject,
-        bench_of(subject, work_dir),
-    )
+    """Raises UserError as `bench_of`."""
+    return Stand(subject, bench_of(subject))
 
 
 def confirmed(speedups: Mapping[str, float], measure: Callable[[str], float]) -> dict[str, float]:

@@ -132,9 +132,8 @@ def measure_pair(place: Place, first_id: int, second_id: int, tell: Tell) -> Rat
     measured.
     """
     with Store.open(place.store, create=False) as store:
-        first, second = (
-            standing_for(store, store.candidate(each)) for each in (first_id, second_id)
-        )
+        asked = (store.candidate(each) for each in (first_id, second_id))
+        first, second = (standing_for(store, each.scope, each.trace_key) for each in asked)
         require_comparable(first, second)
         if same_code(first, second):
             return ALIKE

@@ -147,6 +147,6 @@ def standing(store: Store, scope: Scope, keys: Iterable[str]) -> dict[str, Store
     return found
 
 
-def standing_for(store: Store, candidate: StoredCandidate) -> StoredCandidate:
-    """The candidate that says how fast this one is."""
-    return standing(store, candidate.scope, [candidate.trace_key])[candidate.trace_key]
+def standing_for(store: Store, scope: Scope, key: str) -> StoredCandidate:
+    """The candidate that says how fast the schedule of this trace key is."""
+    return standing(store, scope, [key])[key]

@@ -127,7 +127,7 @@ class Stepper:
 
     def standing(self, trace: Trace) -> StoredCandidate:
         """What says how fast it is: itself, or what it is a duplicate of."""
-        return standing_for(self.session.store, self.stored(trace))
+        return standing_for(self.session.store, self.session.setting.scope, trace.key)
 
     def _anchor(self, candidate: StoredCandidate) -> Anchor:
         """What others are timed against. Raises UserError if it was not verified: it would be

@@ -42,7 +42,8 @@ def recorded_ratio(store: Store, first: StoredCandidate, second: StoredCandidate
     Raises UserError if they are of different workloads or targets: a ratio would mean nothing.
     """
     require_comparable(first, second)
-    return ratio(standing_for(store, first), standing_for(store, second))
+    one, other = (standing_for(store, each.scope, each.trace_key) for each in (first, second))
+    return ratio(one, other)
 
 
 def require_comparable(first: StoredCandidate, second: StoredCandidate) -> None:
