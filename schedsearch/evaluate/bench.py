@@ -6,7 +6,7 @@ import os
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
@@ -16,14 +16,18 @@ from schedsearch.evaluate.allowance import HOPELESS, Allowance
 from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
 from schedsearch.evaluate.harness import (
     Case,
+    Contract,
     Field,
 )
-from schedsearch.evaluate.reports import Recordings, Verdict
+from schedsearch.evaluate.reports import Enclosures, Verdict
 from schedsearch.evaluate.runner import Limits, run_harness, was_killed
 from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 
 _REFERENCE_S = 600.0
+# Of an array's bytes: bounds of two sides; what an element is evaluated in, for f32.
+_LARGEST_RECORD, _SPARE_RECORD = 2, 1 << 16
+_CELL_SHARE = 12
 # Nothing is timed, and nothing given up early.
 _VERIFY = TimingPlan("verify", 0, 0)
 
@@ -68,6 +72,7 @@ class Bench:
     cache: Cache = Cache.WARM
     sandbox: Sandbox = NO_SANDBOX
     agreement: Agreement = NOT_COMPARED
+    contract: Contract = Contract.FAST
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child, or
@@ -140,9 +145,10 @@ class Bench:
         anchor: Anchor,
         verdict: Verdict,
         bounds: Limits,
+        verify_s: float | None = None,
     ) -> Failure | None:
         plan = verdict.plan
-        verify_s = self._allowed.verify_s(plan)
+        verify_s = verify_s or self._allowed.verify_s(plan)
         how = verdict.sampling or Sampling(plan.samples, (0, 0))
 
         def job(nonce: str) -> str:
@@ -152,6 +158,7 @@ class Bench:
             cold = int(self.cache is Cache.COLD)
             numbers = f"{limits} {plan.sample_ns!r} {seed} {cold}"
             numbers += f" {how.samples} {how.calls[0]} {how.calls[1]} {plan.most_rounds}"
+            numbers += f" {self.contract:d}"
             cases = [case.job(self.fields) for case in verdict.cases]
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
@@ -163,34 +170,46 @@ class Bench:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
         return self.evaluate(self.baseline, plan, Anchor(self.baseline, self.baseline.code_key))
 
-    def record(self, cases: Sequence[Case], name: str) -> Recordings:
-        """Run the baseline on `cases` and keep its outputs. Raises UserError if it cannot."""
-        heard = Recordings(cases)
-        written = sum(case.bytes for case in cases)
+    def enclose(self, cases: Sequence[Case], name: str) -> Enclosures:
+        """Evaluate the procedure on `cases` and keep what its outputs may be. Raises UserError if
+        that cannot be done."""
+        heard = Enclosures(cases)
+        written = sum(_LARGEST_RECORD * case.bytes + _SPARE_RECORD for case in cases)
         limits = self._allowed.limits(_REFERENCE_S, _REFERENCE_S, written)
+        memory = limits.address_bytes + _CELL_SHARE * max(case.bytes for case in cases)
+        limits = replace(limits, address_bytes=memory)
 
         def job(nonce: str) -> str:
-            head = [nonce, "record", self.baseline.path, self.baseline.path]
-            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 0 0 0 {len(cases)}"
+            head = [nonce, "enclose", self.baseline.path, self.baseline.path]
+            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 0 0 0"
+            numbers += f" {self.contract:d} {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
             failure = run_harness(self.executable, job, limits, heard.handle, output)
             output.seek(0)
-            for case, recording in zip(cases, heard.cases, strict=False):
-                _keep(case.expected, output.read(recording.bytes))
+            for case, size in zip(cases, heard.bytes, strict=False):
+                _keep(case.expected, output.read(size))
         if failure is not None and was_killed(failure):
-            raise UserError(f"the process that runs {name} was {failure.message}; run again")
-        if failure is not None or len(heard.cases) != len(cases):
-            at = cases[min(len(heard.cases), len(cases) - 1)]
+            raise UserError(f"the process that evaluates {name} was {failure.message}; run again")
+        if failure is not None or len(heard.bytes) != len(cases):
+            at = cases[min(len(heard.bytes), len(cases) - 1)]
             ended = failure.message if failure else "it ended without reporting"
             cause = heard.error or ended
             refuse_full_disk(cause, str(at.expected.parent))
             raise UserError(
-                f"{name} itself, unscheduled, fails when called with {at}: {cause}. "
+                f"{name} itself, unscheduled, cannot be evaluated with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
         return heard
+
+    def run_baseline(self, cases: Sequence[Case]) -> tuple[Verdict, Failure | None]:
+        """The procedure as written on `cases`: its times, and how it differs, if it does."""
+        anchor = Anchor(self.baseline, self.baseline.code_key)
+        verdict = replace(self, cases=tuple(cases))._verdict(_VERIFY, anchor)
+        limits = self._allowed.limits(_REFERENCE_S, _REFERENCE_S)
+        failure = self._run(self.baseline, anchor, verdict, limits, _REFERENCE_S)
+        return verdict, failure
 
     @property
     def _allowed(self) -> Allowance:

@@ -33,7 +33,7 @@ _CACHE_VERSION = 2
 # Without the second, -fPIC keeps gcc from inlining Exo's helpers (`_relu_float`):
 # they have external linkage and could be interposed.
 _SHARED_FLAGS = ("-std=gnu11", "-fPIC", "-fno-semantic-interposition")
-_PROGRAM_FLAGS = ("-O2", "-march=native", "-std=gnu11", "-pthread")
+_PROGRAM_FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-std=gnu11", "-pthread")
 _RELOCATABLE = ("-r", "-nostdlib")
 
 _OPENMP = "-fopenmp"

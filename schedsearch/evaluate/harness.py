@@ -19,19 +19,26 @@ from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import control_values, dense_strides, extents
-from schedsearch.evaluate.oracle import Fill, Mode, Oracle
+from schedsearch.evaluate.enclosure import enclosure_source, unknown_externs
+from schedsearch.evaluate.oracle import Fill, Oracle, Rung
 
 _RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
 _FILES = (
-    *("harness.c", "channel.c", "case.c", "verify.c", "timing.c", "copies.c"),
+    *("harness.c", "channel.c", "case.c", "enclose.c", "verify.c", "timing.c", "copies.c"),
     *("libraries.c", "sandbox.c", "syscalls.c", "state.c"),
-    *("harness.h", "channel.h", "case.h", "stages.h", "copies.h", "elements.h"),
+    *("harness.h", "channel.h", "case.h", "stages.h", "copies.h", "elements.h", "enclosure.h"),
     *("libraries.h", "sandbox.h", "syscalls.h", "state.h"),
 )
 
 # Positions in the enums of runtime/harness.h and case.c.
 _TYPES = {"f16": 0, "f32": 1, "R": 1, "f64": 2, "i8": 3, "ui8": 4, "ui16": 5, "i32": 6}
-_FILLS = {Fill.POISON: 0, Fill.INTEGERS: 1, Fill.FLOATS: 2}
+_FILLS = {
+    Fill.POISON: 0,
+    Fill.INTEGERS: 1,
+    Fill.FLOATS: 2,
+    Fill.DOMINANT: 3,
+    Fill.SPECIALS: 4,
+}
 _FIELD_TYPES = {
     "_Float16": "HS_F16",
     "float": "HS_F32",
@@ -78,7 +85,13 @@ def shared_sources() -> dict[str, str]:
 
 def own_sources(proc: q.Proc, reference: GeneratedC) -> dict[str, str]:
     """C files of the harness for this workload alone, by name."""
-    return {"signature.c": signature_source(proc, reference)}
+    context = _CONTEXT.search(reference.header)
+    sources = {"signature.c": signature_source(proc, reference)}
+    if not unknown_externs(proc):
+        names = [field.name for field in context_fields(reference.header)]
+        own = enclosure_source(proc, context.group() if context else "", names)
+        sources["procedure.c"] = own
+    return sources
 
 
 def signature_source(proc: q.Proc, reference: GeneratedC) -> str:
@@ -182,9 +195,23 @@ class Placement(IntEnum):
     GUARDED_START = 2
 
 
+class Contract(IntEnum):
+    """What is promised of floating-point results (runtime/harness.c): `FAST` says nothing of
+    NaNs and infinities, `STRICT` means the same bits."""
+
+    FAST = 0
+    REASSOCIATE = 1
+    STRICT = 2
+
+
 @dataclass(frozen=True)
 class Case:
-    """One call that is verified: a binding, inputs, and where the expected outputs are."""
+    """One call that is verified: a binding, inputs, and where it is written what the outputs
+    may be.
+
+    Arrays are `offset` bytes, or a small multiple, from where their placement has them.
+    `as_written`: the procedure as written says what outputs are, which is not checked.
+    """
 
     binding: Binding
     oracle: Oracle
@@ -192,6 +219,8 @@ class Case:
     expected: Path
     seed: int
     placement: Placement
+    offset: int = 0
+    as_written: bool = False
 
     @property
     def bytes(self) -> int:
@@ -199,30 +228,32 @@ class Case:
 
     def __str__(self) -> str:
         where = str(self.binding)
-        return f"{where + ' on ' if where else ''}{self.oracle.mode.value}"
+        return f"{where + ' on ' if where else ''}{self.oracle.rung}"
 
     def job(self, fields: Sequence[Field]) -> str:
         """The case as `read_case` of runtime/case.c reads it."""
-        lines = [str(self.expected), f"{self.placement:d} {self.seed}"]
+        numbers = f"{self.placement:d} {self.offset} {int(self.as_written)} {self.seed}"
+        lines = [str(self.expected), numbers]
         for field in fields:
-            fill, lo, hi = initial_value(self, field)
-            lines.append(f"{_FILLS[fill]} {lo!r} {hi!r}")
+            rung = initial_value(self, field)
+            lines.append(f"{_FILLS[rung.fill]} {rung.lo!r} {rung.hi!r}")
         data = dict(self.oracle.data)
         for item in self.layout:
             if isinstance(item, int):
                 lines.append(f"0 {item}")
                 continue
-            own = data[item.name]
-            numbers = [1, _TYPES[item.type], _FILLS[own.fill], own.lo, own.hi, int(own.written)]
-            numbers += [own.absolute, own.relative, len(item.shape), *item.shape, *item.strides]
-            lines.append(" ".join(map(repr, numbers)))
+            own, written = data[item.name].rung, int(data[item.name].written)
+            values = [1, _TYPES[item.type], _FILLS[own.fill], own.lo, own.hi, written]
+            values += [own.density, len(item.shape), *item.shape, *item.strides]
+            lines.append(" ".join(map(repr, values)))
         return "\n".join(lines)
 
 
-def initial_value(case: Case, field: Field) -> tuple[Fill, float, float]:
-    """How a configuration field is filled, and its range."""
+def initial_value(case: Case, field: Field) -> Rung:
+    """How a configuration field is filled: like the inputs, if it is a float."""
     if field.type in _FLOAT_FIELDS:
-        fill = Fill.INTEGERS if case.oracle.mode is Mode.INTEGERS else Fill.FLOATS
-        return fill, *case.oracle.config
+        own = case.oracle.rung
+        fill = own.fill if own.fill is Fill.INTEGERS else Fill.FLOATS
+        return Rung(fill, own.lo, own.hi)
     value = dict(case.binding.config).get(field.name, 1)
-    return Fill.INTEGERS, value, value
+    return Rung(Fill.INTEGERS, value, value)

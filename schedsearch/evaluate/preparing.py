@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import UserError
+from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Failure, GeneratedC
-from schedsearch.evaluate.agreement import compare
+from schedsearch.evaluate.agreement import Agreement, Power, weaknesses
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.disk import disk_explained
+from schedsearch.evaluate.enclosure import unknown_externs
 from schedsearch.evaluate.harness import (
     Case,
+    Contract,
     Placement,
     context_fields,
     layout,
@@ -23,7 +26,7 @@ from schedsearch.evaluate.harness import (
     shared_sources,
 )
 from schedsearch.evaluate.host import measuring_cores
-from schedsearch.evaluate.oracle import Mode, oracle
+from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, oracle
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.evaluate.work import count_work
@@ -32,8 +35,16 @@ _COMPILE_S = 120.0
 # A case that is only verified may cost about 20 ms, as written.
 _CASE_FLOPS = 2e7
 _CASE_BYTES = 8 << 20
+# Evaluating takes some 5 ns an operation: beyond, the procedure as written says what is right.
+_MOST_EVALUATED = 2e9
 # Of the cases of a mode: both ends of every array are guarded in one of them.
-_PLACEMENT = {Mode.INTEGERS: Placement.GUARDED_END, Mode.FLOATS: Placement.GUARDED_START}
+_PLACEMENT = {
+    Mode.INTEGERS: Placement.GUARDED_END,
+    Mode.FLOATS: Placement.GUARDED_START,
+    Mode.SPECIALS: Placement.GUARDED_END,
+}
+# Bytes from where arrays would be aligned to a cache line: as NumPy and malloc place them.
+_OFFSETS = (0, 4, 16, 32)
 
 
 @disk_explained()
@@ -46,15 +57,16 @@ def prepare(
     seed: int = 0,
     threads: int = 1,
     cache: Cache = Cache.WARM,
+    contract: Contract = Contract.FAST,
 ) -> Bench:
-    """Build the harness of a workload and record the reference's outputs in `work_dir`.
+    """Build the harness of a workload and evaluate it in every case, in `work_dir`.
 
     Cases are the verification bindings (small) and `binding`, each on integers
     and on floats, each with a seed of its own, arrays up against inaccessible memory at
     their ends or at their starts; the last once more, placed as it is timed. Kernels
     get `threads` cores, and as many threads if they are parallel; `cache` is what caches
     hold when they are timed. Raises UserError if the unscheduled procedure does not
-    compile, crashes, takes too long, or does not compute what it says (`agreement.py`).
+    compile, crashes, takes too long, or does not compute what it says.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
@@ -69,41 +81,98 @@ def prepare(
         own_sources(proc, reference), _COMPILE_S, shared=shared_sources()
     )
     fields, cores = context_fields(reference.header), measuring_cores(threads)
-    bench = Bench(executable, fields, (), (), baseline, cores, cache)
+    base = work_dir / digest_of([builder.key, reference.key, seed, executable.name])
+    plan = Plan(proc, base, seed)
+    bench = Bench(executable, fields, (), (), baseline, cores, cache, contract=contract)
 
     def affordable(case: Binding) -> bool:
         work = count_work(proc, case)
         return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
 
     bindings = (*verification_bindings(proc, binding, affordable), binding)
-    key = digest_of([builder.key, reference.key, seed])
-    modes = [(bound, mode) for bound in bindings for mode in _PLACEMENT]
-    cases = [
-        _case(proc, bound, mode, work_dir / key, seed + number, _PLACEMENT[mode])
-        for number, (bound, mode) in enumerate(modes)
-    ]
-    bench = replace(bench, cases=tuple(cases))
-    heard = bench.record(cases, proc.name)
-    # Away from zero and from negative numbers where there were infinities or NaNs.
-    for number, (case, recording) in enumerate(zip(cases, heard.cases, strict=True)):
-        if recording.not_finite:
-            bound, own_seed, place = case.binding, case.seed, case.placement
-            cases[number] = _case(proc, bound, Mode.POSITIVE, work_dir / key, own_seed, place)
-    bench = replace(bench, cases=tuple(cases), sandbox=heard.sandbox)
-    again = [case for case in cases if case.oracle.mode is Mode.POSITIVE]
-    if again:
-        bench.record(again, proc.name)
-    agreement = compare(proc, cases, fields)
-    call_ns = tuple(recording.call_ns for recording in heard.cases)
-    timed = replace(cases[-1], placement=Placement.FOR_TIMING)
-    return replace(bench, cases=(*cases, timed), call_ns=call_ns, agreement=agreement)
+    cases, powers = evaluated(bench, plan, bindings)
+    bench = confirmed(replace(bench, cases=cases), proc.name)
+    skipped = tuple((str(case), why) for case in cases if (why := _why_not(plan, case)))
+    agreed = tuple(str(case) for case in cases if not case.as_written)
+    weak = (*weaknesses(powers), *dict.fromkeys(why for _, why in skipped))
+    timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
+    agreement = Agreement(agreed, skipped, weak)
+    return replace(bench, cases=(*cases, timed), agreement=agreement)
 
 
-def _case(
-    proc: q.Proc, binding: Binding, mode: Mode, base: Path, seed: int, placement: Placement
-) -> Case:
+@dataclass(frozen=True)
+class Plan:
+    """What the cases of a workload are made of: the procedure, where they are kept, a seed."""
+
+    proc: q.Proc
+    base: Path
+    seed: int
+
+
+def evaluated(
+    bench: Bench, plan: Plan, bindings: Sequence[Binding], first: int = 0
+) -> tuple[tuple[Case, ...], list[dict[str, Power]]]:
+    """The cases of `bindings`, each on the first distribution of its ladder on which enough can
+    be told, or else on the best; and what can be told. `first`: the number of cases before."""
+    modes = [Mode.INTEGERS, Mode.FLOATS]
+    if bench.contract is not Contract.FAST:
+        modes.append(Mode.SPECIALS)
+    wanted = [(binding, mode) for binding in bindings for mode in modes]
+    best: dict[int, tuple[float, Case, dict[str, Power]]] = {}
+    pending, rung = list(range(len(wanted))), 0
+    while pending:
+        tried = [_case(plan, *wanted[at], rung, first + at) for at in pending]
+        heard = bench.enclose(tried, plan.proc.name)
+        left = []
+        for at, case, powers in zip(pending, tried, heard.powers, strict=True):
+            share = min((power.share for power in powers.values()), default=1.0)
+            if at not in best or share > best[at][0]:
+                best[at] = share, case, powers
+            last = rung + 1 == len(LADDERS[wanted[at][1]]) or case.as_written
+            if best[at][0] < SHARP and not last:
+                left.append(at)
+        pending, rung = left, rung + 1
+    cases = tuple(best[at][1] for at in range(len(wanted)))
+    return cases, [best[at][2] for at in range(len(wanted))]
+
+
+def confirmed(bench: Bench, name: str) -> Bench:
+    """The bench with the times of its cases. Raises UserError if the procedure as written does
+    not compute what its evaluation says."""
+    verdict, failure = bench.run_baseline(bench.cases)
+    if verdict.difference:
+        raise BaselineError(
+            f"the compiled unscheduled procedure {name} disagrees with its evaluation: "
+            f"{verdict.difference}.\nExo's code generator or the C compiler made something else "
+            "of it. Nothing can be verified against it: write the procedure differently, or try "
+            "another compiler (--cc)."
+        )
+    if failure is not None:
+        cause = verdict.error or failure.message
+        raise UserError(
+            f"{name} itself, unscheduled, fails while {verdict.stage}: {cause}. "
+            "Correct the procedure, or give its asserts what it relies on."
+        )
+    times = tuple(verdict.call_ns[number] for number in range(len(bench.cases)))
+    return replace(bench, call_ns=times, sandbox=verdict.sandbox)
+
+
+def _case(plan: Plan, binding: Binding, mode: Mode, rung: int, number: int) -> Case:
     """A case with its own file: sessions with other sizes may share the directory."""
-    own = digest_of([binding.to_json(), mode, seed])
-    expected = base.with_name(f"{base.name}-{own}.bin")
-    judge, arrays = oracle(proc, binding, mode), layout(proc, binding)
-    return Case(binding, judge, arrays, expected, seed, placement)
+    seed = plan.seed + number
+    judge = oracle(plan.proc, mode, LADDERS[mode][rung])
+    own = digest_of([binding.to_json(), mode, rung, seed])
+    expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
+    arrays = layout(plan.proc, binding)
+    offset = _OFFSETS[number // 2 % len(_OFFSETS)]
+    case = Case(binding, judge, arrays, expected, seed, _PLACEMENT[mode], offset)
+    return replace(case, as_written=bool(_why_not(plan, case)))
+
+
+def _why_not(plan: Plan, case: Case) -> str:
+    """Why a case cannot be evaluated; empty if it can."""
+    if unknown := unknown_externs(plan.proc):
+        return f"the external function {unknown[0]} is not known"
+    if count_work(plan.proc, case.binding).flops > _MOST_EVALUATED:
+        return f"{case.binding or 'its size'} takes too long to evaluate"
+    return ""

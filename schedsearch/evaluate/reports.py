@@ -8,43 +8,36 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedsearch.core.records import Failure, Measurement, Outcome, Round
+from schedsearch.evaluate.agreement import Power
 from schedsearch.evaluate.harness import Buffer, Case, Field
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.sandbox import NO_SANDBOX, parse_sandbox
 from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 
 
-@dataclass(frozen=True)
-class Recording:
-    """One call of the reference: nanoseconds, outputs that are infinite or NaN, and the size
-    of all outputs."""
+class Enclosures:
+    """Collects the reports while cases are evaluated: bytes written of each, and what each can
+    tell, by name of the output."""
 
-    call_ns: float
-    not_finite: int
-    bytes: int
-
-
-class Recordings:
-    """Collects the reports while the reference is recorded."""
-
-    def __init__(self, asked: Sequence[Case]) -> None:
-        self.asked = asked
-        self.cases: list[Recording] = []
-        self.sandbox = NO_SANDBOX
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.cases = cases
+        self.bytes: list[int] = []
+        self.powers: list[dict[str, Power]] = [{} for _ in cases]
         self.error = ""
 
     def handle(self, words: list[str]) -> None:
         """Take one report."""
         match words:
-            case ["recorded", ns, not_finite, size]:
-                self.cases.append(Recording(float(ns), int(not_finite), int(size)))
-            case ["sandbox", *layers]:
-                self.sandbox = parse_sandbox(layers)
+            case ["power", number, position, written, defined, sharp]:
+                power = Power(int(written), int(defined), int(sharp))
+                buffer = _buffer(self.cases, number, position)
+                self.powers[int(number)][buffer.name] = power
+            case ["enclosed", number, size]:
+                _expect(int(number) == len(self.bytes))
+                self.bytes.append(int(size))
             case ["outside", number, position, offset, size]:
-                where = _outside(_buffer(self.asked, number, position), int(offset), int(size))
+                where = _outside(_buffer(self.cases, number, position), int(offset), int(size))
                 self.error = f"it {where}"
-            case ["changed", *what]:
-                self.error = f"it changed {' '.join(what)}"
             case ["error", *message]:
                 self.error = " ".join(message)
 
@@ -80,6 +73,8 @@ class Verdict:
         self.verified_at: float | None = None
         self.stage = "loading the kernel"
         self.verifying = -1
+        self.call_ns: dict[int, float] = {}  # of cases, one call each
+        self.sandbox = NO_SANDBOX
         self.difference = ""
         self.error = ""
         self.calls = 0
@@ -97,12 +92,16 @@ class Verdict:
                 _expect(0 <= int(number) in (self.verifying, self.verifying + 1))
                 self.verifying = int(number)
                 self.stage = f"verifying with {self._case(int(number))}"
-            case ["mismatch", number, position, flat, count, expected, got, tolerance]:
+            case ["called", number, ns]:
+                _expect(int(number) == self.verifying)
+                self.call_ns.setdefault(int(number), float(ns))
+            case ["sandbox", *layers]:
+                self.sandbox = parse_sandbox(layers)
+            case ["mismatch", number, position, flat, count, got, low, high]:
                 buffer = _buffer(self.cases, number, position)
-                limit = f" (tolerance {tolerance})" if float(tolerance) else ""
                 self.difference = (
                     f"{_element(buffer, int(flat))} is {float(got):.9g}, "
-                    f"expected {float(expected):.9g}{limit}; "
+                    f"expected {_expected(float(low), float(high))}; "
                     f"{count} elements differ, with {self._case(int(number))}"
                 )
             case ["touched", number, position, offset, size]:
@@ -194,6 +193,12 @@ def _touched(buffer: Buffer, offset: int, size: int) -> str:
     if buffer.index(flat) is None:
         return f"wrote between the rows of {buffer.name}, at element {flat}"
     return f"changed the input {_element(buffer, flat)}"
+
+
+def _expected(low: float, high: float) -> str:
+    if low > high:
+        return "some result"
+    return f"{low:.9g}" if low == high or math.isnan(low) else f"{low:.9g} to {high:.9g}"
 
 
 def _expect(in_order: bool) -> None:

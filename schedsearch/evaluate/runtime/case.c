@@ -13,7 +13,6 @@
 #include "elements.h"
 
 enum { HUGE_PAGE = 2 << 20, STAGGER = 256, CANARY = 4096 };
-enum { FILL_POISON, FILL_INTEGERS, FILL_FLOATS };
 
 /* splitmix64 (Steele, Lea, Flood 2014). */
 uint64_t next_random(uint64_t *state)
@@ -24,10 +23,48 @@ uint64_t next_random(uint64_t *state)
     return z ^ (z >> 31);
 }
 
+static double unit_random(uint64_t *state) { return (next_random(state) >> 11) * 0x1p-53; }
+
 static double draw(uint64_t *state, int fill, double lo, double hi)
 {
-    double unit = (next_random(state) >> 11) * 0x1p-53;
+    double unit = unit_random(state);
     return fill == FILL_INTEGERS ? floor(lo + unit * (hi - lo + 1)) : lo + unit * (hi - lo);
+}
+
+enum { EDGE_FRONT = 8, EDGE_BACK = 24 };
+
+/* Near the beginning or the end of a dimension, where tails are. */
+static bool near_edge(const struct hs_arg *arg, const int_fast32_t *index)
+{
+    for (int d = 0; d < arg->ndim; d++)
+        if (index[d] < EDGE_FRONT || index[d] >= arg->extents[d] - EDGE_BACK)
+            return true;
+    return false;
+}
+
+static double special_number(enum hs_type type, uint64_t *state)
+{
+    double tiny = type == HS_F16 ? 0x1p-24 : type == HS_F32 ? 0x1p-149 : 0x1p-1074;
+    const double all[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, tiny, -3 * tiny, 1000 * tiny};
+    return all[next_random(state) % (sizeof all / sizeof *all)];
+}
+
+/* An element of an input. Sparse ones are dense at their edges; in dominant ones the diagonal
+ * of the last two dimensions outweighs the rest of its row; a few of special ones are not
+ * ordinary numbers. */
+static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, uint64_t *state)
+{
+    double value = draw(state, arg->fill, arg->lo, arg->hi);
+    bool special = arg->fill == FILL_SPECIAL, sparse = arg->density < 1 && !special;
+    if (sparse && !near_edge(arg, index) && unit_random(state) >= arg->density)
+        return 0;
+    if (arg->fill == FILL_DOMINANT && arg->ndim > 1) {
+        int row = arg->ndim - 2, column = arg->ndim - 1;
+        return index[row] == index[column] ? 1.5 + 0.5 * value : value / arg->extents[column];
+    }
+    if (special && is_float(arg->type) && unit_random(state) < arg->density)
+        return special_number(arg->type, state);
+    return value;
 }
 
 const char *page_policy = "base";
@@ -52,25 +89,28 @@ static unsigned char *map_bytes(size_t bytes, size_t before, struct hs_mapping *
     return (unsigned char *)aligned - before;
 }
 
-static void make_buffer(struct hs_arg *arg, enum placement placement, uint64_t seed, size_t position)
+static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64_t seed,
+                        size_t position)
 {
+    enum placement placement = test->placement;
     arg->elements = 1;
     for (int d = 0; d < arg->ndim; d++)
         arg->elements += (arg->extents[d] - 1) * arg->strides[d];
     /* Staggered, so that equal offsets in different arrays do not alias modulo 4 KiB. */
     size_t stagger = placement == FOR_TIMING ? position % 16 * STAGGER : 0;
-    size_t data_bytes = arg->elements * size_of(arg->type);
-    arg->before = placement == GUARDED_START ? 0 : CANARY;
-    arg->bytes = arg->before + data_bytes + (placement == GUARDED_END ? 0 : CANARY);
+    size_t width = size_of(arg->type), data_bytes = arg->elements * width;
+    /* Arrays differ in where they lie; all are aligned to their elements. */
+    size_t apart = test->offset * (1 + position % 3) / width * width;
+    arg->before = placement == GUARDED_START ? apart : CANARY;
+    arg->bytes = arg->before + data_bytes + (placement == GUARDED_END ? apart : CANARY);
     /* What begins at a page: the memory behind the array, or the array. */
-    size_t edge = placement == GUARDED_END ? arg->bytes : arg->before;
+    size_t edge = placement == GUARDED_END ? arg->bytes : placement == GUARDED_START ? 0 : arg->before;
     arg->working = map_bytes(arg->bytes + stagger, edge, &arg->mappings[0]) + stagger;
     arg->pristine = map_bytes(arg->bytes, edge, &arg->mappings[1]);
     arg->data = arg->working + arg->before;
 
     /* All ones is a NaN in every float type: reading a canary poisons the result.
      * Not in arrays that are written: adding to a NaN would leave no mark. */
-    size_t width = size_of(arg->type);
     int poison = is_float(arg->type) ? 0xFF : 0xA5;
     memset(arg->pristine, is_float(arg->type) && arg->written ? 0x47 : poison, arg->bytes);
     uint64_t state = seed + 0x632be59bd9b4e019u * (position + 1);
@@ -81,7 +121,7 @@ static void make_buffer(struct hs_arg *arg, enum placement placement, uint64_t s
         if (arg->fill == FILL_POISON)
             memset(data + flat * width, poison, width);
         else
-            store(arg->type, data, flat, draw(&state, arg->fill, arg->lo, arg->hi));
+            store(arg->type, data, flat, draw_element(arg, index, &state));
     while (next_index(arg, index, &flat));
     memcpy(arg->working, arg->pristine, arg->bytes);
     /* What outputs are compared with is out of reach of stray writes. */
@@ -95,6 +135,8 @@ struct test_case read_case(void)
     struct test_case test;
     job_line(test.expected_path, sizeof test.expected_path);
     test.placement = (enum placement)job_number();
+    test.offset = (size_t)job_number();
+    test.as_written = job_number() != 0;
     uint64_t seed = (uint64_t)job_number();
     test.args = calloc(hs_arg_count + 1, sizeof *test.args);
     test.context = calloc(1, hs_context_size + 1);
@@ -118,14 +160,13 @@ struct test_case read_case(void)
         arg->lo = job_number();
         arg->hi = job_number();
         arg->written = job_number() != 0;
-        arg->absolute = job_number();
-        arg->relative = job_number();
+        arg->density = job_number();
         arg->ndim = (int)job_number();
         for (int d = 0; d < arg->ndim; d++)
             arg->extents[d] = (int_fast32_t)job_number();
         for (int d = 0; d < arg->ndim; d++)
             arg->strides[d] = (int_fast32_t)job_number();
-        make_buffer(arg, test.placement, seed, i);
+        make_buffer(arg, &test, seed, i);
     }
     return test;
 }

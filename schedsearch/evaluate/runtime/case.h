@@ -5,10 +5,13 @@
 /* Where arrays are: for timing, with canaries on both sides; or with no byte between
  * their end, or their start, and memory that cannot be accessed. */
 enum placement { FOR_TIMING, GUARDED_END, GUARDED_START };
+enum { FILL_POISON, FILL_INTEGERS, FILL_FLOATS, FILL_DOMINANT, FILL_SPECIAL };
 
 struct test_case {
     char expected_path[4096];
     enum placement placement;
+    size_t offset; /* bytes between arrays and the boundary that they are placed at */
+    bool as_written; /* what outputs are is what the procedure as written makes of them */
     struct hs_arg *args;
     unsigned char *context, *pristine_context;
 };

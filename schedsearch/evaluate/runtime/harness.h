@@ -23,7 +23,7 @@ struct hs_arg {
     bool is_buffer, written;
     int fill;
     double lo, hi;                     /* range of input values */
-    double absolute, relative;         /* tolerance: absolute + relative * max|expected| */
+    double density;                    /* share of those that are not 0, away from the edges */
     size_t elements, bytes;            /* span of the data; of canary + data + canary */
     size_t before;                     /* bytes of the canary in front */
     unsigned char *working, *pristine; /* canary + data + canary, and the copy to restore */
@@ -39,4 +39,9 @@ struct hs_field {
 extern const char *const hs_proc_name;
 extern const size_t hs_arg_count, hs_field_count, hs_context_size;
 extern const struct hs_field hs_fields[];
+struct cell;
+/* What the procedure may compute (enclosure.h): into `cells` of the arguments that are
+ * written, `fields` of the configuration, and the control fields of `context`. */
+__attribute__((weak)) void hs_enclose(const struct hs_arg *args, void *context, struct cell *const *cells,
+                struct cell *fields);
 void hs_invoke(void *function, void *context, const struct hs_arg *args);

@@ -2,11 +2,15 @@
 #pragma once
 #include "case.h"
 
-/* Call the reference and append what it wrote to a file. */
-void record_case(struct test_case *test, void *function, int output);
+size_t append(int output, const void *data, size_t size); /* to a file; returns `size` */
 
-/* Call the kernel and compare; reports the first difference and ends the process. */
-void verify_case(struct test_case *test, void *function, size_t number);
+/* Evaluate the procedure, or call it as written, and append what its outputs may be to a file.
+ * With `finite_only` nothing is said of outputs that are infinite or NaN. */
+void enclose_case(struct test_case *test, void *as_written, size_t number, bool finite_only, int output);
+
+/* Call the kernel and compare, bit by bit if asked to; reports the first difference and ends
+ * the process. */
+void verify_case(struct test_case *test, void *function, size_t number, bool bitwise);
 
 enum { MOST_SAMPLES = 15 };
 

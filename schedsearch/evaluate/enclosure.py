@@ -1,0 +1,294 @@
+"""What a procedure may compute: C that evaluates its query AST on sets of admissible results.
+
+Neither Exo's code generator nor the kernels' compiler flags take part. Each value carries a
+bound on what roundings may do to it (`runtime/enclosure.h` has the arithmetic), so that every
+element of an output has an interval of its own; where nothing rounds, it is one number.
+Loops, branches and indices are evaluated as they are; an index out of bounds ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+from schedsearch.core import ast as q
+from schedsearch.evaluate.effects import written_buffers
+from schedsearch.evaluate.inline import inline_calls
+
+INTEGERS = {"i8": (-128, 127), "ui8": (0, 255), "ui16": (0, 65535), "i32": (-(2**31), 2**31 - 1)}
+"""Range of each integer type."""
+
+C_TYPES = {
+    "R": "float",
+    "f16": "_Float16",
+    "f32": "float",
+    "f64": "double",
+    "i8": "int8_t",
+    "ui8": "uint8_t",
+    "ui16": "uint16_t",
+    "i32": "int32_t",
+}
+
+# unit roundoff, what underflow may lose, largest run of integers, largest number. Numbers below
+# the normal ones may be flushed to zero (-ffast-math, where a program is linked with it).
+# f64 is computed here with the same roundings: twice the bound.
+_FORMATS = {
+    "f16": "{0x1p-11, 0x1p-14, 0x1p11, 65504.0}",
+    "f32": "{0x1p-24, 0x1p-126, 0x1p24, 0x1.fffffep127}",
+    "f64": "{0x1p-52, 0x1p-1022, 0x1p53, 0x1.fffffffffffffp1023}",
+}
+
+_FUNCTIONS = {"sin", "expf", "sqrt", "sigmoid"}
+_SELECTIONS = {"select", "relu", "fmaxf"}
+KNOWN_EXTERNS = frozenset(_FUNCTIONS | _SELECTIONS)
+
+
+def unknown_externs(proc: q.Proc) -> tuple[str, ...]:
+    """External functions of `proc` whose meaning is not known here."""
+    exprs = (e for s in q.walk(inline_calls(proc).body) for e in q.stmt_exprs(s))
+    names = (n.name for e in exprs for n in q.walk_expr(e) if isinstance(n, q.Extern))
+    return tuple(sorted({name for name in names if name not in KNOWN_EXTERNS}))
+
+
+def enclosure_source(proc: q.Proc, context: str, fields: Sequence[str]) -> str:
+    """C of `hs_enclose`, which evaluates `proc`; `context` is the C of its context struct,
+    `fields` are the configuration fields in it (`Config.field`)."""
+    body = list(_Emitter(inline_calls(proc), tuple(fields)).function())
+    formats = [f"static const struct format {kind} = {text};" for kind, text in _FORMATS.items()]
+    head = ['#include "enclosure.h"', "#define USED __attribute__((unused))"]
+    unused = [text.replace("static", "static USED", 1) for text in formats]
+    return "\n".join([*head, context, *unused, *body, ""])
+
+
+def expression_kind(expr: q.Expr, stored: str) -> str:
+    """The one type of a data expression: of what it reads, or, if it is all constants,
+    of where it is stored. Exo refuses expressions of several types."""
+    for node in q.walk_expr(expr):
+        if isinstance(node, q.Read | q.ReadConfig) and node.type != "bool":
+            return "f32" if node.type == "R" else node.type
+    return "f32" if stored == "R" else stored
+
+
+@dataclass(frozen=True)
+class _Buffer:
+    """How a buffer is addressed: C expressions of its extents and strides."""
+
+    extents: tuple[str, ...]
+    strides: tuple[str, ...]
+    cells: bool
+
+
+@dataclass
+class _Emitter:
+    proc: q.Proc
+    fields: tuple[str, ...]
+    buffers: dict[int, _Buffer] = field(default_factory=dict)
+    temporaries: Iterator[int] = field(default_factory=count)
+    last: str = ""
+
+    def function(self) -> Iterator[str]:
+        written = written_buffers(self.proc)
+        yield "void hs_enclose(const struct hs_arg *args, void *context, struct cell *const *cells,"
+        yield "                struct cell *fields)"
+        yield "{"
+        yield "    (void)args, (void)context, (void)cells, (void)fields;"
+        for position, arg in enumerate(self.proc.args):
+            place = f"args[{position}]"
+            if arg.type in q.CONTROL_TYPES:
+                yield f"    USED const int64_t {_name(arg.var)} = {place}.control;"
+                continue
+            dims = range(len(arg.shape or ()))
+            extents = tuple(f"{place}.extents[{d}]" for d in dims)
+            strides = tuple(f"{place}.strides[{d}]" for d in dims)
+            self.buffers[arg.var.uid] = _Buffer(extents, strides, arg.var in written)
+            if arg.var in written:
+                yield f"    USED struct cell *const {_name(arg.var)} = cells[{position}];"
+            else:
+                ctype = C_TYPES[arg.type]
+                yield f"    USED const {ctype} *const {_name(arg.var)} = {place}.data;"
+        yield from _indented(self.block(self.proc.body))
+        yield "}"
+
+    # -- statements ---------------------------------------------------------------
+
+    def block(self, body: tuple[q.Stmt, ...]) -> Iterator[str]:
+        heaps = [stmt for stmt in body if isinstance(stmt, q.Alloc)]
+        for stmt in body:
+            yield from self.stmt(stmt)
+        for stmt in reversed(heaps):
+            yield f"free({_name(stmt.buf)});"
+
+    def stmt(self, stmt: q.Stmt) -> Iterator[str]:
+        match stmt:
+            case q.Assign() | q.Reduce():
+                yield from self.write(stmt)
+            case q.For():
+                var, lo, hi = _name(stmt.iter), self.index(stmt.lo), self.index(stmt.hi)
+                yield f"for (int64_t {var} = {lo}, end_{var} = {hi}; {var} < end_{var}; {var}++) {{"
+                yield from _indented(self.block(stmt.body))
+                yield "}"
+            case q.If():
+                yield f"if ({self.truth(stmt.cond)}) {{"
+                yield from _indented(self.block(stmt.body))
+                if stmt.orelse:
+                    yield "} else {"
+                    yield from _indented(self.block(stmt.orelse))
+                yield "}"
+            case q.Alloc():
+                yield from self.alloc(stmt)
+            case q.WriteConfig():
+                yield from self.setting(stmt)
+            case q.Pass():
+                pass
+            case q.Call() | q.WindowStmt():
+                raise AssertionError("calls and windows are resolved by inline_calls")
+
+    def alloc(self, stmt: q.Alloc) -> Iterator[str]:
+        name = _name(stmt.buf)
+        extents = tuple(f"{name}_{dim}" for dim in range(len(stmt.shape)))
+        for extent, shape in zip(extents, stmt.shape, strict=True):
+            yield f"const int64_t {extent} = {self.index(shape)};"
+        strides = tuple(" * ".join(extents[d + 1 :]) or "1" for d in range(len(extents)))
+        self.buffers[stmt.buf.uid] = _Buffer(extents, strides, True)
+        yield f"struct cell *const {name} = hs_cells({' * '.join(extents) or '1'});"
+
+    def write(self, stmt: q.Assign | q.Reduce) -> Iterator[str]:
+        kind = expression_kind(stmt.rhs, stmt.type)
+        stored = "f32" if stmt.type == "R" else stmt.type
+        place = f"&{self.element(stmt.buf, stmt.idx)}"
+        yield from self.converted(stmt.rhs, kind, stored)
+        if isinstance(stmt, q.Assign):
+            yield f"assign({place}, {self.last});"
+        elif stored in INTEGERS:
+            yield f"add_int({place}, {self.last}, {_limits(stored)});"
+        else:
+            yield f"add_float({place}, {self.last});"
+
+    def setting(self, stmt: q.WriteConfig) -> Iterator[str]:
+        where = _field(stmt.config, stmt.field)
+        if isinstance(stmt.rhs, q.Affine):
+            yield f"{where} = {self.index(stmt.rhs)};"
+        elif stmt.type == "bool":
+            yield f"{where} = {self.truth(stmt.rhs)};"
+        else:
+            kind = expression_kind(stmt.rhs, stmt.type)
+            yield from self.converted(stmt.rhs, kind, stmt.type)
+            yield f"assign(&{self.field(stmt)}, {self.last});"
+
+    def field(self, place: q.WriteConfig | q.ReadConfig) -> str:
+        return f"fields[{self.fields.index(f'{place.config}.{place.field}')}]"
+
+    def converted(self, expr: q.Expr, kind: str, stored: str) -> Iterator[str]:
+        """Statements that leave the value, converted to where it is stored, in `last`."""
+        self.last = f"t{next(self.temporaries)}"
+        yield f"struct enclosed {self.last} = {self.value(expr, kind)};"
+        if kind != stored:
+            yield f"{self.last} = {_converted(self.last, kind, stored)};"
+
+    # -- expressions ----------------------------------------------------------------
+
+    def value(self, expr: q.Expr, kind: str) -> str:
+        """C of a data expression of this type, a `struct enclosed`."""
+        whole = kind in INTEGERS
+        match expr:
+            case q.Const():
+                return _constant(float(expr.value), kind)
+            case q.Read():
+                element = self.element(expr.buf, expr.idx)
+                if not self.buffers[expr.buf.uid].cells:
+                    return f"exactly({element})"
+                return f"load_int(&{element})" if whole else f"load_float(&{element}, {kind})"
+            case q.ReadConfig():
+                return f"load_int(&{self.field(expr)})" if whole else f"load_float(&{self.field(expr)}, {kind})"
+            case q.USub():
+                return f"negative({self.value(expr.arg, kind)})"
+            case q.BinOp():
+                lhs, rhs = self.value(expr.lhs, kind), self.value(expr.rhs, kind)
+                if expr.op == "-":
+                    rhs = f"negative({rhs})"
+                name = {"+": "sum", "-": "sum", "*": "product", "/": "quotient"}[expr.op]
+                return f"int_{name}({lhs}, {rhs})" if whole else f"{name}({lhs}, {rhs}, {kind})"
+            case q.Extern():
+                args = [self.value(arg, kind) for arg in expr.args]
+                if expr.name in _FUNCTIONS:
+                    args.append(kind)
+                return f"hs_{expr.name}({', '.join(args)})"
+            case q.Affine() | q.Window():
+                raise AssertionError("not a data expression")
+
+    def element(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
+        held, name = self.buffers[buf.uid], _name(buf)
+        parts = [
+            f'at({self.index(i)}, {extent}, "{buf.name}", {dim}) * {stride}'
+            for dim, (i, extent, stride) in enumerate(
+                zip(idx, held.extents, held.strides, strict=True)
+            )
+        ]
+        return f"{name}[{' + '.join(parts) or '0'}]"
+
+    def index(self, value: q.Affine) -> str:
+        """C of a control expression, an int64_t."""
+        terms = [f"{coefficient} * {self.atom(atom)}" for atom, coefficient in value.terms]
+        return f"({' + '.join([*terms, f'INT64_C({value.const})'])})"
+
+    def atom(self, atom: q.Atom) -> str:
+        match atom:
+            case q.Var():
+                return _name(atom)
+            case q.FloorDiv():
+                return f"floor_div({self.index(atom.num)}, {atom.den})"
+            case q.Mod():
+                return f"floor_mod({self.index(atom.num)}, {atom.den})"
+            case q.StrideOf():
+                return f"({self.buffers[atom.buf.uid].strides[atom.dim]})"
+            case q.ConfigField():
+                return _field(atom.config, atom.field)
+
+    def truth(self, expr: q.Expr) -> str:
+        match expr:
+            case q.Const():
+                return str(int(bool(expr.value)))
+            case q.Read():
+                return _name(expr.buf)
+            case q.ReadConfig():
+                return _field(expr.config, expr.field)
+            case q.Affine():
+                return self.index(expr)
+            case q.BinOp():
+                op = {"and": "&&", "or": "||"}.get(expr.op, expr.op)
+                return f"({self.truth(expr.lhs)} {op} {self.truth(expr.rhs)})"
+            case _:
+                raise AssertionError("not a condition")
+
+
+def _name(var: q.Var) -> str:
+    """Unique in C, and readable."""
+    return f"{var.name}_{var.uid}"
+
+
+def _field(config: str, name: str) -> str:
+    return f"((kernel_Context *)context)->{config}.{name}"
+
+
+def _indented(lines: Iterator[str]) -> Iterator[str]:
+    return (f"    {line}" for line in lines)
+
+
+def _limits(kind: str) -> str:
+    least, most = INTEGERS[kind]
+    return f"{least}.0, {most}.0"
+
+
+def _constant(value: float, kind: str) -> str:
+    """A constant of the source in the type of its expression."""
+    return f"exactly(({C_TYPES[kind]}){value!r})"
+
+
+def _converted(value: str, kind: str, stored: str) -> str:
+    """C that converts an expression of type `kind` to where it is stored."""
+    if stored in INTEGERS:
+        name = "int_as_int" if kind in INTEGERS else "float_as_int"
+        return f"{name}({value}, {_limits(stored)})"
+    return f"as_float({value}, ({C_TYPES[stored]}){value}.value, {stored})"
+

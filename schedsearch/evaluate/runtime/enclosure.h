@@ -1,0 +1,315 @@
+/* Arithmetic on sets of admissible results, for the code that enclosure.py generates.
+ *
+ * A value stands for every result that an admissible evaluation may have: those within
+ * `radius` of `value`, which is computed in double precision. `size` is the sum of the
+ * magnitudes of the terms that it is made of: roundings are bounded relative to that,
+ * because terms may cancel, and because an evaluation may add them in another order.
+ *
+ * A sum of n terms keeps its terms apart from its roundings, so that it is bounded for
+ * every order: probabilistic rounding analysis (Higham and Mary, "A new approach to
+ * probabilistic rounding error analysis", SISC 41(5), 2019) gives
+ *     |computed - true| <= min(n, 8 sqrt(n)) u sum |terms|
+ * with probability 1 - 2 n exp(-8^2 / 2). Integers that the type represents are not rounded.
+ */
+#pragma once
+#include "harness.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+struct enclosed {
+    double value, radius, size;
+};
+
+/* Of a floating-point type: unit roundoff, what underflow may lose, the largest integer below
+ * which all are represented, the largest number. */
+struct format {
+    double unit, tiny, whole, most;
+};
+
+/* An element: `value` and `size` as above, `error` the sum of the terms' radii, `terms` how
+ * many were added. */
+struct cell {
+    double value, size, error, terms;
+    int state;
+};
+enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4 };
+
+_Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
+void *hs_cells(int64_t count);
+
+#define INLINE static inline __attribute__((always_inline))
+
+/* No promise: any result is admissible. */
+static const struct enclosed ANYTHING = {0, INFINITY, INFINITY};
+
+INLINE struct enclosed exactly(double value) { return (struct enclosed){value, 0, fabs(value)}; }
+INLINE bool is_whole(double value) { return value == rint(value); }
+
+INLINE int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
+INLINE int64_t floor_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+
+INLINE int64_t at(int64_t index, int64_t extent, const char *name, int dim)
+{
+    if (__builtin_expect((uint64_t)index >= (uint64_t)extent, 0))
+        hs_out_of_bounds(name, dim, index, extent);
+    return index;
+}
+
+/* A result with what its operation's rounding may add. Infinities and NaNs are as they are,
+ * unless it is open whether the type overflows. */
+INLINE struct enclosed rounded(double value, double radius, double size, bool exact,
+                               struct format type)
+{
+    if (__builtin_expect(!isfinite(value), 0))
+        return radius == INFINITY ? ANYTHING : (struct enclosed){value, 0, fabs(value)};
+    if (!(exact && size <= type.whole))
+        radius += type.unit * size;
+    if (__builtin_expect(!(size <= type.most && radius < INFINITY), 0))
+        return ANYTHING;
+    return (struct enclosed){value, radius, size};
+}
+
+INLINE bool are_whole(struct enclosed a, struct enclosed b)
+{
+    return a.radius == 0 && b.radius == 0 && is_whole(a.value) && is_whole(b.value);
+}
+
+INLINE struct enclosed negative(struct enclosed a)
+{
+    return (struct enclosed){-a.value, a.radius, a.size};
+}
+
+INLINE struct enclosed sum(struct enclosed a, struct enclosed b, struct format type)
+{
+    if (a.radius == INFINITY || b.radius == INFINITY)
+        return ANYTHING;
+    return rounded(a.value + b.value, a.radius + b.radius, a.size + b.size, are_whole(a, b), type);
+}
+
+INLINE struct enclosed product(struct enclosed a, struct enclosed b, struct format type)
+{
+    if (a.radius == INFINITY || b.radius == INFINITY)
+        return ANYTHING;
+    double radius = fabs(a.value) * b.radius + fabs(b.value) * a.radius + a.radius * b.radius;
+    bool exact = are_whole(a, b);
+    double lost = exact || a.value == 0 || b.value == 0 ? 0 : type.tiny;
+    return rounded(a.value * b.value, radius + lost, a.size * b.size, exact, type);
+}
+
+/* Four roundings: as the product with a reciprocal from a table and Newton's method. */
+INLINE struct enclosed quotient(struct enclosed a, struct enclosed b, struct format type)
+{
+    double value = a.value / b.value, least = fabs(b.value) - b.radius;
+    if (a.radius == INFINITY || b.radius == INFINITY)
+        return ANYTHING;
+    if (!isfinite(value))
+        return b.radius > 0 ? ANYTHING : rounded(value, 0, fabs(value), true, type);
+    if (!(least > 0))
+        return ANYTHING;
+    double radius = (a.radius + fabs(value) * b.radius) / least + type.tiny;
+    return rounded(value, radius + 3 * type.unit * fabs(value), a.size / least, false, type);
+}
+
+INLINE struct enclosed between(double low, double high)
+{
+    double value = low + (high - low) / 2;
+    return (struct enclosed){value, fmax(high - value, value - low), fmax(fabs(low), fabs(high))};
+}
+
+/* One or the other. */
+INLINE struct enclosed either(struct enclosed a, struct enclosed b)
+{
+    if (!isfinite(a.value) || !isfinite(b.value) || a.radius == INFINITY || b.radius == INFINITY)
+        return ANYTHING;
+    struct enclosed hull = between(fmin(a.value - a.radius, b.value - b.radius),
+                                   fmax(a.value + a.radius, b.value + b.radius));
+    hull.size = fmax(a.size, b.size);
+    return hull;
+}
+
+/* -- integers: C computes in int, which does not overflow in a defined program --------------- */
+
+INLINE struct enclosed in_int(double value, double radius)
+{
+    if (!(fabs(value) + radius < 0x1p31))
+        return ANYTHING;
+    return (struct enclosed){value, radius, fabs(value) + radius};
+}
+
+INLINE struct enclosed int_sum(struct enclosed a, struct enclosed b)
+{
+    return in_int(a.value + b.value, a.radius + b.radius);
+}
+
+INLINE struct enclosed int_product(struct enclosed a, struct enclosed b)
+{
+    return in_int(a.value * b.value, fabs(a.value) * b.radius + fabs(b.value) * a.radius
+                                         + a.radius * b.radius);
+}
+
+INLINE struct enclosed int_quotient(struct enclosed a, struct enclosed b)
+{
+    if (a.radius > 0 || b.radius > 0 || b.value == 0)
+        return ANYTHING;
+    return in_int(trunc(a.value / b.value), 0);
+}
+
+/* -- conversions ------------------------------------------------------------------------------ */
+
+/* To an integer of `[least, most]`: an integer wraps. */
+INLINE struct enclosed int_as_int(struct enclosed a, double least, double most)
+{
+    double span = most - least + 1;
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    if (a.radius == 0)
+        return exactly(a.value - floor((a.value - least) / span) * span);
+    return a.value - a.radius < least || a.value + a.radius > most ? ANYTHING : a;
+}
+
+/* A float is truncated; what does not fit is undefined in C. */
+INLINE struct enclosed float_as_int(struct enclosed a, double least, double most)
+{
+    double low = trunc(a.value - a.radius), high = trunc(a.value + a.radius);
+    if (!(low >= least && high <= most))
+        return ANYTHING;
+    return low == high ? exactly(low) : between(low, high);
+}
+
+/* `nearest`: the value in that type. */
+INLINE struct enclosed as_float(struct enclosed a, double nearest, struct format type)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    if (!isfinite(a.value) || (a.radius == 0 && nearest == a.value))
+        return a;
+    if (!isfinite(nearest))
+        return fabs(a.value) - a.radius > type.most * (1 + type.unit) ? exactly(nearest) : ANYTHING;
+    if (fabs(a.value) + a.radius > type.most)
+        return ANYTHING;
+    return (struct enclosed){a.value, a.radius + type.unit * fabs(a.value) + type.tiny, a.size};
+}
+
+/* -- functions -------------------------------------------------------------------------------- */
+
+/* Of a library, vectorised or not: within a few units of the last place. */
+enum { LAST_PLACES = 8 };
+
+INLINE struct enclosed of_library(double value, double radius, struct format type)
+{
+    radius += LAST_PLACES * type.unit * fabs(value) + (isfinite(value) ? type.tiny : 0);
+    return rounded(value, isfinite(value) ? radius : 0, fabs(value), true, type);
+}
+
+INLINE struct enclosed hs_sin(struct enclosed a, struct format type)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    return of_library(sin(a.value), fmin(a.radius, 2), type);
+}
+
+INLINE struct enclosed hs_expf(struct enclosed a, struct format type)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    return of_library(exp(a.value), a.radius > 0 ? exp(a.value) * expm1(a.radius) : 0, type);
+}
+
+INLINE struct enclosed hs_sqrt(struct enclosed a, struct format type)
+{
+    if (a.radius == INFINITY || (a.radius > 0 && fabs(a.value) <= a.radius))
+        return ANYTHING;
+    double value = sqrt(a.value);
+    double radius = a.radius > 0 && value > 0 ? value - sqrt(a.value - a.radius) : 0;
+    return of_library(value, radius, type);
+}
+
+INLINE struct enclosed hs_sigmoid(struct enclosed a, struct format type)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    double value = 1 / (1 + exp(-a.value));
+    return of_library(value, a.radius > 0 ? value * expm1(a.radius) : 0, type);
+}
+
+INLINE struct enclosed hs_select(struct enclosed a, struct enclosed b, struct enclosed yes,
+                                 struct enclosed no)
+{
+    if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
+        return either(yes, no);
+    return a.value < b.value ? yes : no;
+}
+
+INLINE struct enclosed hs_relu(struct enclosed a)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    return (struct enclosed){a.value > 0 ? a.value : 0, a.radius, a.value > 0 ? a.size : a.radius};
+}
+
+INLINE struct enclosed hs_fmaxf(struct enclosed a, struct enclosed b)
+{
+    if (isnan(a.value) || isnan(b.value))
+        return isnan(a.value) ? b : a;
+    if (a.radius + b.radius == 0 || fabs(a.value - b.value) > a.radius + b.radius)
+        return a.value > b.value ? a : b;
+    return either(a, b);
+}
+
+/* -- elements --------------------------------------------------------------------------------- */
+
+INLINE double rounding_of_sum(double terms, double size, int state, struct format type)
+{
+    if (terms == 0 || (!(state & FRACTION) && size <= type.whole))
+        return 0;
+    return type.unit * size * fmin(terms, 8 * sqrt(terms));
+}
+
+INLINE struct enclosed load_float(const struct cell *cell, struct format type)
+{
+    if (cell->state == UNSET || cell->error == INFINITY)
+        return ANYTHING;
+    if (!isfinite(cell->value))
+        return exactly(cell->value);
+    if (!(cell->size <= type.most))
+        return ANYTHING;
+    double radius = cell->error + rounding_of_sum(cell->terms, cell->size, cell->state, type);
+    return (struct enclosed){cell->value, radius, cell->size};
+}
+
+INLINE struct enclosed load_int(const struct cell *cell)
+{
+    if (cell->state == UNSET || cell->error == INFINITY)
+        return ANYTHING;
+    return (struct enclosed){cell->value, cell->error, fabs(cell->value) + cell->error};
+}
+
+INLINE void assign(struct cell *cell, struct enclosed a)
+{
+    int state = a.radius == 0 && is_whole(a.value) ? SET : SET | FRACTION;
+    *cell = (struct cell){a.value, a.size, a.radius, 0, state | WRITTEN_TO};
+}
+
+INLINE void add_float(struct cell *cell, struct enclosed a)
+{
+    cell->value += a.value;
+    cell->size += a.size;
+    cell->error += a.radius;
+    cell->terms += a.size != 0;
+    cell->state |= (a.radius == 0 && is_whole(a.value) ? 0 : FRACTION) | WRITTEN_TO;
+}
+
+/* Sums wrap, too. */
+INLINE void add_int(struct cell *cell, struct enclosed a, double least, double most)
+{
+    struct enclosed total = {cell->value + a.value, cell->error + a.radius, 0};
+    if (cell->state != UNSET) {
+        total = int_as_int(total, least, most);
+        cell->value = total.value;
+        cell->error = total.radius;
+        cell->size += fabs(a.value) + a.radius;
+        cell->terms += a.size != 0;
+    }
+    cell->state |= WRITTEN_TO;
+}
