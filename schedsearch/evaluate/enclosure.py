@@ -200,7 +200,11 @@ class _Emitter:
                     return f"exactly({element})"
                 return f"load_int(&{element})" if whole else f"load_float(&{element}, {kind})"
             case q.ReadConfig():
-                return f"load_int(&{self.field(expr)})" if whole else f"load_float(&{self.field(expr)}, {kind})"
+                return (
+                    f"load_int(&{self.field(expr)})"
+                    if whole
+                    else f"load_float(&{self.field(expr)}, {kind})"
+                )
             case q.USub():
                 return f"negative({self.value(expr.arg, kind)})"
             case q.BinOp():
@@ -280,6 +284,10 @@ def _limits(kind: str) -> str:
     return f"{least}.0, {most}.0"
 
 
+def _loaded(cell: str, kind: str) -> str:
+    return f"load_int(&{cell})" if kind in INTEGERS else f"load_float(&{cell}, {kind})"
+
+
 def _constant(value: float, kind: str) -> str:
     """A constant of the source in the type of its expression."""
     return f"exactly(({C_TYPES[kind]}){value!r})"
@@ -291,4 +299,3 @@ def _converted(value: str, kind: str, stored: str) -> str:
         name = "int_as_int" if kind in INTEGERS else "float_as_int"
         return f"{name}({value}, {_limits(stored)})"
     return f"as_float({value}, ({C_TYPES[stored]}){value}.value, {stored})"
-

@@ -228,7 +228,7 @@ class Case:
 
     def __str__(self) -> str:
         where = str(self.binding)
-        return f"{where + ' on ' if where else ''}{self.oracle.rung}"
+        return f"{where + ' on ' if where else ''}{self.oracle}"
 
     def job(self, fields: Sequence[Field]) -> str:
         """The case as `read_case` of runtime/case.c reads it."""

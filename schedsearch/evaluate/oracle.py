@@ -100,6 +100,10 @@ class Oracle:
     rung: Rung
     data: tuple[tuple[str, Data], ...]
 
+    def __str__(self) -> str:
+        usual = self.rung == LADDERS[self.mode][0]
+        return self.mode.value if usual else str(self.rung)
+
 
 def oracle(proc: q.Proc, mode: Mode, rung: Rung) -> Oracle:
     """Inputs of `proc` (not inlined) of one distribution."""

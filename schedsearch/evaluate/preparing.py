@@ -174,5 +174,5 @@ def _why_not(plan: Plan, case: Case) -> str:
     if unknown := unknown_externs(plan.proc):
         return f"the external function {unknown[0]} is not known"
     if count_work(plan.proc, case.binding).flops > _MOST_EVALUATED:
-        return f"{case.binding or 'its size'} takes too long to evaluate"
+        return f"{str(case.binding) or 'its size'} takes too long to evaluate"
     return ""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from schedsearch.core.records import Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.agreement import Power
@@ -92,9 +91,9 @@ class Verdict:
                 _expect(0 <= int(number) in (self.verifying, self.verifying + 1))
                 self.verifying = int(number)
                 self.stage = f"verifying with {self._case(int(number))}"
-            case ["called", number, ns]:
+            case ["called", number, elapsed]:
                 _expect(int(number) == self.verifying)
-                self.call_ns.setdefault(int(number), float(ns))
+                self.call_ns.setdefault(int(number), float(elapsed))
             case ["sandbox", *layers]:
                 self.sandbox = parse_sandbox(layers)
             case ["mismatch", number, position, flat, count, got, low, high]:

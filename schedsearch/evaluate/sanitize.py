@@ -116,7 +116,8 @@ class Inspector:
             cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
             bounds = f"{_ADDRESS_BYTES} {_FILE_BYTES} {_RUN_S:.0f}"
             head = [nonce, "evaluate", str(kernel), str(kernel)]
-            numbers = f"{cores} {bounds} 0 0 0 0 0 0 0 {len(cases)}"  # nothing is timed
+            nothing_timed = "0 0 0 0 0 0 0"
+            numbers = f"{cores} {bounds} {nothing_timed} {self.bench.contract:d} {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])
 
         files = [kernel, *(case.expected for case in cases)]

@@ -222,6 +222,59 @@ def in_static(n: size, y: f32[n], x: f32[n]):
 
 
 @proc
+def quantised(n: size, y: i8[n], x: f32[n], s: f32[n]):
+    for i in seq(0, n):
+        y[i] += x[i] * s[i]
+
+
+@proc
+def operations(
+    n: size,
+    a: f32[n],
+    b: f32[n],
+    plus: f32[n],
+    minus: f32[n],
+    times: f32[n],
+    quotient: f32[n],
+    chosen: f32[n],
+    summed: f32[n],
+):
+    for i in seq(0, n):
+        plus[i] = a[i] + b[i]
+        minus[i] = a[i] - b[i]
+        times[i] = a[i] * b[i]
+        quotient[i] = a[i] / b[i]
+        chosen[i] = select(a[i], b[i], relu(a[i]), -b[i])
+        summed[i] += a[i]
+        summed[i] += b[i]
+
+
+@proc
+def half_precision(y: f16[3], A: f16[3, 4096], x: f16[4096]):
+    for i in seq(0, 3):
+        for k in seq(0, 4096):
+            y[i] += A[i, k] * x[k]
+
+
+@proc
+def shifted_root(y: f32[40], x: f32[40]):
+    for i in seq(0, 40):
+        y[i] = sqrt(x[i] - 10.0)
+
+
+@proc
+def never(y: f32[40], x: f32[40]):
+    for i in seq(0, 40):
+        y[i] = sqrt(-(x[i] * x[i]))
+
+
+@proc
+def whole(n: size, y: i8[n], x: i8[n]):
+    for i in seq(0, n):
+        y[i] += x[i]
+
+
+@proc
 def normalise(x: f32[256], y: f32[256]):
     mean: f32
     mean = 0.0

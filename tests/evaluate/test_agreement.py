@@ -43,7 +43,7 @@ MISCOMPILED = [
 def test_miscompiled_baseline(
     procedure: Any, old: str, new: str, part: str, builder: Builder, tmp_path: Path
 ) -> None:
-    with pytest.raises(BaselineError, match="disagrees with the reference") as caught:
+    with pytest.raises(BaselineError, match="disagrees with its evaluation") as caught:
         prepared(procedure, old, new, builder, tmp_path)
     assert part in str(caught.value)
 
@@ -53,18 +53,14 @@ def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:
     *compared, timed = map(str, bench.cases)
     assert bench.agreement.cases == tuple(compared)
     assert timed == compared[-1]
-    assert "agrees with its evaluation by NumPy in 10 of 10 cases" in str(bench.agreement)
+    assert "agrees with its evaluation in 10 of 10 cases" in str(bench.agreement)
 
 
-def test_what_cannot_be_compared_is_said(
+def test_what_cannot_be_evaluated_is_said(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedsearch.evaluate.agreement._LIMIT_S", 1e-6)
-    bench = prepared(procs.triple, "3.0f", "3.0f", builder, tmp_path)
-    assert not bench.agreement.cases
-    assert "in 0 of 2 cases (with the others it would take more than 1e-06 s)" in str(
-        bench.agreement
-    )
-    monkeypatch.setattr("schedsearch.evaluate.agreement._CASE_BYTES", 1 << 10)
+    monkeypatch.setattr("schedsearch.evaluate.preparing._MOST_EVALUATED", 100)
     bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path)
-    assert "in 0 of 2 cases (arrays of more than 0 MiB are left out)" in str(bench.agreement)
+    assert not bench.agreement.cases
+    assert "in 0 of 2 cases (its size takes too long to evaluate)" in str(bench.agreement)
+    assert bench.agreement.verdict.startswith("weakly verified: its size takes too long")

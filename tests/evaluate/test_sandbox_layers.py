@@ -78,16 +78,16 @@ def without(
 
 
 def test_what_is_missing_is_noticed(bench: Bench, without: Callable[..., Bench]) -> None:
-    whole = bench.record(bench.cases, "triple").sandbox
+    whole = bench.run_baseline(bench.cases)[0].sandbox
     assert whole == bench.sandbox
     assert whole.warning is None
-    no_files = without(LANDLOCK).record(bench.cases, "triple").sandbox
+    no_files = without(LANDLOCK).run_baseline(bench.cases)[0].sandbox
     assert no_files == replace(whole, landlock=0)
     assert no_files.warning is None
-    no_filter = without(SECCOMP, CAPSET).record(bench.cases, "triple").sandbox
+    no_filter = without(SECCOMP, CAPSET).run_baseline(bench.cases)[0].sandbox
     assert no_filter == replace(whole, filtered=False, unprivileged=False)
     assert "no seccomp" in str(no_filter.warning)
-    nothing = without(SECCOMP, LANDLOCK, CAPSET).record(bench.cases, "triple").sandbox
+    nothing = without(SECCOMP, LANDLOCK, CAPSET).run_baseline(bench.cases)[0].sandbox
     assert nothing.layers == ()
     assert "write your files" in str(nothing.warning)
 
@@ -168,7 +168,7 @@ def test_a_plain_user() -> None:
         script.write_text(f'#!/bin/sh\nexec {become} {bench.executable} "$@"\n')
         script.chmod(0o755)
         plain = replace(bench, executable=script)
-        assert plain.record(bench.cases, "triple").sandbox == bench.sandbox
+        assert plain.run_baseline(bench.cases)[0].sandbox == bench.sandbox
         assert isinstance(
             run(plain, kernel(own, "if (getuid() == 0) abort(); right(y, x);")), Measurement
         )

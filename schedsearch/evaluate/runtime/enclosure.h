@@ -27,6 +27,8 @@ struct format {
     double unit, tiny, whole, most;
 };
 
+static const struct format EXACT = {0, 0, INFINITY, INFINITY};
+
 /* An element: `value` and `size` as above, `error` the sum of the terms' radii, `terms` how
  * many were added. */
 struct cell {
@@ -87,14 +89,24 @@ INLINE struct enclosed sum(struct enclosed a, struct enclosed b, struct format t
     return rounded(a.value + b.value, a.radius + b.radius, a.size + b.size, are_whole(a, b), type);
 }
 
+INLINE bool is_power_of_two(double value)
+{
+    union { double value; uint64_t bits; } of = {value};
+    return (of.bits & 0xfffffffffffff) == 0;
+}
+
+/* The roundings that its factors have are those of their own sums, which are not taken apart. */
 INLINE struct enclosed product(struct enclosed a, struct enclosed b, struct format type)
 {
     if (a.radius == INFINITY || b.radius == INFINITY)
         return ANYTHING;
     double radius = fabs(a.value) * b.radius + fabs(b.value) * a.radius + a.radius * b.radius;
+    double value = a.value * b.value;
     bool exact = are_whole(a, b);
-    double lost = exact || a.value == 0 || b.value == 0 ? 0 : type.tiny;
-    return rounded(a.value * b.value, radius + lost, a.size * b.size, exact, type);
+    double lost = exact || value == 0 ? 0 : type.tiny;
+    if (radius == 0 && (is_power_of_two(a.value) || is_power_of_two(b.value)))
+        return rounded(value, lost, fabs(value), true, EXACT);
+    return rounded(value, radius + lost, fabs(value), exact, type);
 }
 
 /* Four roundings: as the product with a reciprocal from a table and Newton's method. */
@@ -108,7 +120,7 @@ INLINE struct enclosed quotient(struct enclosed a, struct enclosed b, struct for
     if (!(least > 0))
         return ANYTHING;
     double radius = (a.radius + fabs(value) * b.radius) / least + type.tiny;
-    return rounded(value, radius + 3 * type.unit * fabs(value), a.size / least, false, type);
+    return rounded(value, radius + 3 * type.unit * fabs(value), fabs(value), false, type);
 }
 
 INLINE struct enclosed between(double low, double high)
