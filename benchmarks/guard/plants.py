@@ -22,7 +22,7 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.locked_kernel import LockedKernel, Where, load_locked
 from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot

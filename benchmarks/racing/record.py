@@ -15,7 +15,7 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.race import HEAT
 from schedsearch.search.space import Space
 from schedsearch.search.subject import Subject, bench_of, load_subject

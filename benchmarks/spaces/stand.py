@@ -16,7 +16,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.subject import Subject, bench_of
 from schedsearch.search.turns import measuring_slot
 

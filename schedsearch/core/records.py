@@ -201,11 +201,13 @@ class GeneratedC:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A built shared object; `binary_key` identifies its machine code."""
+    """A built shared object; `binary_key` identifies its machine code. `calls` are those that
+    run all of its code (`evaluate/reach.py`), besides those that every kernel is verified with."""
 
     path: str
     binary_key: str
     code_key: str
+    calls: tuple[Any, ...] = ()
 
 
 @dataclass(frozen=True)

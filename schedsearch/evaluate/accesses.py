@@ -81,12 +81,12 @@ def truth(condition: q.Expr, values: Values, points: Points) -> Any:
             return sides[0] & sides[1] if op == "and" else sides[0] | sides[1]
         case q.BinOp(op=op, lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
             left, right = (evaluate(side, values, points) for side in (lhs, rhs))
-            return np.asarray(_COMPARISONS[op](left, right))
+            return np.asarray(COMPARISONS[op](left, right))
         case _:
             return None
 
 
-_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     "<=": operator.le,
     ">": operator.gt,

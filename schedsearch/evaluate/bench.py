@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round
-from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
+from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, Power
 from schedsearch.evaluate.allowance import HOPELESS, Allowance
+from schedsearch.evaluate.cases import Plan, cases_of_calls
 from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
 from schedsearch.evaluate.harness import (
     Case,
@@ -63,6 +64,7 @@ class Bench:
     outputs were compared with.
     """
 
+    plan: Plan
     executable: Path
     fields: tuple[Field, ...]
     cases: tuple[Case, ...]
@@ -72,7 +74,6 @@ class Bench:
     cache: Cache = Cache.WARM
     sandbox: Sandbox = NO_SANDBOX
     agreement: Agreement = NOT_COMPARED
-    contract: Contract = Contract.FAST
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child, or
@@ -83,7 +84,7 @@ class Bench:
         the first difference, CRASH, TIMEOUT; PRUNED if already its verification
         shows that it is far below `plan.give_up_below`.
         """
-        verdict = self._verdict(plan, anchor)
+        verdict = self.for_kernel(candidate)._verdict(plan, anchor)
         whole = self._evaluate(candidate, anchor, verdict)
         while isinstance(so_far := whole.result, Measurement) and plan.wants_more(
             so_far.rounds, anchor.speedup
@@ -118,7 +119,7 @@ class Bench:
     def verify(self, candidate: Artifact) -> Failure | None:
         """The verification of `evaluate` alone, nothing is timed; None if all cases agree."""
         anchor = Anchor(self.baseline, self.baseline.code_key)
-        verdict = self._verdict(_VERIFY, anchor)
+        verdict = self.for_kernel(candidate)._verdict(_VERIFY, anchor)
         verify_s = self._allowed.verify_s(_VERIFY)
         bounds = self._allowed.limits(verify_s, verify_s)
         failure = self._run(candidate, anchor, verdict, bounds)
@@ -170,9 +171,21 @@ class Bench:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
         return self.evaluate(self.baseline, plan, Anchor(self.baseline, self.baseline.code_key))
 
-    def enclose(self, cases: Sequence[Case], name: str) -> Enclosures:
-        """Evaluate the procedure on `cases` and keep what its outputs may be. Raises UserError if
-        that cannot be done."""
+    @property
+    def contract(self) -> Contract:
+        return self.plan.contract
+
+    def for_kernel(self, kernel: Artifact) -> Bench:
+        """With the calls that all of this kernel's code needs, before those that every kernel is
+        verified with."""
+        known = {case.binding for case in self.cases}
+        calls = [call for call in kernel.calls if call not in known]
+        return replace(self, cases=(*cases_of_calls(self.enclose, self.plan, calls), *self.cases))
+
+    def enclose(self, cases: Sequence[Case]) -> Sequence[Mapping[str, Power]]:
+        """Evaluate the procedure on `cases` and keep what its outputs may be; returns what that
+        tells of each output. Raises UserError if it cannot be done."""
+        name = self.plan.proc.name
         heard = Enclosures(cases)
         written = sum(_LARGEST_RECORD * case.bytes + _SPARE_RECORD for case in cases)
         limits = self._allowed.limits(_REFERENCE_S, _REFERENCE_S, written)
@@ -201,7 +214,7 @@ class Bench:
                 f"{name} itself, unscheduled, cannot be evaluated with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
-        return heard
+        return heard.powers
 
     def run_baseline(self, cases: Sequence[Case]) -> tuple[Verdict, Failure | None]:
         """The procedure as written on `cases`: its times, and how it differs, if it does."""

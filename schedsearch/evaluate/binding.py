@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any
 
@@ -52,6 +52,7 @@ class _Preferences:
     truth: int
     innermost: int
     pad: int
+    named: tuple[tuple[str, int], ...] = ()  # sizes by name, before those by position
 
 
 _TIMED = _Preferences(sizes=(_SIZE,), index=1, truth=1, innermost=1, pad=_TIMED_PAD)
@@ -95,6 +96,25 @@ def verification_bindings(
     return tuple(dict.fromkeys(b for b in found if b != binding))
 
 
+def near(proc: q.Proc, sizes: Mapping[str, int]) -> Binding:
+    """A call with these sizes, or as near to them as the asserts allow. Raises UserError if they
+    allow none."""
+    if not proc.asserts and all(arg.type == "size" or _is_plain(arg) for arg in proc.args):
+        names = {arg.var.name for arg in proc.args if arg.type == "size"}
+        if names == sizes.keys() and not Constraints(proc).kinds.keys() - names:
+            return Binding(tuple(sorted(sizes.items())))
+    preferences = replace(_SMALL[1], innermost=1, truth=1, named=tuple(sorted(sizes.items())))
+    return _solve(Constraints(proc), proc, {}, preferences)
+
+
+def _is_plain(arg: q.Arg) -> bool:
+    """Whether the argument is data whose extents are sizes themselves, so that nothing is to be
+    solved."""
+    if arg.type in q.CONTROL_TYPES or arg.window:
+        return False
+    return all(extent.is_const or extent.as_var is not None for extent in arg.shape or ())
+
+
 def _solve(
     constraints: Constraints,
     proc: q.Proc,
@@ -110,7 +130,7 @@ def _solve(
     late = [name for name, kind in kinds.items() if kind == "stride" or "." in name]
     early = [name for name in kinds if name not in late]
     preferred = {
-        name: _preferred(kinds[name], position, preferences)
+        name: dict(preferences.named).get(name, _preferred(kinds[name], position, preferences))
         for position, name in enumerate((*early, *late))
     }
     chosen = {name: constraints.choose(name, preferred[name]) for name in early}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import z3
@@ -14,6 +14,11 @@ from schedsearch.evaluate.inline import inline_calls
 
 _TIMEOUT_MS = 2000
 _LARGEST = 2**31  # control values are int_fast32_t
+_SMALL = 300  # sizes of cases, where there is a choice
+
+
+class Undecided(Exception):
+    """z3 found no answer in time."""
 
 
 class Constraints:
@@ -77,6 +82,29 @@ class Constraints:
         if self._possible(stride >= least):
             self._solver.add(stride >= least)
         return self._nearest(stride, least + pad)
+
+    def witness(self, within: Iterable[q.For | tuple[q.Expr, bool]]) -> dict[str, int] | None:
+        """Control values with which some iteration of the loops meets all the conditions; small
+        ones if there are. None if there are none; raises Undecided if z3 cannot tell."""
+        conditions = []
+        for each in within:
+            if isinstance(each, q.For):
+                self._names[each.iter.uid] = f"{each.iter.name} {each.iter.uid}"
+                var = self._atom(each.iter)
+                conditions += [self._integer(each.lo) <= var, var < self._integer(each.hi)]
+            else:
+                truth = self._truth(each[0])
+                conditions.append(truth if each[1] else z3.Not(truth))
+        numbers = {name: z3.Int(name) for name in self.kinds}
+        small = [number <= _SMALL for number in numbers.values()]
+        for more in (small, []):
+            found = self._solver.check(*conditions, *more)
+            if found == z3.sat:
+                model = self._solver.model()
+                return {n: int(model.eval(v, True).as_long()) for n, v in numbers.items()}
+        if found == z3.unknown:
+            raise Undecided
+        return None
 
     def extent(self, value: q.Affine) -> int:
         """Value of an extent whose variables are all chosen."""

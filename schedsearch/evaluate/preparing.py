@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Failure, GeneratedC
-from schedsearch.evaluate.agreement import Agreement, Power, weaknesses
+from schedsearch.evaluate.agreement import Agreement, weaknesses
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.cases import Plan, evaluated, every_mode, why_not
 from schedsearch.evaluate.disk import disk_explained
-from schedsearch.evaluate.enclosure import unknown_externs
 from schedsearch.evaluate.harness import (
-    Case,
     Contract,
     Placement,
     context_fields,
-    layout,
     own_sources,
     shared_sources,
 )
 from schedsearch.evaluate.host import measuring_cores
-from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, oracle
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.evaluate.work import count_work
@@ -35,16 +31,6 @@ _COMPILE_S = 120.0
 # A case that is only verified may cost about 20 ms, as written.
 _CASE_FLOPS = 2e7
 _CASE_BYTES = 8 << 20
-# Evaluating takes some 5 ns an operation: beyond, the procedure as written says what is right.
-_MOST_EVALUATED = 2e9
-# Of the cases of a mode: both ends of every array are guarded in one of them.
-_PLACEMENT = {
-    Mode.INTEGERS: Placement.GUARDED_END,
-    Mode.FLOATS: Placement.GUARDED_START,
-    Mode.SPECIALS: Placement.GUARDED_END,
-}
-# Bytes from where arrays would be aligned to a cache line: as NumPy and malloc place them.
-_OFFSETS = (0, 4, 16, 32)
 
 
 @disk_explained()
@@ -82,58 +68,22 @@ def prepare(
     )
     fields, cores = context_fields(reference.header), measuring_cores(threads)
     base = work_dir / digest_of([builder.key, reference.key, seed, executable.name])
-    plan = Plan(proc, base, seed)
-    bench = Bench(executable, fields, (), (), baseline, cores, cache, contract=contract)
+    plan = Plan(proc, base, seed, contract)
+    bench = Bench(plan, executable, fields, (), (), baseline, cores, cache)
 
     def affordable(case: Binding) -> bool:
         work = count_work(proc, case)
         return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
 
     bindings = (*verification_bindings(proc, binding, affordable), binding)
-    cases, powers = evaluated(bench, plan, bindings)
+    cases, powers = evaluated(bench.enclose, plan, every_mode(bindings, contract))
     bench = confirmed(replace(bench, cases=cases), proc.name)
-    skipped = tuple((str(case), why) for case in cases if (why := _why_not(plan, case)))
+    skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case)))
     agreed = tuple(str(case) for case in cases if not case.as_written)
     weak = (*weaknesses(powers), *dict.fromkeys(why for _, why in skipped))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
     agreement = Agreement(agreed, skipped, weak)
     return replace(bench, cases=(*cases, timed), agreement=agreement)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """What the cases of a workload are made of: the procedure, where they are kept, a seed."""
-
-    proc: q.Proc
-    base: Path
-    seed: int
-
-
-def evaluated(
-    bench: Bench, plan: Plan, bindings: Sequence[Binding], first: int = 0
-) -> tuple[tuple[Case, ...], list[dict[str, Power]]]:
-    """The cases of `bindings`, each on the first distribution of its ladder on which enough can
-    be told, or else on the best; and what can be told. `first`: the number of cases before."""
-    modes = [Mode.INTEGERS, Mode.FLOATS]
-    if bench.contract is not Contract.FAST:
-        modes.append(Mode.SPECIALS)
-    wanted = [(binding, mode) for binding in bindings for mode in modes]
-    best: dict[int, tuple[float, Case, dict[str, Power]]] = {}
-    pending, rung = list(range(len(wanted))), 0
-    while pending:
-        tried = [_case(plan, *wanted[at], rung, first + at) for at in pending]
-        heard = bench.enclose(tried, plan.proc.name)
-        left = []
-        for at, case, powers in zip(pending, tried, heard.powers, strict=True):
-            share = min((power.share for power in powers.values()), default=1.0)
-            if at not in best or share > best[at][0]:
-                best[at] = share, case, powers
-            last = rung + 1 == len(LADDERS[wanted[at][1]]) or case.as_written
-            if best[at][0] < SHARP and not last:
-                left.append(at)
-        pending, rung = left, rung + 1
-    cases = tuple(best[at][1] for at in range(len(wanted)))
-    return cases, [best[at][2] for at in range(len(wanted))]
 
 
 def confirmed(bench: Bench, name: str) -> Bench:
@@ -155,24 +105,3 @@ def confirmed(bench: Bench, name: str) -> Bench:
         )
     times = tuple(verdict.call_ns[number] for number in range(len(bench.cases)))
     return replace(bench, call_ns=times, sandbox=verdict.sandbox)
-
-
-def _case(plan: Plan, binding: Binding, mode: Mode, rung: int, number: int) -> Case:
-    """A case with its own file: sessions with other sizes may share the directory."""
-    seed = plan.seed + number
-    judge = oracle(plan.proc, mode, LADDERS[mode][rung])
-    own = digest_of([binding.to_json(), mode, rung, seed])
-    expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
-    arrays = layout(plan.proc, binding)
-    offset = _OFFSETS[number // 2 % len(_OFFSETS)]
-    case = Case(binding, judge, arrays, expected, seed, _PLACEMENT[mode], offset)
-    return replace(case, as_written=bool(_why_not(plan, case)))
-
-
-def _why_not(plan: Plan, case: Case) -> str:
-    """Why a case cannot be evaluated; empty if it can."""
-    if unknown := unknown_externs(plan.proc):
-        return f"the external function {unknown[0]} is not known"
-    if count_work(plan.proc, case.binding).flops > _MOST_EVALUATED:
-        return f"{str(case.binding) or 'its size'} takes too long to evaluate"
-    return ""

@@ -16,10 +16,10 @@ from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
+from schedsearch.search.building import BUILD_TIMEOUT_S, reacher_of
 from schedsearch.search.caches import in_use
 from schedsearch.search.findings import finding
 from schedsearch.search.guard import TOLERANCE, Verdict
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.locked_kernel import (
     LockedKernel,
     LostError,
@@ -155,11 +155,16 @@ def _correct(number: int, entry: LockEntry, options: Options) -> Checked | _Pend
         return result(Status.WRONG, str(error))
     except UserError as error:
         return result(Status.ERROR, str(error))
+    found = reacher_of(bench).reach(kernel.kernel)
+    if found.unreached:
+        blocks = "; ".join(found.unreached[:3])
+        return result(Status.ERROR, f"not verified: no affordable call runs {blocks}")
+    artifact = replace(artifact, calls=found.bindings)
     if (failure := bench.verify(artifact)) is not None and was_killed(failure):
         return result(Status.ERROR, f"the process that verifies it was {failure.message}")
     if failure is not None:
         return result(Status.WRONG, f"{failure.outcome}: {failure.message}")
-    right = f"right in {len(bench.cases)} cases"
+    right = f"right in {len(bench.for_kernel(artifact).cases)} cases"
     if kernel.foreign:
         return result(Status.SKIPPED, f"{right}; {kernel.foreign}")
     if not options.timing:

@@ -10,7 +10,7 @@ from schedsearch.core.records import Artifact, GeneratedC, Measurement
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
+from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.plans import CLOSING_S
 from schedsearch.search.progress import Best
 from schedsearch.search.subject import Subject

@@ -11,20 +11,23 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.cases import is_small
+from schedsearch.evaluate.reach import Reacher
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search.building import build
 from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.expand import Expander, Expansion, Replay
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.own import install
 from schedsearch.transforms.registry import Transform, select
 from schedsearch.transforms.replay import Replayer
-
-BUILD_TIMEOUT_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,13 @@ class Loaded:
         load_again(self.spec.target.instructions)
         return Replayer(specialize(source.procs[self.spec.proc], dict(self.spec.fixed)))
 
+    @cached_property
+    def reacher(self) -> Reacher:
+        general = mirror(self.replayer.root)
+        fixed = dict(self.spec.fixed)
+        timed = bind(general, {name: v for name, v in self.spec.sizes if name not in fixed})
+        return Reacher(general, timed, lambda call: is_small(general, call))
+
 
 class ExpandWorker:
     """Expands and follows traces."""
@@ -172,12 +182,13 @@ class BuildWorker:
             start = time.perf_counter()
             try:
                 code = job.code or self.generator.generate(job.trace)
+                kernel = self.loaded.replayer.state(job.trace).ast
             except ReplayError as error:
                 return Built(Failure(Outcome.ILLEGAL, str(error)), None, ())
             except CodegenError as error:
                 return Built(Failure(Outcome.CODEGEN_ERROR, str(error)), None, ())
             generated = time.perf_counter()
-            result = self.loaded.spec.builder.build(code, BUILD_TIMEOUT_S)
+            result = build(self.loaded.spec.builder, code, kernel, self.loaded.reacher)
             built = time.perf_counter()
         if isinstance(result, Failure) and was_killed(result):
             return Lost(f"the compiler was {result.message}")

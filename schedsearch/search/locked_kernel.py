@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch import __version__
+from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.isa import NAMES
 from schedsearch.core.locked_target import LockedTarget
@@ -59,6 +60,7 @@ class LockedKernel:
 
     entry: LockEntry
     subject: Subject
+    kernel: q.Proc
     code: GeneratedC
     notes: tuple[str, ...]
     foreign: str
@@ -87,7 +89,12 @@ def load_locked(
     if code.key != entry.keys.code or found.ast_key != entry.keys.ast:
         notes = [*_unlike(entry, code, notes), *_difference(entry, code, known)]
     return LockedKernel(
-        entry, subject, code, tuple(notes), foreign_to(entry.target, subject.target)
+        entry,
+        subject,
+        found.kernel,
+        code,
+        tuple(notes),
+        foreign_to(entry.target, subject.target),
     )
 
 

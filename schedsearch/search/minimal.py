@@ -20,8 +20,8 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search.building import build, reacher_of
 from schedsearch.search.ddmin import ddmin
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.plans import FEW
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
@@ -58,15 +58,17 @@ class Shortener:
     def same_code(self) -> None:
         """Leave out what leaves the C as it is."""
         key = self.generator.generate(self.trace).key
-        self._shorten(lambda code: code.key == key, "give the same C")
+        self._shorten(lambda code, _: code.key == key, "give the same C")
 
     def as_fast(self, original: Artifact, bench: Bench, builder: Builder) -> None:
         """Leave out what does not make it slower than `original`."""
         anchor = Anchor(original, original.code_key)
         known = {original.binary_key: True}
 
-        def does(code: GeneratedC) -> bool:
-            built = builder.build(code, BUILD_TIMEOUT_S)
+        reacher = reacher_of(bench)
+
+        def does(code: GeneratedC, trace: Trace) -> bool:
+            built = build(builder, code, self.replayer.state(trace).ast, reacher)
             if not isinstance(built, Artifact):
                 return False
             if built.binary_key not in known:
@@ -77,7 +79,7 @@ class Shortener:
 
         self._shorten(does, "are as fast")
 
-    def _shorten(self, does: Callable[[GeneratedC], bool], what: str) -> None:
+    def _shorten(self, does: Callable[[GeneratedC, Trace], bool], what: str) -> None:
         """`does` is asked once for each C."""
         known: dict[str, bool] = {}
 
@@ -87,7 +89,7 @@ class Shortener:
             except CodegenError:
                 return False
             if code.key not in known:
-                known[code.key] = does(code)
+                known[code.key] = does(code, trace)
             return known[code.key]
 
         def reduced(rest: tuple[Rewrite, ...]) -> tuple[Rewrite, ...] | None:

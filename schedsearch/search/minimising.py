@@ -22,9 +22,9 @@ from schedsearch.evaluate.bench import Anchor
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.building import build, reacher_of
 from schedsearch.search.closing import last_roof, session_noise
 from schedsearch.search.interrupts import noticed_interrupts
-from schedsearch.search.jobs import BUILD_TIMEOUT_S
 from schedsearch.search.kept import require_verified
 from schedsearch.search.minimal import Shortener, Tell, no_slower
 from schedsearch.search.plans import CONFIRM, confirm
@@ -90,7 +90,7 @@ def _shortened(
     tell(f"shortening {len(whole)} rewrites")
     with noticed_interrupts() as interrupted:
         shortener = Shortener(whole, replayer, subject.target, interrupted, tell, budget_s)
-        original = _build(session, shortener.generator.generate(whole))
+        original = _build(session, shortener, whole)
         same = whole
         try:
             shortener.same_code()
@@ -99,7 +99,7 @@ def _shortened(
         except KeyboardInterrupt:
             tell("interrupted: keeping the shortest so far")
     shortest, against = shortener.trace, None
-    artifact = _build(session, shortener.generator.generate(shortest))
+    artifact = _build(session, shortener, shortest)
     if artifact.code_key != original.code_key:
         tell(f"comparing {len(shortest)} rewrites with all {len(whole)}, on fresh rounds")
         found = _timed(session, artifact, CONFIRM, Anchor(original, original.code_key))
@@ -134,10 +134,11 @@ def _shortened(
     return Minimised(candidate, stored, against, interrupted.is_set()), summary
 
 
-def _build(session: Session, code: GeneratedC) -> Artifact:
-    built = session.setting.subject.builder.build(code, BUILD_TIMEOUT_S)
+def _build(session: Session, shortener: Shortener, trace: Trace) -> Artifact:
+    code, kernel = shortener.generator.generate(trace), shortener.replayer.state(trace).ast
+    built = build(session.setting.subject.builder, code, kernel, reacher_of(session.bench))
     if not isinstance(built, Artifact):
-        raise UserError(f"the C of this schedule does not compile any more:\n{built.message}")
+        raise UserError(f"this schedule cannot be built any more:\n{built.message}")
     return built
 
 

@@ -19,6 +19,7 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
@@ -42,8 +43,9 @@ class NoReplayError(Exception):
 
 @dataclass(frozen=True)
 class Replayed:
-    """What a trace makes of a procedure: its `ast_key`, and its C."""
+    """What a trace makes of a procedure: the kernel, its `ast_key`, and its C."""
 
+    kernel: q.Proc
     ast_key: str
     code: GeneratedC
 
@@ -92,7 +94,8 @@ def _replay(procedure: Any, trace: Trace, seconds: float, sender: Connection) ->
             replayer.state(Trace(trace.steps[:number]))
         sender.send(doing := "at its C")
         state = replayer.state(trace)
-        found = Replayed(ast_key(state.ast, state.build), generate_c(state.procedure, state.build))
+        code = generate_c(state.procedure, state.build)
+        found = Replayed(state.ast, ast_key(state.ast, state.build), code)
     except ReplayError as error:
         sender.send(NoReplayError(f"the schedule does not apply: {error}"))
     except CodegenError as error:

@@ -11,8 +11,9 @@ from schedsearch.core.records import Artifact, Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.budget import Budget
+from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.driver import Search
-from schedsearch.search.jobs import BUILD_TIMEOUT_S, ExpandJob, ReplayJob
+from schedsearch.search.jobs import ExpandJob, ReplayJob
 from schedsearch.search.kept import require_verified
 from schedsearch.search.options import Options
 from schedsearch.search.pairs import standing_for, verified

@@ -1,0 +1,273 @@
+"""Sizes at which all of a kernel's code runs: chosen from its own loops and conditions.
+
+A schedule's branches and tails depend on sizes alone (Exo has no conditions on data), so that
+its query AST says which of them a call runs. Sizes are chosen so that each argument has every
+residue around the kernel's tiles, lies below, at and beyond its tiles and thresholds and the
+timed size; for blocks that are still not run z3 is asked for sizes that do, or a proof that
+there are none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from schedsearch.core import ast as q
+from schedsearch.core.text import show_affine, show_expr
+from schedsearch.evaluate.accesses import COMPARISONS
+from schedsearch.evaluate.binding import Binding, near
+from schedsearch.evaluate.constraints import Constraints, Undecided
+from schedsearch.evaluate.effects import control_values
+from schedsearch.evaluate.inline import inline_calls
+
+_LARGEST_TILE = 256
+# Of small tiles all residues; of larger ones those at either end and around their half.
+_SMALL_TILE = 16
+# Iterations of loops looked at in all for one call.
+_STEPS = 20_000
+
+
+@dataclass(frozen=True)
+class Reach:
+    """Calls to verify a kernel with besides those that every kernel has, and the blocks that no
+    call runs although some would."""
+
+    bindings: tuple[Binding, ...] = ()
+    unreached: tuple[str, ...] = ()
+
+
+Within = tuple[q.For | tuple[q.Expr, bool], ...]
+
+
+@dataclass(frozen=True)
+class _Block:
+    """A body of a loop or a branch; `within` are the loops and conditions that lead to it, with
+    the outcome of each condition."""
+
+    text: str
+    within: Within
+
+
+class Reacher:
+    """Chooses calls for the schedules of one procedure, that is timed with `timed`.
+
+    `affordable` says which calls may be verified. Blocks that only others would run are
+    unreached.
+    """
+
+    def __init__(
+        self, general: q.Proc, timed: Binding, affordable: Callable[[Binding], bool]
+    ) -> None:
+        self.general, self.timed, self.affordable = general, timed, affordable
+        self.sizes = sorted(arg.var.name for arg in general.args if arg.type == "size")
+        self._known: dict[tuple[tuple[str, int], ...], Binding | None] = {}
+
+    def reach(self, kernel: q.Proc) -> Reach:
+        """Of one schedule."""
+        if not self.sizes:
+            return Reach()
+        kernel = inline_calls(kernel)
+        timed = {name: self.timed.value(name) for name in self.sizes}
+        found = filter(None, (self._near(wanted) for wanted in _spread(kernel, timed)))
+        chosen = list(dict.fromkeys(found))
+        blocks = list(_blocks(kernel.body, ()))
+        left = set(range(len(blocks)))
+        for binding in (self.timed, *chosen):
+            if left:
+                run = _Run(left, control_values(kernel, binding))
+                run.block(kernel.body, 0)
+                left -= run.found
+        unreached = []
+        for at in sorted(left):
+            witness = self._witness(kernel, blocks[at])
+            if isinstance(witness, Binding) and self.affordable(witness):
+                chosen.append(witness)
+            elif witness is not None:
+                unreached.append(f"`{blocks[at].text}`, which is run with {witness}")
+        return Reach(tuple(dict.fromkeys(chosen)), tuple(unreached))
+
+    def _near(self, wanted: Mapping[str, int]) -> Binding | None:
+        """The call with these sizes, or as near as the asserts allow; None beyond means."""
+        key = tuple(sorted(wanted.items()))
+        if key not in self._known:
+            binding = near(self.general, wanted)
+            self._known[key] = binding if self.affordable(binding) else None
+        return self._known[key]
+
+    def _witness(self, kernel: q.Proc, block: _Block) -> Binding | str | None:
+        """A call that runs the block; None if there is none, a text if that is not known."""
+        try:
+            values = Constraints(kernel).witness(block.within)
+        except Undecided:
+            return "sizes that z3 does not find"
+        return None if values is None else near(self.general, values)
+
+
+# -- which sizes ---------------------------------------------------------------------------
+
+
+def _spread(kernel: q.Proc, timed: Mapping[str, int]) -> Iterator[Mapping[str, int]]:
+    """Combinations in which each size takes all its values, the others meanwhile others."""
+    values = _values(*_landmarks(kernel))
+    step = max(len(values) // len(timed), 1)
+    for turn in range(len(values)):
+        yield {name: values[(turn + step * at) % len(values)] for at, name in enumerate(timed)}
+    small = {name: 3 + at % 4 for at, name in enumerate(timed)}
+    for name, value in timed.items():
+        yield from ({**small, name: near} for near in (value - 1, value + 1) if near >= 1)
+
+
+def _landmarks(kernel: q.Proc) -> tuple[set[int], set[int]]:
+    """Divisors and constant extents of the kernel's control code, and constants that it
+    compares with."""
+    tiles, thresholds = {2}, set[int]()
+    for stmt in q.walk(kernel.body):
+        if isinstance(stmt, q.For) and stmt.extent is not None:
+            tiles.add(stmt.extent)
+        for expr in q.stmt_exprs(stmt):
+            for node in q.walk_expr(expr):
+                if isinstance(node, q.FloorDiv | q.Mod):
+                    tiles.add(node.den)
+                if isinstance(node, q.Affine) and isinstance(stmt, q.For | q.If):
+                    thresholds.add(abs(node.const))
+    return (
+        {tile for tile in tiles if 1 < tile <= _LARGEST_TILE},
+        {limit for limit in thresholds if 1 < limit <= 4 * _LARGEST_TILE},
+    )
+
+
+def _values(tiles: set[int], thresholds: set[int]) -> list[int]:
+    """Few values, which have all residues of interest, below the tile and beyond twice of it."""
+    wanted: set[tuple[int, int, int]] = set()
+    for tile in tiles:
+        for residue in _residues(tile):
+            wanted |= {(tile, residue, 0), (tile, residue, 2)} - {(tile, 0, 0)}
+    values = {1} | {limit + side for limit in thresholds for side in (-1, 0, 1)}
+    wanted -= {found for value in values for found in _shows(value, tiles)}
+    most = 3 * max(tiles)
+    candidates = list(range(1, most + 1))
+    while wanted:
+        best = max(candidates, key=lambda value: (len(_shows(value, tiles) & wanted), -value))
+        found = _shows(best, tiles) & wanted
+        if not found:
+            break
+        values.add(best)
+        wanted -= found
+    return sorted(value for value in values if value >= 1)
+
+
+def _residues(tile: int) -> set[int]:
+    if tile <= _SMALL_TILE:
+        return set(range(tile))
+    half = tile // 2
+    return {0, 1, 2, 3, half - 1, half, half + 1, tile - 2, tile - 1}
+
+
+def _shows(value: int, tiles: set[int]) -> set[tuple[int, int, int]]:
+    """Of each tile the residue, and whether the value is below it (0) or twice of it (2)."""
+    return {
+        (tile, value % tile, 0 if value < tile else 2)
+        for tile in tiles
+        if value < tile or value >= 2 * tile
+    }
+
+
+# -- which blocks a call runs ----------------------------------------------------------------
+
+
+def _blocks(body: tuple[q.Stmt, ...], within: Within) -> Iterator[_Block]:
+    """Every body of a loop or branch, in the order of the text."""
+    for stmt in body:
+        match stmt:
+            case q.For():
+                inside = (*within, stmt)
+                lo, hi = show_affine(stmt.lo), show_affine(stmt.hi)
+                yield _Block(f"for {stmt.iter.name} in seq({lo}, {hi})", inside)
+                yield from _blocks(stmt.body, inside)
+            case q.If():
+                for branch, outcome in ((stmt.body, True), (stmt.orelse, False)):
+                    if branch:
+                        inside = (*within, (stmt.cond, outcome))
+                        word = "if" if outcome else "else of if"
+                        yield _Block(f"{word} {show_expr(stmt.cond)}", inside)
+                        yield from _blocks(branch, inside)
+            case _:
+                pass
+
+
+class _Run:
+    """Runs the control code of a call, as far as blocks are left that it has not run."""
+
+    def __init__(self, left: set[int], values: dict[q.Atom, int]) -> None:
+        self.left, self.values = left, values
+        self.found: set[int] = set()
+        self.steps = 0
+
+    def block(self, body: tuple[q.Stmt, ...], at: int) -> int:
+        """Run `body`, whose first block has this number; the number after its last one."""
+        for stmt in body:
+            match stmt:
+                case q.For():
+                    at = self.loop(stmt, at)
+                case q.If():
+                    at = self.branches(stmt, at)
+                case q.WriteConfig() if isinstance(stmt.rhs, q.Affine):
+                    field = q.ConfigField(stmt.config, stmt.field)
+                    self.values[field] = self.value(stmt.rhs)
+                case _:
+                    pass
+        return at
+
+    def loop(self, loop: q.For, at: int) -> int:
+        after = at + 1 + _count(loop.body)
+        lo, hi = self.value(loop.lo), self.value(loop.hi)
+        if lo >= hi:
+            return after
+        self.found.add(at)
+        inside = set(range(at + 1, after))
+        for value in (lo, *range(hi - 1, lo, -1)):
+            if not (self.left - self.found) & inside or self.steps > _STEPS:
+                break
+            self.steps += 1
+            self.values[loop.iter] = value
+            self.block(loop.body, at + 1)
+        return after
+
+    def branches(self, stmt: q.If, at: int) -> int:
+        middle = at + 1 + _count(stmt.body)
+        after = middle + (1 + _count(stmt.orelse) if stmt.orelse else 0)
+        if self.truth(stmt.cond):
+            self.found.add(at)
+            self.block(stmt.body, at + 1)
+        elif stmt.orelse:
+            self.found.add(middle)
+            self.block(stmt.orelse, middle + 1)
+        return after
+
+    def value(self, value: q.Affine) -> int:
+        return q.evaluate_affine(value, self.values.__getitem__)
+
+    def truth(self, expr: q.Expr) -> bool:
+        match expr:
+            case q.Const():
+                return bool(expr.value)
+            case q.Read():
+                return bool(self.values[expr.buf])
+            case q.ReadConfig():
+                return bool(self.values[q.ConfigField(expr.config, expr.field)])
+            case q.BinOp(op="and"):
+                return self.truth(expr.lhs) and self.truth(expr.rhs)
+            case q.BinOp(op="or"):
+                return self.truth(expr.lhs) or self.truth(expr.rhs)
+            case q.BinOp(op=op, lhs=lhs, rhs=rhs):
+                return bool(COMPARISONS[op](self.side(lhs), self.side(rhs)))
+            case _:
+                raise AssertionError("not a condition")
+
+    def side(self, expr: q.Expr) -> int:
+        return self.value(expr) if isinstance(expr, q.Affine) else int(self.truth(expr))
+
+
+def _count(body: tuple[q.Stmt, ...]) -> int:
+    """Blocks in `body`."""
+    return sum(1 + _count(block) for stmt in body for block in q.blocks(stmt))
