@@ -29,11 +29,12 @@ _STEPS = 20_000
 
 @dataclass(frozen=True)
 class Reach:
-    """Calls to verify a kernel with besides those that every kernel has, and the blocks that no
-    call runs although some would."""
+    """Calls to verify a kernel with besides those that every kernel has, the blocks that no
+    call runs although some would, and how many are `dead`: there is no call that runs them."""
 
     bindings: tuple[Binding, ...] = ()
     unreached: tuple[str, ...] = ()
+    dead: int = 0
 
 
 Within = tuple[q.For | tuple[q.Expr, bool], ...]
@@ -64,9 +65,9 @@ class Reacher:
 
     def reach(self, kernel: q.Proc) -> Reach:
         """Of one schedule."""
-        if not self.sizes:
-            return Reach()
         kernel = inline_calls(kernel)
+        if not self.sizes:
+            return Reach(dead=_count(kernel.body))  # no other call would run more
         timed = {name: self.timed.value(name) for name in self.sizes}
         found = filter(None, (self._near(wanted) for wanted in _spread(kernel, timed)))
         chosen = list(dict.fromkeys(found))
@@ -77,14 +78,16 @@ class Reacher:
                 run = _Run(left, control_values(kernel, binding))
                 run.block(kernel.body, 0)
                 left -= run.found
-        unreached = []
+        unreached, dead = [], 0
         for at in sorted(left):
             witness = self._witness(kernel, blocks[at])
             if isinstance(witness, Binding) and self.affordable(witness):
                 chosen.append(witness)
-            elif witness is not None:
+            elif witness is None:
+                dead += 1
+            else:
                 unreached.append(f"`{blocks[at].text}`, which is run with {witness}")
-        return Reach(tuple(dict.fromkeys(chosen)), tuple(unreached))
+        return Reach(tuple(dict.fromkeys(chosen)), tuple(unreached), dead)
 
     def _near(self, wanted: Mapping[str, int]) -> Binding | None:
         """The call with these sizes, or as near as the asserts allow; None beyond means."""

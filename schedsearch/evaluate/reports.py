@@ -72,6 +72,7 @@ class Verdict:
         self.verified_at: float | None = None
         self.stage = "loading the kernel"
         self.verifying = -1
+        self.unreached: list[int] = []  # blocks of a kernel that counts
         self.call_ns: dict[int, float] = {}  # of cases, one call each
         self.sandbox = NO_SANDBOX
         self.difference = ""
@@ -117,6 +118,8 @@ class Verdict:
                 )
             case ["changed", *what]:
                 self.difference = f"changed {' '.join(what)}, while {self.stage}"
+            case ["unreached", block]:
+                self.unreached.append(int(block))
             case ["verified"]:
                 _expect(self.verifying == len(self.cases) - 1 and self.verified_at is None)
                 self.verified_at = time.perf_counter()

@@ -17,10 +17,12 @@ from pathlib import Path
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import DiskError, UserError
-from schedsearch.core.records import Failure, GeneratedC, Outcome
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.coverage import blocks, counting
 from schedsearch.evaluate.harness import Placement, own_sources, runtime_source, shared_sources
+from schedsearch.evaluate.reach import Reach
 from schedsearch.evaluate.reports import Verdict
 from schedsearch.evaluate.runner import Limits, run_harness, was_killed
 from schedsearch.evaluate.timing import TimingPlan
@@ -59,6 +61,8 @@ class Check:
 
 _MEMORY = ("memory and undefined behaviour", "address,undefined")
 _RACES = ("data races", "thread")
+COVERAGE = "all code is run"
+NOTHING_MORE = Reach()
 
 
 @dataclass(frozen=True)
@@ -70,18 +74,36 @@ class Inspector:
     bench: Bench
     builder: Builder
 
-    def inspect(self, code: GeneratedC) -> tuple[Check, ...]:
-        """What sanitizers say of a verified kernel; never raises for what it does."""
-        checks = [self._check(code, *_MEMORY)]
+    def inspect(self, code: GeneratedC, reach: Reach = NOTHING_MORE) -> tuple[Check, ...]:
+        """What sanitizers say of a verified kernel, called as `reach` says besides the bench's
+        cases, and whether these calls run all of its code; never raises for what it does."""
+        called = Artifact("", "", code.key, reach.bindings)
+        cases = self.bench.for_kernel(called).cases
+        own = replace(self, bench=replace(self.bench, cases=cases))
+        checks = own._memory_and_coverage(code, reach)
         if "#pragma omp" in code.source:
-            checks.append(self._check(code, *_RACES))
+            checks.append(own._check(code, *_RACES))
         return tuple(checks)
 
-    def _check(self, code: GeneratedC, what: str, sanitizers: str) -> Check:
+    def _memory_and_coverage(self, code: GeneratedC, reach: Reach) -> list[Check]:
+        unreached: list[int] = []
+        memory = self._check(counting(code), *_MEMORY, unreached)
+        if memory.verdict is not Finding.PASSED:
+            return [memory]
+        lines = blocks(code.source)
+        if len(unreached) <= reach.dead:
+            return [memory, Check(COVERAGE, Finding.PASSED, _dead(len(unreached)))]
+        left = ", ".join(f"`{lines[number]}`" for number in unreached[:3])
+        return [memory, Check(COVERAGE, Finding.FAILED, f"no call runs {left}")]
+
+    def _check(
+        self, code: GeneratedC, what: str, sanitizers: str, unreached: list[int] | None = None
+    ) -> Check:
+        """Blocks that were not run are added to `unreached`, if the kernel counts."""
         compiler = self.builder.compiler
         if sanitizers == "thread" and compiler.kind != "gcc":
             return Check(what, Finding.NOT_CHECKED, f"needs gcc, the target has {compiler.kind}")
-        found = self._run(code, what, sanitizers)
+        found = self._run(code, what, sanitizers, unreached)
         if found.verdict is not Finding.FAILED:
             return found
         own = self._run(self.unscheduled, what, sanitizers)
@@ -90,7 +112,9 @@ class Inspector:
             return Check(what, Finding.NOT_CHECKED, detail)
         return found
 
-    def _run(self, code: GeneratedC, what: str, sanitizers: str) -> Check:
+    def _run(
+        self, code: GeneratedC, what: str, sanitizers: str, unreached: list[int] | None = None
+    ) -> Check:
         kernel = self.builder.instrumented(code, sanitizers, _COMPILE_S)
         if isinstance(kernel, Failure):
             return Check(what, Finding.NOT_CHECKED, _why_not_built(kernel.message))
@@ -104,9 +128,9 @@ class Inspector:
             raise
         except UserError as error:
             return Check(what, Finding.NOT_CHECKED, _why_not_built(str(error)))
-        return self._judge(program, kernel, what)
+        return self._judge(program, kernel, what, unreached)
 
-    def _judge(self, program: Path, kernel: Path, what: str) -> Check:
+    def _judge(self, program: Path, kernel: Path, what: str, unreached: list[int] | None) -> Check:
         cases = [replace(case, placement=Placement.FOR_TIMING) for case in self.bench.cases[:-1]]
         plan = TimingPlan("screen", 1, 1)
         heard = Verdict(cases, self.bench.fields, plan, "", 1.0, self.bench.cache)
@@ -125,6 +149,8 @@ class Inspector:
         if heard.difference:
             return Check(what, Finding.FAILED, heard.difference)
         if failure is None:
+            if unreached is not None:
+                unreached += heard.unreached
             return Check(what, Finding.PASSED)
         found = _FOUND.search(failure.message)
         if found is not None:
@@ -135,6 +161,10 @@ class Inspector:
             reason = impossible.group() if impossible else heard.error or failure.message[:200]
             return Check(what, Finding.NOT_CHECKED, reason)
         return Check(what, Finding.FAILED, f"{failure.message[:200]}, while {heard.stage}")
+
+
+def _dead(count: int) -> str:
+    return f"{count} blocks are never run, whatever the call" if count else ""
 
 
 def _why_not_built(message: str) -> str:

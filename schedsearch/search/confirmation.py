@@ -93,7 +93,7 @@ class Confirmation:
                 self._confirm(best.key, self.work.baseline)
                 self.ledger.settle()
                 continue
-            self.inspection = self.inspect(code)
+            self.inspection = self.inspect(code, best.trace)
             if (found := self.inspection.failure) is None:
                 return
             self.ledger.failed(best.key, Failure(Outcome.INCORRECT, found))

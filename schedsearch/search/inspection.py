@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from schedsearch.core.records import GeneratedC
-from schedsearch.evaluate.sanitize import Check, Finding, Inspector
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.reach import Reach
+from schedsearch.evaluate.sanitize import COVERAGE, Check, Finding, Inspector
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 
-Inspect = Callable[[GeneratedC], "Inspection"]
+Inspect = Callable[[GeneratedC, Trace], "Inspection"]
 
 
 @dataclass(frozen=True)
@@ -32,20 +34,26 @@ class Inspection:
         return {"code_key": self.code_key, "checks": checks}
 
 
-def not_inspected(code: GeneratedC) -> Inspection:
+def not_inspected(code: GeneratedC, trace: Trace) -> Inspection:
     """Where nothing is compiled."""
     return Inspection(code.key)
 
 
-def once(inspector: Inspector, store: Store, scope: Scope) -> Inspect:
-    """Inspect what the store's runs of this scope did not."""
+def once(
+    inspector: Inspector, store: Store, scope: Scope, reach: Callable[[Trace], Reach]
+) -> Inspect:
+    """Inspect what the store's runs of this scope did not; `reach` says which calls run all of a
+    schedule's code."""
     earlier: dict[str, Inspection] = {}
     for run in store.runs(scope):
         if data := (run.summary or {}).get("inspection"):
             checks = (Check(what, Finding(found), detail) for what, found, detail in data["checks"])
-            earlier[data["code_key"]] = Inspection(data["code_key"], tuple(checks))
+            found = Inspection(data["code_key"], tuple(checks))
+            if any(check.what == COVERAGE for check in found.checks):
+                earlier[found.code_key] = found
 
-    def inspect(code: GeneratedC) -> Inspection:
-        return earlier.get(code.key) or Inspection(code.key, inspector.inspect(code))
+    def inspect(code: GeneratedC, trace: Trace) -> Inspection:
+        known = earlier.get(code.key)
+        return known or Inspection(code.key, inspector.inspect(code, reach(trace)))
 
     return inspect

@@ -16,6 +16,7 @@ from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.baseline import measure_baseline, root_record
 from schedsearch.search.below import Below
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.building import reacher_of
 from schedsearch.search.caches import in_use
 from schedsearch.search.closing import closing_s, last_roof, session_noise
 from schedsearch.search.counterpart import find_counterpart
@@ -37,6 +38,7 @@ from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.features import FEATURES_VERSION, features
 from schedsearch.transforms.registry import Transform, select
+from schedsearch.transforms.replay import Replayer
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,7 @@ class Session:
         setting, scope = self.setting, self.setting.scope
         subject, baseline = setting.subject, self.bench.baseline
         inspector = Inspector(subject.ast, subject.code, self.bench, subject.builder)
+        replayer, reacher = Replayer(subject.procedure), reacher_of(self.bench)
         return Search(
             self.store,
             scope,
@@ -68,7 +71,7 @@ class Session:
             observer,
             _ranker(self.store, scope, subject, self.seed),
             [origin.trace for origin in setting.known.origins],
-            once(inspector, self.store, scope),
+            once(inspector, self.store, scope, lambda t: reacher.reach(replayer.state(t).ast)),
             closing_s=closing_s(self.store.runs(scope)),
             first=self.first,
         )

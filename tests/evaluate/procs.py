@@ -275,6 +275,12 @@ def whole(n: size, y: i8[n], x: i8[n]):
 
 
 @proc
+def copied(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i]
+
+
+@proc
 def normalise(x: f32[256], y: f32[256]):
     mean: f32
     mean = 0.0

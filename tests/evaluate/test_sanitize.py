@@ -76,7 +76,7 @@ def test_memory_and_undefined_behaviour(inspector: Inspector, body: str, part: s
 )
 def test_races(inspector: Inspector, body: str, verdict: Finding) -> None:
     """The second is right whatever the threads do: no output shows its race."""
-    memory, races = checks(inspector, body)
+    memory, _, races = checks(inspector, body)
     assert memory.verdict is Finding.PASSED
     assert races.verdict is verdict
     assert ("data race" in races.detail) is (verdict is Finding.FAILED)
@@ -84,7 +84,7 @@ def test_races(inspector: Inspector, body: str, verdict: Finding) -> None:
 
 def test_windows_of_any_strides_pass(builder: Builder, tmp_path: Path) -> None:
     inspector = make(procs.windowed, builder, tmp_path)
-    (found,) = inspector.inspect(inspector.unscheduled)
+    found, _ = inspector.inspect(inspector.unscheduled)
     assert found == Check("memory and undefined behaviour", Finding.PASSED)
 
 

@@ -28,7 +28,7 @@
 
 /* `set_threads` is the OpenMP library's, NULL if the kernel does not use it. */
 struct kernel {
-    void *function;
+    void *library, *function;
     void (*set_threads)(int);
 };
 
@@ -41,7 +41,7 @@ static struct kernel open_kernel(const char *path)
         _exit(2);
     }
     void (*set_threads)(int) = (void (*)(int))dlsym(library, "omp_set_num_threads");
-    return (struct kernel){function, set_threads};
+    return (struct kernel){library, function, set_threads};
 }
 
 enum { RACE_CHECKS = 5, ROUND_S = 10 };
@@ -84,6 +84,16 @@ static int set_up_process(void)
 #endif
     keep_state();
     return count;
+}
+
+/* Of a kernel that counts (coverage.py): the blocks that no call has run, by number. */
+static void report_unreached(struct kernel kernel)
+{
+    const unsigned char *reached = dlsym(kernel.library, "schedsearch_reached");
+    const unsigned *count = dlsym(kernel.library, "schedsearch_blocks");
+    for (unsigned block = 0; reached && count && block < *count; block++)
+        if (!reached[block])
+            report("unreached %u", block);
 }
 
 int main(int argc, char **argv)
@@ -138,6 +148,7 @@ int main(int argc, char **argv)
         }
         discard(&test);
     }
+    report_unreached(candidate);
     report("end");
     _exit(0);
 }
