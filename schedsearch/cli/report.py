@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from schedsearch.cli.telling import typed
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
 from schedsearch.present import format as fmt
@@ -19,7 +18,6 @@ from schedsearch.search.closing import margin
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.progress import Best
 from schedsearch.search.result import Result
-from schedsearch.store.location import without_password
 from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.fixed_sizes import specialize_lines
 
@@ -99,13 +97,7 @@ def report(
             console.print("It was reached while searching, but not when measured again.")
     console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
     if result.stop is not Stop.EXHAUSTED:
-        console.print(f"continue: {_command()}", markup=False, soft_wrap=True)
-
-
-def _command() -> str:
-    """The command line that continues this search: as typed, but for passwords."""
-    typed = [without_password(word) for word in sys.argv[1:] if word != "--fresh"]
-    return shlex.join(["schedsearch", *typed])
+        console.print(f"continue: {typed(without='--fresh')}", markup=False, soft_wrap=True)
 
 
 def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:

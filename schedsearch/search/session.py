@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from schedsearch import __version__
@@ -31,11 +32,13 @@ from schedsearch.search.result import Listener, Result, Setting
 from schedsearch.search.strategies import make_strategy, strategy_name
 from schedsearch.search.strategy import Strategy
 from schedsearch.search.subject import Subject, bench_of, load_subject
+from schedsearch.search.trust import remember
 from schedsearch.search.turns import measuring_slot
 from schedsearch.search.workers import attach, make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.features import FEATURES_VERSION, features
+from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.registry import Transform, select
 
 
@@ -102,6 +105,9 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             options.instructions,
             options.specialize,
         )
+    remember(subject.source.path, subject.source.sha)
+    for each in not_shipped(subject.target.instructions):
+        remember(Path(each.path), each.digest)
     if options.threads > 1:
         with measuring_slot():  # before workers start on those cores
             roof_of(subject.builder, subject.target, subject.work)
