@@ -19,26 +19,34 @@ def others_may_change(path: Path) -> str | None:
     Raises OSError if it is not there.
     """
     place = path.resolve(strict=True)
-    for each in (place, *place.parents):
-        found = each.stat()
-        if found.st_uid not in (ROOT, os.geteuid()):
-            return f"{each} belongs to {_user(found.st_uid)}"
+    for each in place.parents:
         # In a sticky directory, such as /tmp, nobody replaces what is another's.
-        if each != place and found.st_mode & stat.S_ISVTX:
-            continue
-        if who := _writers(found):
-            return f"{each} can be written by {who}"
-    return None
+        sticky = each.stat().st_mode & stat.S_ISVTX
+        if problem := _belongs(each) if sticky else others_may_write(each):
+            return problem
+    return others_may_write(place)
+
+
+def others_may_write(path: Path) -> str | None:
+    """The same of just what is at `path`: it belongs to another user, or its mode lets others
+    write. Raises OSError."""
+    who = _writers(path.stat())
+    return _belongs(path) or (f"{path} can be written by {who}" if who else None)
 
 
 def not_private(path: Path) -> str | None:
     """Why what is at `path` is not for this user alone; None if it is. Raises OSError."""
     found = path.lstat()
     if found.st_uid != os.geteuid():
-        return f"{path} belongs to {_user(found.st_uid)}"
+        return f"{path} belongs to {user_name(found.st_uid)}"
     if stat.S_IMODE(found.st_mode) & 0o077:
         return f"{path} has mode {stat.S_IMODE(found.st_mode):04o}, and is for its owner alone"
     return others_may_change(path)
+
+
+def _belongs(path: Path) -> str | None:
+    owner = path.stat().st_uid
+    return None if owner in (ROOT, os.geteuid()) else f"{path} belongs to {user_name(owner)}"
 
 
 def _writers(found: os.stat_result) -> str:
@@ -62,7 +70,8 @@ def _own_group(gid: int) -> bool:
     return False
 
 
-def _user(uid: int) -> str:
+def user_name(uid: int) -> str:
+    """`user ann`, or `user 1000` if there is no such name."""
     with suppress(KeyError):
         return f"user {pwd.getpwuid(uid).pw_name}"
     return f"user {uid}"

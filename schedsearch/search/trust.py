@@ -13,7 +13,6 @@ from pathlib import Path
 
 from platformdirs import user_state_path
 
-from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.ownership import not_private, others_may_change
 from schedsearch.core.text_file import read_text
@@ -25,20 +24,22 @@ def state_dir() -> Path:
     return user_state_path("schedsearch")
 
 
+def make_private(*folders: Path) -> None:
+    """Make directories for this user alone, each in the one before. Raises OSError."""
+    for folder in folders:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+
+
 def remember(path: Path, sha: str) -> None:
     """Note that the user had this file executed, whose text has the digest `sha`.
 
     There is one empty file for each, so that runs that note something at the same time do not
-    get into each other's way. Raises UserError if the record cannot be written, or if others
-    can write it.
+    get into each other's way. Raises UserError if the record cannot be written.
     """
     note = _note(path, sha)
     with disk_explained(note):
-        for folder in (_record(), note.parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        make_private(state_dir(), _record(), note.parent)
         os.close(os.open(note, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o600))
-        if problem := _forged(note):
-            raise UserError(f"cannot note what was tuned: {problem}. {_amend()}")
 
 
 def doubt(path: Path) -> str | None:
@@ -52,7 +53,7 @@ def doubt(path: Path) -> str | None:
         if not note.exists():
             return "it has changed since this user tuned it"
         if problem := _forged(note):
-            return f"the record of what was tuned cannot be trusted: {problem}. {_amend()}"
+            return f"the record of what was tuned may be forged, as {problem}"
         return others_may_change(path)
     except OSError as error:
         return f"the record of what was tuned cannot be read: {error}"
@@ -70,7 +71,3 @@ def _forged(note: Path) -> str | None:
     """Why somebody else may have made a note; None if nobody could."""
     places = (_record(), note.parent, note)
     return next((problem for place in places if (problem := not_private(place))), None)
-
-
-def _amend() -> str:
-    return f"Delete {_record()}; the next run makes it anew"
