@@ -44,6 +44,9 @@ that fails once Exo no longer needs it:
    has one forgets the other branch                     -> refused by `unsound`.
 21. yapf, which prints for Exo, may find its cached
    grammar cut short                                    -> `yapf_grammar` has it made again.
+22. C of named windows is `const` where it is written, of
+   windows given by name whatever the callee takes      -> `exo_windows` writes them out
+   (`tests/transforms/test_exo_windows.py`).
 """
 
 from __future__ import annotations
