@@ -80,6 +80,7 @@ def altered(statements: str) -> None:
 def harmless(answer: Answer) -> None:
     assert answer.code in (0, 2)
     assert "Traceback" not in answer.err
+    assert "sqlalche.me" not in answer.out + answer.err
     assert "\x1b" not in answer.out + answer.err.replace("\x1b[1;31m", "").replace("\x1b[0m", "")
     if answer.code == 2:
         assert answer.out.count("\n") <= 20
