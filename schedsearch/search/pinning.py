@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch import __version__
+from schedsearch.core.decision import Decision
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
@@ -83,12 +84,14 @@ def _scopes_here(store: Store, proc: str | None) -> list[Scope]:
 
 def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
     """The fastest that was confirmed, else the fastest, or what it was shortened to; None if
-    nothing is faster than the procedure as written. In the few rounds of a screening lucky
-    ones look faster."""
+    nothing is faster than the procedure as written, or the fastest was shown to be the same. In
+    the few rounds of a screening lucky ones look faster."""
     fastest = [c for c in store.best(scope, AMONG) if c.record.trace.steps]
     faster = [c for c in fastest if (c.record.speedup or 0.0) > 1.0]
     confirmed = (c for c in faster if _measurement(c).kind == "confirm")
     best = next(confirmed, faster[0] if faster else None)
+    if best is not None and _measurement(best).verdict() is Decision.SAME:
+        return None
     shorter = {
         summary["minimal_of"]: summary["best"]
         for run in store.runs(scope)

@@ -18,7 +18,7 @@ from schedsearch.search.baseline import measure_baseline, root_record
 from schedsearch.search.below import Below
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.caches import in_use
-from schedsearch.search.closing import closing_s, last_roof, session_noise
+from schedsearch.search.closing import closing_s, gained, last_roof, session_noise
 from schedsearch.search.counterpart import find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.earlier import check_earlier_runs, known_before
@@ -201,7 +201,9 @@ def _run(search: Search, session: Session) -> Result:
         )
     finally:
         store.finish_run(run_id, status, summary)
-    return Result(setting, run_id, stop, progress, best, roof, noise)
+    if best is None or gained(best, noise):
+        return Result(setting, run_id, stop, progress, best, roof, noise)
+    return Result(setting, run_id, stop, progress, None, roof, noise, level=best)
 
 
 def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:

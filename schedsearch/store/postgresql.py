@@ -109,13 +109,11 @@ class PostgresqlDatabase:
     def advice(self, error: Exception) -> str | None:
         state = getattr(error, "sqlstate", None)
         if state is None:
-            # libpq has none for connections that fail or break.
+            # libpq has none for connections that fail or break, nor for options it does not know.
             import psycopg  # optional; here, it has been imported
 
-            unknown = isinstance(error, psycopg.ProgrammingError) and "connection option" in str(
-                error
-            )
-            return _CONNECTION if isinstance(error, psycopg.OperationalError) or unknown else None
+            unknown = "invalid connection option" in str(error)
+            return _CONNECTION if unknown or isinstance(error, psycopg.OperationalError) else None
         fitting = [prefix for prefix in _ADVICE if state.startswith(prefix)]
         return _ADVICE[max(fitting, key=len)] if fitting else None
 
