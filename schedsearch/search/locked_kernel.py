@@ -184,7 +184,7 @@ def _changes(entry: LockEntry, subject: Subject) -> list[str]:
     if subject.workload.proc_key != entry.workload.proc_key:
         found.append(
             "the procedure has changed since it was pinned: "
-            "`schedsearch check --repair` fits the schedule to it"
+            "`schedsearch check . --repair` fits the schedule to it"
         )
     if entry.schedsearch != __version__:
         found.append(f"schedsearch was {entry.schedsearch}, is {__version__}")

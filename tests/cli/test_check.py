@@ -227,7 +227,7 @@ def test_a_schedule_that_does_not_apply_any_more(lock: Path, run: Run) -> None:
     assert answer.code == 1
     assert re.search(r"^  the schedule does not apply: step \d \(", answer.out, re.MULTILINE)
     assert "the procedure has changed since it was pinned" in answer.out
-    assert "check --repair" in answer.out
+    assert "check . --repair" in answer.out
 
 
 def test_a_comment_changes_nothing(lock: Path, run: Run) -> None:
