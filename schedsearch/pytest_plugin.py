@@ -77,9 +77,12 @@ class LockedSchedule(pytest.Item):
     def runtest(self) -> None:
         from schedsearch.core.checked import EXIT_CODES, Status
         from schedsearch.search.checking import Options, check
+        from schedsearch.search.locked_kernel import Where
 
         timing = not self.config.getoption("schedsearch_correct_only")
-        options = Options(self.path.parent, timing=timing)
+        # Who collects a directory's tests has its conftest.py executed, too.
+        where = Where(named=(self.path.parent,))
+        options = Options(self.path.parent, where, timing=timing)
         ((_, found),) = check([self.entry], options, lambda text: None)
         if found.status in (Status.SKIPPED, Status.INCONCLUSIVE):
             pytest.skip(f"{found.status}: {found.summary}")

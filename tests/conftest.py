@@ -14,8 +14,10 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 def pytest_configure(config: pytest.Config) -> None:
     """What is compiled is named by what it is compiled from, and peaks are those of the machine:
-    all tests share them, as the runs of a user do. It takes half of a short run's time."""
+    all tests share them, as the runs of a user do. It takes half of a short run's time. They
+    share their locks too, and a record of what was tuned, which is not the user's."""
     if "PYTEST_XDIST_WORKER" not in os.environ:  # workers have the environment of this process
         folder = TemporaryDirectory(prefix="schedsearch-tests-", ignore_cleanup_errors=True)
         os.environ["XDG_CACHE_HOME"] = folder.name
+        os.environ["XDG_STATE_HOME"] = os.path.join(folder.name, "state")
         config.add_cleanup(folder.cleanup)

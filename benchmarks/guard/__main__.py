@@ -11,7 +11,7 @@ import json
 import tempfile
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -129,10 +129,11 @@ def trials(
         for each in plants:
             console.print(f"{each.kernel} made slower takes {each.times} times as long")
         path = find_compiler().path
+        here = Where(named=(root,))
         wheres = {
-            Kind.UNTOUCHED: Where(),
-            Kind.REBUILT: Where(str(compiler(path, (), Path(scratch, "rebuilt")))),
-            Kind.SLOWER: Where(str(compiler(path, plants, Path(scratch, "slower")))),
+            Kind.UNTOUCHED: here,
+            Kind.REBUILT: replace(here, cc=str(compiler(path, (), Path(scratch, "rebuilt")))),
+            Kind.SLOWER: replace(here, cc=str(compiler(path, plants, Path(scratch, "slower")))),
         }
         counts = {Kind.UNTOUCHED: untouched, Kind.REBUILT: rebuilt, Kind.SLOWER: slower}
         truths = [*kept.get("plants", ()), *({each.kernel: asdict(each.times)} for each in plants)]

@@ -62,7 +62,7 @@ class Plant:
 def plant(entry: LockEntry, root: Path, scratch: Path, slower: float) -> Plant:
     """A kernel that is `slower` (relative) than the locked one. The first is timed with spins
     enough to be seen, from which follows how many are needed. Arrays are kept in `scratch`."""
-    kernel = load_locked(entry, root, Where(), lambda key: None)
+    kernel = load_locked(entry, root, Where(named=(root,)), lambda key: None)
     subject = kernel.subject
     bench = bench_of(subject, scratch)
     first = _times(kernel, bench, FIRST_SPINS)

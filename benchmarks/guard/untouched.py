@@ -73,7 +73,7 @@ def _check(lock: Path, disturbed: bool, found: Path) -> Run:
     path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     command = ["env", f"PYTHONPATH={path}", sys.executable, "-m", "schedsearch", "check"]
     began, load, begin = datetime.now(UTC), os.getloadavg()[0], time.monotonic()
-    ended = run_group([*command, lock, "--json", found], timeout_s=LIMIT_S)
+    ended = run_group([*command, lock, "--file", lock.parent, "--json", found], timeout_s=LIMIT_S)
     return Run(
         began.isoformat(timespec="seconds"),
         time.monotonic() - begin,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -171,7 +172,7 @@ def _schedule(about: Search) -> Iterator[object]:
 
 
 def _reproduction(about: Search) -> Iterator[object]:
-    store, source = about.store.name, about.workload.source
+    store, source = map(shlex.quote, (about.store.name, about.workload.source))
     commands = [f"schedsearch run {source} --store {store}   # goes on where it stopped"]
     if about.best is not None:
         one = about.best.id

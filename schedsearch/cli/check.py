@@ -17,6 +17,7 @@ from schedsearch.cli import github
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     CcOption,
+    FilesOption,
     InstructionsOption,
     StoreOption,
     TargetOption,
@@ -58,6 +59,7 @@ def check(
     ] = "4%",
     cc: CcOption = None,
     target: TargetOption = None,
+    file: FilesOption = None,
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
     json_: Annotated[
@@ -91,17 +93,21 @@ def check(
     and that ratio compared with the locked one. What is slower is measured twice more before
     it counts.
 
+    A lock file does not choose what is executed: what you tuned on this machine is, and the
+    kernels and directories that you name, as in `schedsearch check .` or with --file.
+
     Exit codes: 0 passed, 1 slower than locked (or the schedule does not apply any more),
     2 usage or configuration, 3 inconclusive, 4 wrong result, 5 nothing comparable on this
     machine, 70 an error of schedsearch, 130 interrupted. In a GitHub workflow, annotations
     are printed and the step's summary is written.
     """
     files = {"--json": json_, "--junit": junit, "--markdown": markdown_}
-    for option, file in files.items():
-        if file is not None and not os.access(file.resolve().parent, os.W_OK):
-            raise UserError(f"{option} {file}: its directory is not there, or not writable")
+    for option, out in files.items():
+        if out is not None and not os.access(out.resolve().parent, os.W_OK):
+            raise UserError(f"{option} {out}: its directory is not there, or not writable")
     chosen = choose(paths or (), only)
-    where = Where(cc, target, tuple(instructions or ()))
+    named = tuple(path for path in paths or () if path.resolve() != chosen.path)
+    where = Where(cc, target, tuple(instructions or ()), (*named, *(file or ())))
     if repair:
         raise typer.Exit(repair_entries(chosen, where, store, parse_seconds(budget)))
     options = Options(
@@ -119,9 +125,9 @@ def check(
         junit: lambda: junit_xml(results),
         markdown_: lambda: markdown(results),
     }
-    for file, text in texts.items():
-        if file is not None:
-            write_text(file, text())
+    for out, text in texts.items():
+        if out is not None:
+            write_text(out, text())
     github.tell(results, chosen.path.parent)
     if interrupted:
         left = len(chosen.entries) - len(results)

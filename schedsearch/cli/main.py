@@ -23,7 +23,8 @@ from schedsearch.cli import (
     simulate,
     watch,
 )
-from schedsearch.core.errors import UserError
+from schedsearch.cli.telling import typed
+from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.shown import shown
 
 INTERNAL_ERROR = 70
@@ -80,7 +81,10 @@ def main() -> None:
     try:
         app()
     except UserError as error:
-        Console(stderr=True).print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
+        console = Console(stderr=True)
+        console.print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
+        if isinstance(error, UnnamedFileError):
+            console.print(f"  {_plain(typed(*error.words))}", soft_wrap=True)
         sys.exit(2)
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)

@@ -52,7 +52,21 @@ InstructionsOption = Annotated[
 ]
 FileOption = Annotated[
     Path | None,
-    typer.Option("--file", metavar="FILE", help="The procedure's file, if it has moved."),
+    typer.Option(
+        "--file",
+        metavar="FILE",
+        help="The procedure's file, if it has moved, or was not tuned as it is by you on this "
+        "machine. It is executed.",
+    ),
+]
+FilesOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--file",
+        metavar="FILE|DIR",
+        help="File of a kernel, or a directory of them, that is executed although you did not "
+        "tune it as it is on this machine (repeatable).",
+    ),
 ]
 LockOption = Annotated[
     Path | None,

@@ -10,7 +10,13 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli.options import DEFAULT_STORE, FileOption, LockOption, StoreOption
+from schedsearch.cli.options import (
+    DEFAULT_STORE,
+    FileOption,
+    InstructionsOption,
+    LockOption,
+    StoreOption,
+)
 from schedsearch.core.errors import UserError
 from schedsearch.core.lock_place import default_lock, read_lock, write_lock
 from schedsearch.core.lockfile import Lock, LockEntry
@@ -18,6 +24,7 @@ from schedsearch.present import format as fmt
 from schedsearch.search.pinning import Pins, changes, lock_entry, pin_best
 from schedsearch.search.recorded import find_scopes
 from schedsearch.store.database import Store
+from schedsearch.transforms.instruction_sets import load_instructions
 
 
 def pin(
@@ -29,6 +36,7 @@ def pin(
         ),
     ] = None,
     file: FileOption = None,
+    instructions: InstructionsOption = None,
     lock: LockOption = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
@@ -42,6 +50,8 @@ def pin(
     known = read_lock(path) if path.exists() else Lock()
     # The user's file may print; standard output is for what changed.
     with Store.open(store, create=False) as opened, redirect_stdout(sys.stderr):
+        for given in instructions or ():
+            load_instructions(given)
         pins = _pins(opened, what, path.resolve().parent, file)
     console = Console(highlight=False)
     for entry in pins.entries:

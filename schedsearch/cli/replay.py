@@ -133,7 +133,7 @@ def export(
     assert measurement is not None, "it was verified"
     state = replayed(procedure, trace)
     code = generate_c(state.procedure, state.build)
-    claim = fmt.claim(measurement) if trace.steps else "as written, without rewrites"
+    claim = fmt.claim(measurement) if trace.steps else fmt.AS_WRITTEN
     notes = schedule_notes(claim, tuned_for, state.build, workload)
     if target is not None:
         notes.append(_compiled_for(target, code))

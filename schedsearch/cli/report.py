@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import shlex
-import sys
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
 
+from schedsearch.cli.telling import typed
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
+from schedsearch.core.records import Measurement
 from schedsearch.present import format as fmt
 from schedsearch.present.live import rate
 from schedsearch.search.budget import Stop
@@ -19,7 +19,6 @@ from schedsearch.search.closing import margin
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.progress import Best
 from schedsearch.search.result import Result
-from schedsearch.store.location import without_password
 from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.fixed_sizes import specialize_lines
 
@@ -39,6 +38,19 @@ def _beside(other: Counterpart) -> str:
     )
 
 
+def _nothing_gained(console: Console, level: Best, noise: Measurement | None) -> None:
+    rewrites = fmt.count(len(level.trace), "rewrite")
+    console.print(f"The fastest has {rewrites}: {_times(level)} its speed.", soft_wrap=True)
+    rounds = len(level.measurement.rounds)
+    console.print(fmt.decided(level.measurement.verdict(margin(noise)), rounds))
+
+
+def _written(console: Console, what: str, paths: list[Path]) -> None:
+    console.print(f"\n{what}:")
+    for path in paths:
+        console.print(f"  {path}", markup=False, soft_wrap=True)
+
+
 def report(
     console: Console, result: Result, paths: list[Path], target_speedup: float | None = None
 ) -> None:
@@ -48,6 +60,10 @@ def report(
     console.print()
     if result.best is None:
         console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
+        if result.level is not None:
+            _nothing_gained(console, result.level, result.noise)
+        if paths:
+            _written(console, f"written, {fmt.AS_WRITTEN}", paths)
     else:
         measurement = result.best.measurement
         decision = measurement.verdict(margin(result.noise))
@@ -82,9 +98,7 @@ def report(
             overlap = ", arguments declared not to overlap" if build.restrict else ""
             compiled = fmt.compiled(subject.target, build)
             console.print(f"compiled by {compiled}{overlap}", markup=False, soft_wrap=True)
-        console.print("\nwritten:")
-        for path in paths:
-            console.print(f"  {path}", markup=False, soft_wrap=True)
+        _written(console, "written", paths)
     if progress.ranker is not None:
         console.print(f"\n{fmt.standing(progress.ranker)}", soft_wrap=True)
     if result.counterpart is not None:
@@ -99,13 +113,7 @@ def report(
             console.print("It was reached while searching, but not when measured again.")
     console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
     if result.stop is not Stop.EXHAUSTED:
-        console.print(f"continue: {_command()}", markup=False, soft_wrap=True)
-
-
-def _command() -> str:
-    """The command line that continues this search: as typed, but for passwords."""
-    typed = [without_password(word) for word in sys.argv[1:] if word != "--fresh"]
-    return shlex.join(["schedsearch", *typed])
+        console.print(f"continue: {typed(without='--fresh')}", markup=False, soft_wrap=True)
 
 
 def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
@@ -156,6 +164,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "ranker": asdict(result.progress.ranker) if result.progress.ranker else None,
         "curve": [list(point) for point in result.progress.curve],
         "best": found,
+        "files": [str(path) for path in paths],
         "counterpart": _other_json(result.counterpart) if result.counterpart else None,
     }
 

@@ -9,6 +9,8 @@ from typing import Annotated
 import typer
 
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
+from schedsearch.cli.telling import typed
+from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.text_file import write_text
 from schedsearch.store.database import Store
 from schedsearch.transforms.instruction_sets import load_instructions
@@ -42,5 +44,9 @@ def report(
     with Store.open(store, create=False) as opened:
         print("replaying the fastest schedules ...", file=sys.stderr)
         search = Search(opened, find_run(opened, wanted), file)
+        if isinstance(search.kept, UserError):
+            print(f"without code: {search.kept}", file=sys.stderr)
+        if isinstance(search.kept, UnnamedFileError):
+            print(f"  {typed(*search.kept.words)}", file=sys.stderr)
         write_text(out, written(search))
     print(out)

@@ -25,6 +25,7 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import as_json, report
 from schedsearch.core.errors import UserError
+from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present.live import make_view
@@ -123,7 +124,8 @@ def run(
     Every candidate is a chain of rewrites that Exo accepts; it is compiled,
     compared with the unscheduled procedure on seeded data, and only then timed,
     interleaved with it. The fastest few are measured again at the end. Ctrl-C
-    stops early and keeps everything; the same command continues.
+    stops early and keeps everything; the same command continues. If nothing is
+    faster, what is written is the procedure as it is.
 
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
@@ -160,7 +162,7 @@ def run(
         with redirect_stdout(sys.stderr):
             result = tune(options, Listener(view.phase, view.started, view.progress))
         view.stop()
-        paths = _write(result, out) if result.best else []
+        paths = _write(result, out) if result.best or result.gainless else []
         if json_:
             print(json.dumps(as_json(result, paths), indent=2))
         else:
@@ -177,10 +179,11 @@ def run(
 
 
 def _write(result: Result, out: Path) -> list[Path]:
-    assert result.best is not None
+    """The best, or the procedure as written where nothing is faster."""
     subject = result.setting.subject
-    state = Replayer(subject.procedure).state(result.best.trace)
-    claim = fmt.claim(result.best.measurement)
+    trace = result.best.trace if result.best else Trace()
+    state = Replayer(subject.procedure).state(trace)
+    claim = fmt.claim(result.best.measurement) if result.best else fmt.AS_WRITTEN
     notes = schedule_notes(claim, subject.target, state.build, subject.workload)
     code = generate_c(state.procedure, state.build)
-    return write_schedule(out, subject.source, subject.workload, result.best.trace, code, notes)
+    return write_schedule(out, subject.source, subject.workload, trace, code, notes)

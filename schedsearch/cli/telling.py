@@ -1,11 +1,15 @@
-"""What is going on while a command works, on standard error."""
+"""What is going on while a command works, on standard error; and what to type next."""
 
 from __future__ import annotations
 
+import shlex
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
+
+from schedsearch.store.location import without_password
 
 
 @contextmanager
@@ -17,3 +21,9 @@ def told() -> Iterator[Callable[[str], None]]:
             yield lambda text: status.update(text.replace("[", r"\["))
     else:
         yield lambda text: console.print(text, markup=False, soft_wrap=True)
+
+
+def typed(*more: str, without: str = "") -> str:
+    """The command line as typed, but for passwords and the word `without`, and `more`."""
+    words = [without_password(word) for word in sys.argv[1:] if word != without]
+    return shlex.join(["schedsearch", *words, *more])

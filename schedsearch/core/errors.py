@@ -10,6 +10,15 @@ class UserError(Exception):
     """
 
 
+class UnnamedFileError(UserError):
+    """Only a store or a lock file names a file that would be executed. `words` are what the
+    user adds to the command to name it, too."""
+
+    def __init__(self, message: str, words: tuple[str, ...]) -> None:
+        super().__init__(message)
+        self.words = words
+
+
 class DiskError(UserError):
     """A disk is full, or may not be written: nothing is known of what was to be written."""
 

@@ -14,7 +14,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 _FORBIDDEN = (errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR, errno.EEXIST)
 _GONE = (errno.ENOENT, errno.ESTALE, errno.EIO)
 
-_OTHERS = "other directories (TMPDIR, XDG_CACHE_HOME)"
+_OTHERS = "other directories (TMPDIR, XDG_CACHE_HOME, XDG_STATE_HOME)"
 _ADVICE = {
     **dict.fromkeys(_FULL, f"free some space there, or choose {_OTHERS}"),
     **dict.fromkeys(_FORBIDDEN, f"choose {_OTHERS}"),

@@ -66,6 +66,10 @@ def anchored(measurement: Measurement) -> str:
     return "" if own == 1.0 else f", against a schedule of {own:.3g}x"
 
 
+AS_WRITTEN = "as written, without rewrites"
+"""In place of a claim."""
+
+
 def claim(measurement: Measurement) -> str:
     """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
     state = "confirmed" if measurement.kind == "confirm" else "not confirmed yet"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,13 +12,13 @@ from schedsearch.core.records import Target
 from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
-from schedsearch.search.kept import load_kept
+from schedsearch.search.kept import load_kept, require_tuned
 from schedsearch.search.options import Options
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import TargetRequest, require_native, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
-from schedsearch.transforms.instruction_sets import shipped
+from schedsearch.transforms.instruction_sets import not_shipped
 
 
 def options_again(
@@ -55,14 +56,20 @@ def options_again(
 
 
 def _own_instructions(target: Target) -> tuple[Path, ...]:
-    known = [each.record for each in shipped().values()]
-    return tuple(Path(each.path) for each in target.instructions if each not in known)
+    """Raises UnnamedFileError for a file that is only named by the store."""
+    files = tuple(Path(each.path) for each in not_shipped(target.instructions))
+    for file in files:
+        require_tuned(file, "--instructions")
+    return files
 
 
 def _compiler(target: Target, files: Sequence[Path]) -> str | None:
-    """The compiler to ask for, so that this machine is the target: none, or its only one."""
+    """The compiler to ask for, so that this machine is the target: none, or its only one. What
+    the store calls a compiler is executed only if PATH has it."""
     differences: dict[str, object] = {}
-    for cc in (None, target.compiler.path):
+    path = target.compiler.path
+    there = shutil.which(Path(path).name) == path
+    for cc in (None, path) if there else (None,):
         here = resolve_target(TargetRequest({"isa": target.isa}), cc, target.threads, files)
         require_native(here)
         if target.threads > 1:

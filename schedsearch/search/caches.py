@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.ownership import others_may_write
 from schedsearch.evaluate.disk import disk_explained
 from schedsearch.search.lease import locked
 from schedsearch.search.subject import cache_dir
@@ -42,9 +43,15 @@ class Usage:
 
 @contextmanager
 def in_use() -> Iterator[None]:
-    """Nothing is deleted from the cache meanwhile."""
+    """Nothing is deleted from the cache meanwhile. Raises UserError if others can write there."""
     with disk_explained():
         cache_dir().mkdir(parents=True, exist_ok=True)
+        problem = others_may_write(cache_dir())
+    if problem:
+        raise UserError(
+            f"{problem}: what is compiled there is executed. Let nobody else write there, or "
+            "choose another directory (XDG_CACHE_HOME)"
+        )
     with locked(cache_dir() / _LOCK, shared=True):
         yield
 

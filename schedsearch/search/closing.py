@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from schedsearch.core.decision import MARGIN
+from schedsearch.core.decision import MARGIN, Decision
 from schedsearch.core.records import Artifact, GeneratedC, Measurement
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.roofline import Roof, measure_roof
@@ -34,6 +34,13 @@ def session_noise(bench: Bench, subject: Subject, code: GeneratedC | None) -> Me
 def margin(noise: Measurement | None) -> float:
     """The relative difference that does not count in this session."""
     return max(MARGIN, abs(noise.speedup.value - 1.0)) if noise else MARGIN
+
+
+def gained(best: Best, noise: Measurement | None) -> bool:
+    """Whether a schedule may be faster than the procedure as written: it was not shown to be the
+    same, or slower. Rewrites that gain nothing are no result."""
+    decision = best.measurement.verdict(margin(noise))
+    return decision not in (Decision.SAME, Decision.SLOWER)
 
 
 def closing_s(runs: Sequence[Run]) -> float:

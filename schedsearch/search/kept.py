@@ -6,21 +6,21 @@ What a store or a lock says of a file's text is compared with the file, never ex
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.keys import digest
+from schedsearch.core.errors import ReplayError, UnnamedFileError, UserError
 from schedsearch.core.records import Keys, Outcome, Workload
-from schedsearch.core.text_file import read_text
 from schedsearch.core.trace import Trace
+from schedsearch.search.trust import doubt
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import ast_key, proc_key
 from schedsearch.transforms.instruction_sets import load_instructions
-from schedsearch.transforms.loader import Source, imports_exo, load_source, pick
+from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.replay import Replayer, State
 
@@ -31,8 +31,8 @@ def load_kept(
     """The source and the procedure that was tuned, from `file` or where it was then; the
     user's `instructions` are loaded too, for its schedules to use.
 
-    Raises UserError if the file is not there, may not be what was tuned (`may_execute`), or
-    has another procedure now.
+    Raises UserError if the file is not there, is not one that a store may name
+    (`require_tuned`), or has another procedure now.
     """
     path = file or Path(workload.source)
     if not os.path.isfile(path):  # Path.is_file raises for names that are too long
@@ -40,12 +40,8 @@ def load_kept(
             f"{workload.proc} was tuned from {path}, which is not there (any more); "
             "give the file with --file"
         )
-    if file is None and not may_execute(path, workload.source_sha):
-        raise UserError(
-            f"{workload.proc} was tuned from {path}, says the store. That file is executed only if "
-            "you name it: it is none that imports exo, or it lies outside of this directory and "
-            "has changed since. If it is yours, say so with --file"
-        )
+    if file is None:
+        require_tuned(path, "--file")
     source = load_source(path)
     procedure = pick_kept(source, workload)
     for each in instructions:
@@ -53,16 +49,22 @@ def load_kept(
     return source, procedure
 
 
-def may_execute(path: Path, sha: str) -> bool:
-    """Whether a Python file may be loaded because a store names it. Stores come from elsewhere,
-    and loading executes: the file has to import exo, and to be as it was, or below the
-    current directory."""
+def require_tuned(path: Path, option: str) -> None:
+    """Raises UnnamedFileError for a Python file that a store or a lock names, unless the record
+    says that this user tuned it, or tuned with it (`trust.py`). `option` is by what the user
+    names such a file."""
     try:
-        text = read_text(path)
-    except UserError:
-        return False
-    below = path.resolve().is_relative_to(Path.cwd())
-    return imports_exo(text) and (below or digest(text) == sha)
+        reason = doubt(path)
+    except UserError as error:
+        reason = str(error)
+    if reason is None:
+        return
+    words = (option, str(path))
+    raise UnnamedFileError(
+        f"{path} is not executed because a store or a lock file names it: {reason}. If it is "
+        f"yours, and should be, add to the command: {shlex.join(words)}",
+        words,
+    )
 
 
 def pick_kept(source: Source, workload: Workload) -> Any:

@@ -16,6 +16,7 @@ from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.text_file import read_text
+from schedsearch.search.kept import require_tuned
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target
@@ -31,12 +32,15 @@ SHOWN = 12
 class Where:
     """What the user says about this machine; all else is as locked, or detected.
 
-    `instructions` are files of instruction sets, besides those the lock names.
+    `instructions` are files of instruction sets, besides those the lock names. `named` are
+    files, and directories of files, that are executed because the user names them, if the lock
+    does; others only if this user tuned them (`trust.py`).
     """
 
     cc: str | None = None
     target: str | None = None
     instructions: tuple[Path, ...] = ()
+    named: tuple[Path, ...] = ()
 
 
 class NotHereError(Exception):
@@ -102,16 +106,15 @@ def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
     """What an entry is a schedule of, as it is today. Raises NotHereError and UserError."""
     target = _target(entry.target, root, where)
     own = entry.workload
-    source = load_source(locked_file(root, own.source))
+    source = load_source(executed_file(root, own.source, where))
     sizes = {name: value for name, value in own.sizes if name not in own.specialized}
     bound = bind_fixed(source, pick(source, own.proc), sizes, own.fixed)
     return make_subject(source, *bound, target)
 
 
 def locked_file(root: Path, name: str) -> Path:
-    """A Python file that a lock in the directory `root` names. Loading executes, and the lock may
-    be somebody else's: raises UserError unless the file imports exo and lies below `root`, also
-    when links are followed."""
+    """A Python file that a lock in the directory `root` may name: raises UserError unless it
+    imports exo and lies below `root`, also when links are followed."""
     path = root / name
     if not imports_exo(read_text(path)):
         raise UserError(f"{path} is not executed: it is none of Python that imports exo")
@@ -120,16 +123,31 @@ def locked_file(root: Path, name: str) -> Path:
     return path
 
 
+def executed_file(root: Path, name: str, where: Where, option: str = "--file") -> Path:
+    """The same, if the user has tuned it or names it as well, by `option` or among `named`.
+    Raises UnnamedFileError for others."""
+    path = locked_file(root, name)
+    place = path.resolve()
+    if not any(place.is_relative_to(each.resolve()) for each in where.named):
+        require_tuned(path, option)
+    return path
+
+
+def locked_sets(locked: LockedTarget, root: Path, where: Where) -> tuple[Path, ...]:
+    """Files of instruction sets: the user's, and those the lock names besides. Raises
+    UserError as `executed_file`."""
+    given = {load_instructions(path).digest for path in where.instructions}
+    named = (each for each in locked.instructions if each.path and each.digest not in given)
+    more = (executed_file(root, each.path, where, "--instructions") for each in named)
+    return (*where.instructions, *more)
+
+
 def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
     """This machine as far as it was locked: instruction set, threads, first compiler. Flags
     are this machine's own: what a lock file says is never given to a compiler."""
     if locked.isa not in NAMES:
         raise NotHereError(f"locked for {locked.isa}, which this schedsearch does not know")
-    files = list(where.instructions)
-    given = {load_instructions(path).digest for path in files}
-    for each in locked.instructions:
-        if each.path and each.digest not in given:
-            files.append(locked_file(root, each.path))
+    files = locked_sets(locked, root, where)
     target = resolve_target(
         read_target(where.target or locked.isa), where.cc, locked.threads, files
     )
@@ -173,7 +191,7 @@ def _changes(entry: LockEntry, subject: Subject) -> list[str]:
     if subject.workload.proc_key != entry.workload.proc_key:
         found.append(
             "the procedure has changed since it was pinned: "
-            "`schedsearch check --repair` fits the schedule to it"
+            "`schedsearch check . --repair` fits the schedule to it"
         )
     if entry.schedsearch != __version__:
         found.append(f"schedsearch was {entry.schedsearch}, is {__version__}")

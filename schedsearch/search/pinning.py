@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from schedsearch import __version__
-from schedsearch.core.errors import UserError
+from schedsearch.core.decision import Decision
+from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
@@ -15,12 +17,12 @@ from schedsearch.core.records import InstructionSet, Measurement, Outcome, Tunin
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
-from schedsearch.search.kept import differs, load_kept, require_verified
+from schedsearch.search.kept import differs, load_kept, require_tuned, require_verified
 from schedsearch.search.locked_kernel import locked_file
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
-from schedsearch.transforms.instruction_sets import load_instructions, shipped
+from schedsearch.transforms.instruction_sets import given_file, load_instructions, not_shipped
 
 AMONG = 50
 """The fastest of a scope, among which the first confirmed one is its best."""
@@ -59,6 +61,10 @@ def pin_best(store: Store, proc: str | None, folder: Path) -> Pins:
             if best is None:
                 raise UserError("nothing faster than as written was found")
             entries[slot] = lock_entry(store, best, folder)
+        except UnnamedFileError as error:
+            assert best is not None, "files are loaded for it"
+            typed = shlex.join(["schedsearch", "pin", str(best.id), *error.words])
+            skipped.append(Skipped(f"{workload.proc} of {workload.source}", f"{error}: {typed}"))
         except UserError as error:
             skipped.append(Skipped(f"{workload.proc} of {workload.source}", str(error)))
     return Pins(tuple(entries.values()), tuple(skipped))
@@ -78,12 +84,14 @@ def _scopes_here(store: Store, proc: str | None) -> list[Scope]:
 
 def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
     """The fastest that was confirmed, else the fastest, or what it was shortened to; None if
-    nothing is faster than the procedure as written. In the few rounds of a screening lucky
-    ones look faster."""
+    nothing is faster than the procedure as written, or the fastest was shown to be the same. In
+    the few rounds of a screening lucky ones look faster."""
     fastest = [c for c in store.best(scope, AMONG) if c.record.trace.steps]
     faster = [c for c in fastest if (c.record.speedup or 0.0) > 1.0]
     confirmed = (c for c in faster if _measurement(c).kind == "confirm")
     best = next(confirmed, faster[0] if faster else None)
+    if best is not None and _measurement(best).verdict() is Decision.SAME:
+        return None
     shorter = {
         summary["minimal_of"]: summary["best"]
         for run in store.runs(scope)
@@ -142,12 +150,15 @@ def changes(before: LockEntry, after: LockEntry) -> list[str]:
 
 
 def _locked_set(record: InstructionSet, folder: Path) -> InstructionSet:
-    """With no path if it comes with schedsearch; the user's own is loaded."""
-    if record in [each.record for each in shipped().values()]:
+    """With no path if it comes with schedsearch; the user's own is loaded, if it was not given."""
+    if not not_shipped([record]):
         return replace(record, path="")
-    path = Path(record.path)
-    if load_instructions(path) != record:
-        raise UserError(f"{path} has changed since it was tuned with; tune again")
+    path = given_file(record)
+    if path is None:
+        path = Path(record.path)
+        require_tuned(path, "--instructions")
+        if load_instructions(path) != record:
+            raise UserError(f"{path} has changed since it was tuned with; tune again")
     return replace(record, path=_named(path, folder))
 
 

@@ -17,7 +17,7 @@ from schedsearch.search.locked_kernel import (
     NotHereError,
     Where,
     foreign_to,
-    locked_file,
+    locked_sets,
     locked_subject,
 )
 from schedsearch.search.options import Options
@@ -28,7 +28,6 @@ from schedsearch.search.subject import Subject
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.refit import Step, fitted, refit
 from schedsearch.transforms.replay import Replayer
 
@@ -80,9 +79,6 @@ def repair(
     """Search from what applies, for as long as `budget` says, and describe the winner for the
     lock file in `root`. What is found is kept in `store`. Raises UserError as `tune` does."""
     entry, own = found.entry, found.entry.workload
-    given = {load_instructions(path).digest for path in where.instructions}
-    files = [locked_file(root, each.path) for each in entry.target.instructions if each.path]
-    wanted = [path for path in files if load_instructions(path).digest not in given]
     start = fitted(found.steps)
     options = Options(
         root / own.source,
@@ -92,7 +88,7 @@ def repair(
         store,
         cc=where.cc or (None if entry.target.other_compilers else entry.target.compiler.kind),
         target=where.target or entry.target.isa,
-        instructions=(*where.instructions, *wanted),
+        instructions=locked_sets(entry.target, root, where),
         executor="inline",
         threads=entry.target.threads,
         specialize=bool(own.specialized),

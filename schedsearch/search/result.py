@@ -37,7 +37,8 @@ class Listener:
 
 @dataclass(frozen=True)
 class Result:
-    """What a run ended with."""
+    """What a run ended with. `best` is None without a schedule that is faster than the procedure
+    as written; `level` is then the fastest there is, if it was shown to be no faster."""
 
     setting: Setting
     run_id: int
@@ -47,3 +48,9 @@ class Result:
     roof: Roof
     noise: Measurement | None = None
     counterpart: Counterpart | None = None
+    level: Best | None = None
+
+    @property
+    def gainless(self) -> bool:
+        """Whether the procedure as written is the result: of a search that came to its end."""
+        return self.best is None and self.stop is not Stop.INTERRUPTED

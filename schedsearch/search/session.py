@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from schedsearch import __version__
@@ -18,7 +19,7 @@ from schedsearch.search.below import Below
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.building import reacher_of
 from schedsearch.search.caches import in_use
-from schedsearch.search.closing import closing_s, last_roof, session_noise
+from schedsearch.search.closing import closing_s, gained, last_roof, session_noise
 from schedsearch.search.counterpart import find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.earlier import check_earlier_runs, known_before
@@ -32,11 +33,13 @@ from schedsearch.search.result import Listener, Result, Setting
 from schedsearch.search.strategies import make_strategy, strategy_name
 from schedsearch.search.strategy import Strategy
 from schedsearch.search.subject import Subject, bench_of, load_subject
+from schedsearch.search.trust import remember
 from schedsearch.search.turns import measuring_slot
 from schedsearch.search.workers import attach, make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.features import FEATURES_VERSION, features
+from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.registry import Transform, select
 from schedsearch.transforms.replay import Replayer
 
@@ -105,6 +108,9 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             options.instructions,
             options.specialize,
         )
+    remember(subject.source.path, subject.source.sha)
+    for each in not_shipped(subject.target.instructions):
+        remember(Path(each.path), each.digest)
     if options.threads > 1:
         with measuring_slot():  # before workers start on those cores
             roof_of(subject.builder, subject.target, subject.work)
@@ -198,7 +204,9 @@ def _run(search: Search, session: Session) -> Result:
         )
     finally:
         store.finish_run(run_id, status, summary)
-    return Result(setting, run_id, stop, progress, best, roof, noise)
+    if best is None or gained(best, noise):
+        return Result(setting, run_id, stop, progress, best, roof, noise)
+    return Result(setting, run_id, stop, progress, None, roof, noise, level=best)
 
 
 def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:

@@ -3,7 +3,8 @@
 One process at a time measures. Others compute on the cores that kernels are not
 timed on; where no core is left, computing and measuring take turns.
 
-The locks are files for all users of the machine (`lease.py`).
+The locks are between all processes of a user, and as far as others keep to it, between all
+users of the machine (`lease.py`).
 """
 
 from __future__ import annotations
@@ -17,15 +18,34 @@ from typing import Protocol
 
 from schedsearch.core.records import Target
 from schedsearch.evaluate.host import measuring_cores, usable_cores
-from schedsearch.search.lease import lock_file, locked
+from schedsearch.search.lease import Patience, common_lock, lent, locked, own_lock
 
 TURN_S = 1.0
 """Computing goes on at least so long once it may: a candidate is measured in about as
 long, and children of one expansion are many and short."""
 
 
+_PATIENCE = Patience()
+
+
 def slot_file(what: str = "measuring") -> Path:
-    return lock_file(what)
+    return own_lock(what)
+
+
+def common_file(what: str) -> Path:
+    return common_lock(what)
+
+
+@contextmanager
+def _slot(
+    what: str, shared: bool = False, waiting: Callable[[str], None] = lambda holder: None
+) -> Iterator[None]:
+    """Of this user's processes first, so that only one of them asks other users."""
+    with (
+        locked(slot_file(what), shared, waiting),
+        lent(common_file(what), _PATIENCE, shared, waiting),
+    ):
+        yield
 
 
 @contextmanager
@@ -36,9 +56,9 @@ def measuring_slot(waiting: Callable[[str], None] = lambda holder: None) -> Iter
     Who waits holds the place `next`, so that whoever has measured comes after it.
     """
     with ExitStack() as held:
-        with locked(slot_file("next")):
-            held.enter_context(locked(slot_file(), waiting=waiting))
-        held.enter_context(locked(slot_file("computing")))
+        with _slot("next"):
+            held.enter_context(_slot("measuring", waiting=waiting))
+        held.enter_context(_slot("computing"))
         yield
 
 
@@ -77,8 +97,8 @@ class SharedTurn:
         self._since = 0.0
 
     def __enter__(self) -> object:
-        with locked(slot_file(), shared=True):
-            self._held.enter_context(locked(slot_file("computing"), shared=True))
+        with _slot("measuring", shared=True):
+            self._held.enter_context(_slot("computing", shared=True))
         self._since = time.monotonic()
         return self
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 
 from schedsearch.core.errors import UserError
 from schedsearch.store.schema import Base
@@ -62,6 +62,15 @@ def writing(engine: Engine) -> Engine:
 def is_writing(connection: Connection) -> bool:
     """Whether a connection is one of `writing`."""
     return bool(connection.get_execution_options().get("schedsearch_writes"))
+
+
+def said(error: Exception) -> str:
+    """What an error says, with its kind unless it is one of ours: the database's own words,
+    without what SQLAlchemy adds to them (the statement, its values, a link)."""
+    if isinstance(error, StatementError) and error.orig is not None:
+        return f"{type(error.orig).__name__}: {error.orig}"
+    text = str(error.args[0]) if isinstance(error, SQLAlchemyError) and error.args else str(error)
+    return text if isinstance(error, UserError) else f"{type(error).__name__}: {text}"
 
 
 @contextmanager

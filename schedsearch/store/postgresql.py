@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,6 +19,10 @@ DRIVER = "postgresql+psycopg"
 
 VERSION_TABLE = "schedsearch_version"
 """By which a store is recognised: other programs have an `alembic_version` too."""
+
+SECRET = re.compile(r"pass|pwd|secret|token|credential|private|api_?key|scram", re.IGNORECASE)
+"""In the name of a URL's parameter. libpq has `password`, `sslpassword`, `oauth_client_secret`
+and `scram_client_key`; what a later one has will be called something like that."""
 
 _IDLE_S = 30
 """How long a writing transaction may do nothing before the server ends it."""
@@ -63,7 +68,8 @@ class PostgresqlDatabase:
 
     @property
     def name(self) -> str:
-        shown = self.url.set(drivername="postgresql").difference_update_query(["password"])
+        secret = [name for name in self.url.query if SECRET.search(name)]
+        shown = self.url.set(drivername="postgresql").difference_update_query(secret)
         return shown.render_as_string(hide_password=True)
 
     @property
@@ -103,10 +109,11 @@ class PostgresqlDatabase:
     def advice(self, error: Exception) -> str | None:
         state = getattr(error, "sqlstate", None)
         if state is None:
-            # libpq has none for connections that fail or break.
+            # libpq has none for connections that fail or break, nor for options it does not know.
             import psycopg  # optional; here, it has been imported
 
-            return _CONNECTION if isinstance(error, psycopg.OperationalError) else None
+            unknown = "invalid connection option" in str(error)
+            return _CONNECTION if unknown or isinstance(error, psycopg.OperationalError) else None
         fitting = [prefix for prefix in _ADVICE if state.startswith(prefix)]
         return _ADVICE[max(fitting, key=len)] if fitting else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sqlite3
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -158,7 +159,13 @@ def _is_writable(path: Path) -> bool:
 
 
 def _require_writable(path: Path) -> None:
-    """Raise OSError before SQLite tries, and leaves files that the store's owner cannot use."""
+    """Raise OSError before SQLite tries, and leaves files that the store's owner cannot use; and
+    UserError for a file that everybody may write: a run goes on from what it says."""
+    if path.stat().st_mode & stat.S_IWOTH:
+        raise UserError(
+            f"everybody can write tuning store {path}, and a run believes what it says of earlier "
+            "ones; nothing was changed; `chmod o-w` it, or choose another path"
+        )
     if not _is_writable(path):
         read_only = os.statvfs(path).f_flag & os.ST_RDONLY
         number = errno.EROFS if read_only else errno.EACCES

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError, NoResultFound
 
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
-from schedsearch.store.backend import Backend, explained, writing
+from schedsearch.store.backend import Backend, explained, said, writing
 from schedsearch.store.location import locate
 
 UNREADABLE = (
@@ -79,10 +79,9 @@ class Transactions(Closeable):
             except (*UNREADABLE, DBAPIError) as error:
                 if isinstance(error, DBAPIError) and self._explains(error):
                     raise
-                kind = "" if isinstance(error, UserError) else f"{type(error).__name__}: "
                 raise UserError(
                     f"tuning store {self.name} holds what schedsearch did not write there "
-                    f"({kind}{error}); choose another store"
+                    f"({said(error)}); choose another store"
                 ) from error
 
     def _explains(self, error: DBAPIError) -> bool:

@@ -9,6 +9,7 @@ from exo.core.prelude import Sym, null_srcinfo
 from exo.core.proc_eqv import derive_proc
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.exo_windows import with_right_windows
 from schedsearch.transforms.mirror import Env, call_args, is_control, shape_of, to_affine
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
@@ -45,6 +46,7 @@ class Canonicaliser:
     def proc(self, proc: Any) -> Any:
         if proc.instr is not None:
             return proc  # its text is pasted by argument name
+        proc = with_right_windows(proc)
         args = [
             arg.update(type=self.type(arg.type), name=self.bind(arg.name, arg.name.name()))
             for arg in proc.args

@@ -39,11 +39,14 @@ that fails once Exo no longer needs it:
    named windows, of calls that are given one, and of
    reads in arguments of external functions             -> `outside`, asked by `loader.pick`.
 19. A window of a named window ends the front end with
-   an AttributeError                                    -> `explanation` says what is wrong.
+   an AttributeError                                    -> `exo_messages` says what is wrong.
 20. `lift_scope` of an `if` without `else` out of one that
    has one forgets the other branch                     -> refused by `unsound`.
 21. yapf, which prints for Exo, may find its cached
    grammar cut short                                    -> `yapf_grammar` has it made again.
+22. C of named windows is `const` where it is written, of
+   windows given by name whatever the callee takes      -> `exo_windows` writes them out
+   (`tests/transforms/test_exo_windows.py`).
 """
 
 from __future__ import annotations
@@ -53,7 +56,7 @@ from typing import Any
 import z3
 from exo.backend.LoopIR_compiler import compile_to_strings
 from exo.core.internal_cursors import InvalidCursorError
-from exo.core.LoopIR import LoopIR, T
+from exo.core.LoopIR import LoopIR
 from exo.core.memory import MemGenError
 from exo.frontend.parse_fragment import ParseFragmentError
 from exo.frontend.pyparser import ParseError
@@ -69,6 +72,7 @@ from schedsearch.transforms import exo_fission, exo_speed
 from schedsearch.transforms.aliases import aliased
 from schedsearch.transforms.asserts import broken_assert
 from schedsearch.transforms.exo_canonical import Canonicaliser
+from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.exo_speed.facts import blocks
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.mirror import mirror
@@ -128,18 +132,8 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
     try:
         header, source = compile_to_strings(LIBRARY, [*instructions, proc])
     except EXO_ERRORS as error:
-        raise CodegenError(f"{type(error).__name__}: {error}") from error
+        raise CodegenError(said(error)) from error
     return with_build(str(proc.name), header, source, build)
-
-
-def explanation(error: BaseException) -> str | None:
-    """What an error of Exo's front end means that does not say it; None for all others."""
-    if isinstance(error, AttributeError) and isinstance(error.obj, T.Window):
-        return (
-            "Exo cannot make a window of a named window (w = x[0:4], then w[1:3], or w[1] where w "
-            "has two dimensions); make it of the array"
-        )
-    return None
 
 
 def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:

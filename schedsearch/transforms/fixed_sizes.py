@@ -9,6 +9,7 @@ from exo.stdlib.scheduling import rename
 
 from schedsearch.core.errors import UserError
 from schedsearch.transforms.exo_compat import EXO_ERRORS
+from schedsearch.transforms.exo_messages import said
 
 
 def specialized_name(name: str, fixed: Mapping[str, int]) -> str:
@@ -27,7 +28,7 @@ def specialize(procedure: Any, fixed: Mapping[str, int]) -> Any:
         bound = procedure.partial_eval(**fixed)
         return rename(bound, specialized_name(procedure.name(), fixed))
     except EXO_ERRORS as error:
-        raise UserError(f"Exo cannot bind sizes of {procedure.name()}: {error}") from error
+        raise UserError(f"Exo cannot bind sizes of {procedure.name()}: {said(error)}") from error
 
 
 def specialize_lines(name: str, fixed: Mapping[str, int]) -> list[str]:

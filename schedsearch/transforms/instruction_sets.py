@@ -124,10 +124,21 @@ def load_again(records: Sequence[InstructionSet]) -> None:
 
     Raises UserError if a file has changed since.
     """
-    own = [each.record for each in shipped().values()]
-    for record in records:
-        if record not in own and load_instructions(Path(record.path)) != record:
+    for record in not_shipped(records):
+        if load_instructions(Path(record.path)) != record:
             raise UserError(f"{record.path} changed while it was being used; run it again")
+
+
+def not_shipped(records: Sequence[InstructionSet]) -> list[InstructionSet]:
+    """Those that do not come with this package: the user's own."""
+    known = [each.record for each in shipped().values()]
+    return [each for each in records if each not in known]
+
+
+def given_file(record: InstructionSet) -> Path | None:
+    """Where this set was given to this process from; None if it was not."""
+    given = _given.get(record.digest)
+    return Path(given.record.path) if given and given.record == record else None
 
 
 def find(name: str, wanted: str) -> Instructions:

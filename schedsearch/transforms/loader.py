@@ -17,7 +17,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.text_file import read_text
-from schedsearch.transforms.exo_compat import explanation
+from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.outside import outside
 
@@ -133,8 +133,9 @@ def import_file(path: Path) -> Any:
         spec.loader.exec_module(module)
     except (Exception, SystemExit) as error:  # whatever the user's file raises is theirs to see
         del sys.modules[name]
-        reason = explanation(error) or _reason(error)
-        raise UserError(f"{path} failed to load: {reason}{_where(error, path)}") from error
+        reason = _reason(error)
+        where = "" if f"{path}:" in reason else _where(error, path)
+        raise UserError(f"{path} failed to load: {reason}{where}") from error
     finally:
         sys.path.remove(str(path.resolve().parent))
     return module
@@ -148,7 +149,7 @@ def _reason(error: BaseException) -> str:
             f"{error}, because Python evaluates annotations; begin the file with "
             "`from __future__ import annotations`"
         )
-    return f"{type(error).__name__}: {error}".strip()
+    return said(error)
 
 
 def _where(error: BaseException, path: Path) -> str:

@@ -18,6 +18,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
 from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound, unsound_result
+from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
 from schedsearch.transforms.instruction_sets import find
@@ -26,9 +27,6 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.prefetching import Prefetch, prefetch_instruction
 from schedsearch.transforms.vectors import vector_set
 from schedsearch.transforms.walkers import statement_count
-
-# What Exo's errors begin with where it does not know the operator; we do.
-_NAMELESS = "<<<unknown directive>>>: "
 
 MOST_STATEMENTS = 100_000
 """Of a procedure, and of an unrolled loop: 10 s and 200 MB. Traces may come from anywhere, and
@@ -184,8 +182,7 @@ def run_op(proc: Any, op: Op) -> Any:
     try:
         after = getattr(scheduling, op.name)(proc, *args, **kwargs)
     except EXO_ERRORS as error:
-        reason = " ".join(str(error).split()).removeprefix(_NAMELESS)[:400]
-        raise RewriteError(f"{op.name}: {type(error).__name__}: {reason}") from error
+        raise RewriteError(f"{op.name}: {' '.join(said(error).split())[:400]}") from error
     if reason := unsound_result(after, op.name, where) or _too_much(after):
         raise RewriteError(f"{op.name}: {reason}")
     return after

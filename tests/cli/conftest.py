@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from schedsearch.cli import main as command
+from schedsearch.core.keys import digest
+from schedsearch.search.trust import remember
 
 from .invoke import MATMUL, SMALL, Answer, environment, hurry, invoke
 
@@ -48,6 +50,7 @@ def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
 
 @pytest.fixture
 def tuned(first: tuple[Path, Answer], tmp_path: Path) -> Path:
-    """A copy of that directory, here."""
+    """A copy of that directory, here, as if it had been tuned here."""
     shutil.copytree(first[0], tmp_path, dirs_exist_ok=True)
+    remember(tmp_path / "mm.py", digest((tmp_path / "mm.py").read_text()))
     return tmp_path

@@ -223,16 +223,16 @@ def change_source(lock: Path, old: str, new: str) -> None:
 def test_a_schedule_that_does_not_apply_any_more(lock: Path, run: Run) -> None:
     change_source(lock, "for i in", "for row in")
     change_source(lock, "[i,", "[row,")
-    answer = run(*RIGHT)
+    answer = run(*RIGHT, ".")
     assert answer.code == 1
     assert re.search(r"^  the schedule does not apply: step \d \(", answer.out, re.MULTILINE)
     assert "the procedure has changed since it was pinned" in answer.out
-    assert "check --repair" in answer.out
+    assert "check . --repair" in answer.out
 
 
 def test_a_comment_changes_nothing(lock: Path, run: Run) -> None:
     change_source(lock, "@proc", "# a comment\n@proc")
-    answer = run(*RIGHT)
+    answer = run(*RIGHT, ".")
     assert answer.code == 0
     assert answer.out.splitlines()[-1] == "1 schedule: 1 passed"
     assert "is not the locked one" not in answer.out

@@ -166,7 +166,7 @@ def test_only_what_was_tuned_is_measured(tuned: Path, scheduled: StoredCandidate
     file = tuned / "mm.py"
     file.write_text(file.read_text().replace("A[i, k] * B[k, j]", "B[k, j] * A[i, k]"))
     for command in (("explain", scheduled.id), ("compare", 1, scheduled.id)):
-        answer = run(*map(str, command), "--measure")
+        answer = run(*map(str, command), "--measure", "--file", "mm.py")
         assert answer.code == 2
         assert "is not what was tuned" in answer.err
 

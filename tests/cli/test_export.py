@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,15 +12,19 @@ from typing import Any
 
 import jsonschema
 import pytest
+from search.worlds import measurement
 
-from schedsearch.core.records import Outcome, TuningRecord
+from schedsearch.core.records import Artifact, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search import plans
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.replay import Replayer
 
-from .invoke import Answer
+from .invoke import MATMUL, SMALL, Answer
 
 pytestmark = pytest.mark.usefixtures("hurried")
 
@@ -189,3 +194,24 @@ def test_a_shorter_schedule_is_written_and_kept(tuned: Path, run: Run) -> None:
     assert re.search(rf"^candidate \d+: \d of {len(steps)} rewrites, ", answer.err, re.MULTILINE)
     text = (tuned / "kept" / "matmul32.schedule.py").read_text()
     assert text.count("reorder_loops(p, ") < 1 + len(steps)
+
+
+def test_a_run_that_gained_nothing_writes_the_procedure(
+    run: Run, tmp_path: Path, hurried: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def evaluate(bench: Bench, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
+        return Evaluation(measurement(1.001, plan, anchor), 0.0, 0.0)
+
+    monkeypatch.setattr(Bench, "evaluate", evaluate)
+    monkeypatch.setattr(plans, "CONFIRM", replace(plans.CONFIRM, min_rounds=10, max_rounds=10))
+    shutil.copy(MATMUL, "mm.py")
+    answer = run("run", "mm.py", *SMALL)
+    assert answer.code == 0, answer.err
+    assert "No schedule faster than matmul32 as written was found." in answer.out
+    assert "written, as written, without rewrites:\n  matmul32.schedule.py" in answer.out
+    python = Path("matmul32.schedule.py").read_text()
+    assert "as written, without rewrites" in python
+    assert "reorder" not in python
+    code = Path("matmul32.c").read_text()
+    procedure = load_source(MATMUL).procs["matmul32"]
+    assert generate_c(procedure).source.partition("void")[2].strip() in code

@@ -109,6 +109,6 @@ def test_endless_work_is_refused(run: Run, lock: Path) -> None:
     (entry,) = read_lock(lock).entries
     own = replace(entry.workload, sizes=(), specialized=())
     write_lock(lock, Lock((replace(entry, workload=own, trace=Trace((step,))),)))
-    answer = run("check", "--correct-only")
+    answer = run("check", ".", "--correct-only")
     assert answer.code == 1, answer
     assert "1000000000 statements, 100000 are allowed" in " ".join(answer.out.split())

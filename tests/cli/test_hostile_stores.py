@@ -3,15 +3,22 @@ and what cannot be used ends with code 2 and a message."""
 
 from __future__ import annotations
 
+import json
+import shlex
 import shutil
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.core.lock_place import read_lock, write_lock
+from schedsearch.core.lockfile import Lock
+from schedsearch.search.trust import remember
 from schedsearch.store.database import Store
 
 from .invoke import Answer
@@ -73,10 +80,11 @@ def altered(statements: str) -> None:
 def harmless(answer: Answer) -> None:
     assert answer.code in (0, 2)
     assert "Traceback" not in answer.err
+    assert "sqlalche.me" not in answer.out + answer.err
     assert "\x1b" not in answer.out + answer.err.replace("\x1b[1;31m", "").replace("\x1b[0m", "")
     if answer.code == 2:
         assert answer.out.count("\n") <= 20
-        assert "error" in answer.err
+        assert "error" in answer.out + answer.err or "not repaired" in answer.out
 
 
 @pytest.mark.parametrize("statements", REFUSED.values(), ids=REFUSED.keys())
@@ -163,36 +171,113 @@ def test_a_summary_of_another_kind_is_refused(run: Run, tuned: Path, name: str) 
     assert answer.code == 2
 
 
-MARKS = "open('executed', 'w').close()\n"
-
-
-@pytest.mark.parametrize(
-    ("place", "text"),
-    [
-        ("inside/tool.py", f"import os\n{MARKS}"),
-        ("inside/broken.py", f"import exo\n{MARKS}("),
-        ("../outside.py", f"import exo\n{MARKS}"),
-        ("../outside.txt", "import exo\n"),
-    ],
+MARKS = "open({mark!r}, 'w').close()\n"
+EXECUTING = (
+    *(["report"], ["show", "2"], ["show", "2", "--c"], ["explain", "2"], ["compare", "1", "2"]),
+    *(["replay", "2"], ["export"], ["export", "2"], ["pin"], ["pin", "2"], ["check"]),
+    *(["check", "--repair", "--budget", "1"], ["export", "2", "--minimal", "--budget", "1"]),
+    *(["explain", "2", "--measure"], ["compare", "1", "2", "--measure"]),
 )
-def test_a_store_does_not_choose_what_is_executed(
-    run: Run, tuned: Path, monkeypatch: pytest.MonkeyPatch, place: str, text: str
+
+
+@pytest.fixture
+def planted(
+    tuned: Path, run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Path]:
+    """A folder from elsewhere: a store and a lock file whose source, with the text they say it
+    has, does more than define a procedure. None of it may be executed."""
+    assert run("pin").code == 0
+    folder = tmp_path_factory.mktemp("elsewhere")
+    mark = folder.parent / f"{folder.name}-executed"
+    text = (tuned / "mm.py").read_text() + MARKS.format(mark=str(mark))
+    (folder / "mm.py").write_text(text)
+    sha = digest(text)
+    altered(f"UPDATE workload SET source_sha = '{sha}', source_text = '{folder / 'mm.py'}'")
+    for name in ("schedsearch.sqlite", "schedules.lock"):
+        shutil.move(tuned / name, folder / name)
+    (entry,) = read_lock(folder / "schedules.lock").entries
+    own = replace(entry, workload=replace(entry.workload, source_sha=sha))
+    write_lock(folder / "schedules.lock", Lock((own,)))
+    yield folder
+    assert not mark.exists()
+
+
+def executes_nothing(run: Run, *more: str) -> None:
+    for command in EXECUTING:
+        answer = run(*command, *more)
+        harmless(answer)
+        if command[0] not in ("show", "report"):
+            assert answer.code == 2, (command, answer)
+            said = " ".join((answer.out + answer.err).split())
+            assert "--file " in said or "--instructions " in said, (command, answer)
+
+
+def test_a_file_beside_the_store_is_not_executed(
+    run: Run, planted: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    home = tuned / "home"
-    home.mkdir()
-    (tuned / "schedsearch.sqlite").rename(home / "schedsearch.sqlite")
-    monkeypatch.chdir(home)
-    file = home / place
-    file.parent.mkdir(exist_ok=True)
-    file.write_text(text)
-    altered(f"UPDATE workload SET source = '{place}'")
-    for command in (["replay", "2"], ["export"], ["pin"]):
+    monkeypatch.chdir(planted)
+    executes_nothing(run)
+
+
+def test_nor_one_that_is_named_from_elsewhere(
+    run: Run, planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(planted)
+    altered(f"UPDATE workload SET source = '{planted / 'mm.py'}'")
+    (tmp_path / "mine").mkdir()
+    monkeypatch.chdir(tmp_path / "mine")
+    shutil.copy(planted / "schedules.lock", ".")
+    (tmp_path / "mine" / "mm.py").write_text((planted / "mm.py").read_text())
+    executes_nothing(run, "--store", str(planted / "schedsearch.sqlite"))
+
+
+def test_nor_one_that_is_in_a_record_that_others_can_write(
+    run: Run, planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(planted)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    remember(planted / "mm.py", digest((planted / "mm.py").read_text()))
+    (tmp_path / "state" / "schedsearch" / "tuned").chmod(0o777)
+    executes_nothing(run)
+    assert "may be forged" in run("replay", "2").err
+
+
+def test_nor_one_that_others_can_write(
+    run: Run, planted: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(planted)
+    remember(planted / "mm.py", digest((planted / "mm.py").read_text()))
+    (planted / "mm.py").chmod(0o666)
+    executes_nothing(run)
+    assert "can be written by everybody" in run("replay", "2").err
+
+
+def test_nor_instruction_sets_and_compilers(
+    run: Run, planted: Path, tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a kernel that the user did tune."""
+    monkeypatch.chdir(planted)
+    mark = planted.parent / f"{planted.name}-executed"
+    (planted / "mine.py").write_text(f"import exo\n{MARKS.format(mark=str(mark))}")
+    (planted / "cc").write_text(f'#!/bin/sh\ntouch {mark}\nexec gcc "$@"\n')
+    (planted / "cc").chmod(0o755)
+    named = {"name": "mine", "digest": "0" * 32, "path": str(planted / "mine.py")}
+    altered(
+        f"UPDATE workload SET source = '{tuned / 'mm.py'}';"
+        "UPDATE target SET description = json_set(description, '$.compiler.path', "
+        f"'{planted / 'cc'}', '$.instructions[0]', json('{json.dumps(named)}'))"
+    )
+    for command in (["pin", "2"], ["explain", "2", "--measure"], ["export", "--minimal"]):
+        answer = run(*command)
+        harmless(answer)
+        assert answer.code == 2
+        assert f"--instructions {planted / 'mine.py'}" in answer.err
+    altered("UPDATE target SET description = json_remove(description, '$.instructions')")
+    for command in (["explain", "2", "--measure"], ["export", "2", "--minimal"]):
         harmless(run(*command))
-    assert run("replay", "2").code == 2
-    assert not Path("executed").exists()
 
 
-def test_a_file_elsewhere_that_is_as_it_was_may_be_loaded(
+def test_what_was_tuned_is_executed_and_what_is_named(
     run: Run, tuned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     home = tuned / "home"
@@ -202,10 +287,25 @@ def test_a_file_elsewhere_that_is_as_it_was_may_be_loaded(
     altered("UPDATE workload SET source = '../mm.py'")
     assert run("replay", "2").code == 0
     (tuned / "mm.py").write_text((tuned / "mm.py").read_text() + "\n")
-    answer = run("replay", "2")
+    answer = run("replay", "2", "--store", "schedsearch.sqlite")
     assert answer.code == 2
-    assert "--file" in answer.err
-    assert run("replay", "2", "--file", "../mm.py").code == 0
+    typed = "schedsearch replay 2 --store schedsearch.sqlite --file ../mm.py"
+    assert answer.err.splitlines()[-1] == f"  {typed}"
+    assert run(*shlex.split(typed)[1:]).code == 0
+
+
+@pytest.mark.parametrize(
+    ("command", "name"), [("run", "mm.py"), ("replay", "2"), ("explain", "2"), ("export", "2")]
+)
+def test_only_what_is_tuned_is_recorded(run: Run, tuned: Path, command: str, name: str) -> None:
+    """To have looked at a file once, with --file, is not to have tuned it."""
+    file = tuned / "mm.py"
+    file.write_text(file.read_text() + "\n")
+    more = ["--budget", "1", "--trials", "1", "--executor", "inline"] if command == "run" else []
+    more += ["--transforms", "reorder,fission"] if command == "run" else ["--file", "mm.py"]
+    answer = run(command, name, *more)
+    assert answer.code == 0, answer.err
+    assert run("replay", "2").code == (0 if command == "run" else 2)
 
 
 def test_a_page_that_was_overwritten(run: Run, tuned: Path) -> None:

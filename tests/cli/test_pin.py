@@ -9,9 +9,11 @@ from pathlib import Path
 
 import pytest
 
+from schedsearch.core.keys import digest
 from schedsearch.core.lock_place import read_lock, write_lock
 from schedsearch.core.lockfile import Lock, LockEntry
 from schedsearch.core.records import Keys, Outcome, TuningRecord
+from schedsearch.search.trust import remember
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
@@ -106,6 +108,7 @@ def test_a_procedure_that_has_changed_is_not_pinned(tuned: Path, run: Run) -> No
     source = tuned / "mm.py"
     source.write_text(source.read_text().replace("def matmul32", "\n\ndef matmul32"))
     source.write_text(source.read_text().replace("+=", "= 2.0 * "))
+    remember(source, digest(source.read_text()))
     answer = run("pin")
     assert answer.code == 2
     assert "not pinned: matmul32 of mm.py: matmul32 in mm.py is not what was tuned" in answer.out

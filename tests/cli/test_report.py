@@ -75,8 +75,12 @@ def said(
 ) -> str:
     """The report of such a run."""
     result = ended(subject, stop, found, noise)
+    return printed(result, [Path("matmul32.c")] if result.best else [], **options)
+
+
+def printed(result: Result, paths: list[Path], **options: Any) -> str:
     console = Console(file=io.StringIO(), width=80, highlight=False)
-    report(console, result, [Path("matmul32.c")] if result.best else [], **options)
+    report(console, result, paths, **options)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -113,7 +117,15 @@ def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
         subject, Stop.TIME, slightly
     )
     equal = timed("confirm", *[1.001, 1.004] * 5)
-    assert "a difference of more than 2% is ruled out" in said(subject, Stop.TIME, equal)
+    result = replace(ended(subject, Stop.TIME, None), level=Best(TRACE.key, TRACE, equal))
+    text = printed(result, [Path("matmul32.c")])
+    assert "No schedule faster than matmul32 as written was found." in text
+    assert "The fastest has 1 rewrite: 1.00x [1.00, 1.00] its speed." in text
+    assert "a difference of more than 2% is ruled out" in text
+    assert "written, as written, without rewrites:\n  matmul32.c" in text
+    assert "schedule (" not in text
+    data = as_json(result, [Path("matmul32.c")])
+    assert (data["best"], data["files"]) == (None, ["matmul32.c"])
 
 
 def test_a_gain_within_the_noise_of_the_session_is_none(subject: Subject) -> None:

@@ -71,7 +71,7 @@ class MadeUpBench(Bench):
     needs no quiet machine, where it arrives (in a worker) neither."""
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        vars(turns).update(slot_file=own_slot)
+        vars(turns).update(slot_file=own_slot, common_file=own_common)
         vars(self).update(state)
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
@@ -84,6 +84,10 @@ class MadeUpBench(Bench):
 
 def own_slot(what: str = "measuring") -> Path:
     return Path(tempfile.gettempdir(), f"{what}.lock")
+
+
+def own_common(what: str) -> Path:
+    return own_slot(f"common-{what}")
 
 
 def bench_of(*args: Any, **options: Any) -> Bench:
@@ -106,7 +110,7 @@ def live(setup: Setup, tell: Connection) -> None:
     tempfile.tempdir = None  # what was the directory before
     vars(session).update({"bench_of": bench_of, "once": lambda *_: not_inspected})
     vars(baseline).update({"roof_of": roof_of})
-    vars(turns).update(slot_file=own_slot)
+    vars(turns).update(slot_file=own_slot, common_file=own_common)
     options = Options(
         file=KERNEL,
         proc=None,

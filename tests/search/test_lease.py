@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import multiprocessing
 import os
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess as Process
 from pathlib import Path
 
 import pytest
 
 from schedsearch.core.errors import UserError
-from schedsearch.search.lease import lock_file, locked
+from schedsearch.search.lease import Patience, common_lock, lent, locked, own_lock
+from schedsearch.search.trust import state_dir
 
 HOLD = """
 import sys
@@ -58,33 +64,153 @@ def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
         other.communicate()
 
 
-def locked_by_nobody(path: Path, said: Connection) -> None:
-    os.setgroups([])
-    os.setuid(65534)
+@pytest.fixture
+def everybodys() -> Iterator[Path]:
+    """A directory like /tmp."""
+    with tempfile.TemporaryDirectory() as shared:
+        Path(shared).chmod(0o1777)
+        yield Path(shared)
+
+
+def as_nobody(act: Callable[[Path, Connection], None], path: Path) -> tuple[Process, Connection]:
+    """A process of another user that does this to `path`."""
+
+    def acting() -> None:
+        os.setgroups([])
+        os.setgid(65534)
+        os.setuid(65534)
+        act(path, theirs)
+
+    ours, theirs = multiprocessing.Pipe()
+    other = multiprocessing.get_context("fork").Process(target=acting, daemon=True)
+    other.start()
+    return other, ours
+
+
+def keep(path: Path, said: Connection) -> None:
+    """Holds a lock, whatever mode it was made with, until it is killed."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY)
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+    except OSError as error:
+        said.send(error.errno)
+    else:
+        said.send("held")
+    said.recv()
+
+
+def borrow(path: Path, said: Connection) -> None:
     said.recv()  # started before we lock: a fork has what its parent has locked
-    with locked(path, waiting=said.send):
+    with lent(path, Patience(), waiting=said.send):
         said.send("held")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
-def test_other_users_have_the_same_lock() -> None:
-    with tempfile.TemporaryDirectory() as shared:
-        Path(shared).chmod(0o1777)
-        path = Path(shared, "lock")
-        ours, theirs = multiprocessing.Pipe()
-        context = multiprocessing.get_context("fork")
-        other = context.Process(target=locked_by_nobody, args=(path, theirs), daemon=True)
-        other.start()
-        before = os.umask(0o077)
-        try:
-            with locked(path):
-                ours.send("go")
-                assert ours.recv() == f"process {os.getpid()}"
-                assert not ours.poll(0.1)
-        finally:
-            os.umask(before)
-        assert ours.recv() == "held"
-        other.join()
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
+
+
+@needs_root
+def test_other_users_have_the_same_lock(everybodys: Path) -> None:
+    path = everybodys / "lock"
+    other, pipe = as_nobody(borrow, path)
+    before = os.umask(0o077)
+    try:
+        with lent(path, Patience()):
+            pipe.send("go")
+            assert pipe.recv() == f"process {os.getpid()} of user root"
+            assert not pipe.poll(0.1)
+    finally:
+        os.umask(before)
+    assert pipe.recv() == "held"
+    other.join()
+
+
+@needs_root
+def test_another_user_stalls_nobody(everybodys: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, patience, told = everybodys / "lock", Patience(0.2, share=0.0), list[str]()
+    path.touch()
+    other, pipe = as_nobody(keep, path)
+    assert pipe.recv() == "held"
+    for _ in range(5):
+        with lent(path, patience, waiting=told.append):
+            pass
+    begin = time.monotonic()
+    with lent(path, patience):
+        assert time.monotonic() - begin < 0.1, "patience is for all waits together"
+    assert told == [f"process {other.pid} of user nobody"] * 5
+    said = capsys.readouterr().err
+    assert said.count("\n") == 1
+    assert f"process {other.pid} of user nobody keeps {path}; measuring goes on" in said
+    other.kill()
+    other.join()
+    with lent(path, Patience()), path.open() as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+@needs_root
+@pytest.mark.parametrize("folder", ["everybodys", "private"])
+def test_another_user_cannot_hold_ours(everybodys: Path, folder: str) -> None:
+    """Nor if an earlier version made the file for everybody to read."""
+    path = everybodys / folder / "lock"
+    path.parent.mkdir(mode=0o700 if folder == "private" else 0o755)
+    path.touch(0o644)
+    with locked(path):
+        pass
+    other, pipe = as_nobody(keep, path)
+    assert pipe.recv() == errno.EACCES
+    other.kill()
+    other.join()
+
+
+def test_patience_grows_with_time_and_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = 100.0
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    patience = Patience(60.0, share=0.8)
+    assert patience.left_s == 60.0
+    patience.waited(60.0)
+    assert patience.left_s == 0.0
+    now = 110.0
+    assert patience.left_s == 8.0
+    now = 1e6
+    assert patience.left_s == 60.0
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "mine"])
+def test_what_is_no_file_there_stalls_nobody(
+    tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "lock"
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "folder":
+            path.mkdir()
+        case "link":
+            path.symlink_to(tmp_path / "elsewhere")
+        case _:
+            path = tmp_path / "no such folder" / "lock"
+    with lent(path, Patience()):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+    assert ("measuring goes on without" in capsys.readouterr().err) == (kind != "mine")
+
+
+@pytest.mark.parametrize("kind", ["fifo", "folder", "link"])
+def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "lock"
+    {"fifo": os.mkfifo, "folder": Path.mkdir, "link": lambda at: at.symlink_to(tmp_path)}[kind](
+        path
+    )
+    with pytest.raises(UserError, match="cannot lock"), locked(path):
+        pass
+
+
+@needs_root
+def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.touch()
+    os.chown(path, 65534, -1)
+    with pytest.raises(UserError, match="belongs to user nobody"), locked(path):
+        pass
 
 
 def test_a_removed_file_does_not_make_two_holders(tmp_path: Path) -> None:
@@ -109,24 +235,19 @@ def test_another_process_just_made_the_file(
 
     def late(name: Path, flags: int, *mode: int) -> int:
         if flags & os.O_CREAT:
-            os.close(original(name, flags & ~os.O_EXCL, *mode))
+            os.close(original(name, flags & ~os.O_EXCL, 0o644))
         return original(name, flags, *mode)
 
     monkeypatch.setattr(os, "open", late)
-    with locked(path):
-        assert said(holder(path)).startswith("waiting")
+    with lent(path, Patience()), path.open() as file, pytest.raises(BlockingIOError):
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-def test_links_are_not_followed(tmp_path: Path) -> None:
-    target, link = tmp_path / "target", tmp_path / "link"
-    target.touch()
-    link.symlink_to(target)
-    with pytest.raises(UserError, match="cannot lock"), locked(link):
-        pass
-
-
-def test_the_lease_is_one_for_all_users() -> None:
-    assert str(os.getuid()) not in lock_file("measuring").name
+def test_a_lock_of_all_users_and_one_of_our_own() -> None:
+    assert str(os.getuid()) not in str(common_lock("measuring"))
+    own = own_lock("measuring")
+    assert own.parent.stat().st_mode & 0o077 == 0
+    assert own.is_relative_to(state_dir())
 
 
 def test_errors_of_who_holds_the_lock_are_theirs(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ the world, the measuring, is scripted where equal runs are compared."""
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -166,3 +167,21 @@ def test_a_failing_search_is_recorded_as_failed(
         tune(options(tmp_path / "store.sqlite"), listen([]))
     with Store.open(tmp_path / "store.sqlite", create=False) as opened:
         assert [run.status for run in opened.runs()] == [RunStatus.FAILED]
+
+
+@pytest.mark.parametrize(("speedup", "gains"), [(1.001, False), (1.03, True)])
+def test_rewrites_that_gain_nothing_are_no_result(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, speedup: float, gains: bool
+) -> None:
+    def evaluate(bench: Bench, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
+        same = candidate.code_key == anchor.code_key
+        rounds = replace(plan, min_rounds=10)
+        return Evaluation(measurement(1.0 if same else speedup, rounds, anchor), 0.0, 0.0)
+
+    monkeypatch.setattr(Bench, "evaluate", evaluate)
+    result = tune(options(tmp_path / "store.sqlite"), listen([]))
+    assert (result.best is not None) == gains
+    assert (result.level is not None) != gains
+    assert result.gainless != gains
+    if result.level is not None:
+        assert result.level.trace.steps

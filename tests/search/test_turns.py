@@ -29,6 +29,7 @@ from schedsearch.search.turns import (
 def own_locks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Other runs on this machine are not this test's business."""
     monkeypatch.setattr(turns, "slot_file", lambda what="measuring": tmp_path / what)
+    monkeypatch.setattr(turns, "common_file", lambda what: tmp_path / f"common-{what}")
 
 
 @pytest.fixture(scope="module")

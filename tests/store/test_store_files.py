@@ -335,3 +335,15 @@ def test_a_lock_held_too_long(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         assert store.load(scope) == []
         other.rollback()
         assert store.add_root(scope, run, TuningRecord(ROOT, None))
+
+
+def test_what_everybody_can_write_is_only_read(tmp_path: Path) -> None:
+    path = tmp_path / "tuning.sqlite"
+    Store.open(path).close()
+    path.chmod(0o666)
+    with pytest.raises(UserError, match="everybody can write tuning store"):
+        Store.open(path)
+    with Store.open(path, create=False) as store:
+        assert store.scopes() == []
+    path.chmod(0o664)
+    Store.open(path).close()

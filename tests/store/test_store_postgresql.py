@@ -55,6 +55,11 @@ def tables(connection: psycopg.Connection) -> set[str]:
         ("postgresql://db/tuning?user=ann&password=secret&x=1", "postgresql://db/tuning?user=ann&password=***&x=1"),
         ("postgresql://ann@db/tuning", "postgresql://ann@db/tuning"),
         ("kernels/mm.py:3@x", "kernels/mm.py:3@x"),
+        ("postgresql://db/tuning?sslpassword=secret&x=1", "postgresql://db/tuning?sslpassword=***&x=1"),
+        ("postgresql://db/t?ssl%70assword=a b&PASSWORD=c", "postgresql://db/t?ssl%70assword=***&PASSWORD=***"),
+        ("postgresql://db/t?oauth_client_secret=a;token=b", "postgresql://db/t?oauth_client_secret=***;token=***"),
+        ("--store=postgresql://ann:my secret@db/tuning", "--store=postgresql://ann:***@db/tuning"),
+        ("postgresql://a/n:secret@db:x/tuning", "postgresql://a/n:***@db:x/tuning"),
     ],
 )  # fmt: skip
 def test_passwords_are_not_shown(text: str, shown: str) -> None:
@@ -64,6 +69,20 @@ def test_passwords_are_not_shown(text: str, shown: str) -> None:
 def test_the_name_has_no_password() -> None:
     where = "postgresql://ann:secret@db.example/tuning?password=secret&application_name=x"
     assert locate(where).name == "postgresql://ann:***@db.example/tuning?application_name=x"
+
+
+@pytest.mark.parametrize("secret", ["password", "sslpassword", "ssl%70assword", "xToken"])
+def test_no_message_has_a_secret(secret: str) -> None:
+    where = f"postgresql://ann@127.0.0.1:1/tuning?{secret}=hush&connect_timeout=1"
+    assert "hush" not in locate(where).name
+    assert "hush" in str(locate(where).location)
+    with pytest.raises(UserError) as caught:
+        Store.open(where)
+    assert "hush" not in str(caught.value)
+    assert "sqlalche" not in str(caught.value)
+    with pytest.raises(UserError) as caught:
+        locate(where.replace(":1/", ":port/"))
+    assert "hush" not in str(caught.value)
 
 
 @pytest.mark.parametrize("where", ["postgresql://ann:a%40b%2Fc@db.example/tuning?x=1", "mm.sqlite"])

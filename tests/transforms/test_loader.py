@@ -41,7 +41,7 @@ def test_procedures_and_their_variables(tmp_path: Path) -> None:
         ("import no_such_module_here\n", "no_such_module_here"),
         ("def f():\n    g()\n\n\ndef g():\n    raise ValueError('why')\n\nf()\n", "kernel.py:6"),
         ("raise Exception\n", "failed to load: Exception"),
-        (HEAD + "@proc\ndef f(x: f32[4]):\n    x[5] = 0.0\n", "out-of-bounds"),
+        (HEAD + "@proc\ndef f(x: f32[4]):\n    x[5] = 0.0\n", "written outside of its bounds; "),
         (HEAD + "@proc\ndef f(x: f32[4]):\n    x[i] = 0.0\n", "failed to load"),
         (
             HEAD + WINDOW + "v = w[1:3]\n",
