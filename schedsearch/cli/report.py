@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
@@ -22,6 +23,14 @@ from schedsearch.search.result import Result
 from schedsearch.store.location import without_password
 from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.fixed_sizes import specialize_lines
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files of a result, and what their user has to know (`transforms/contract.py`)."""
+
+    paths: tuple[Path, ...] = ()
+    caveats: tuple[str, ...] = ()
 
 
 def _times(best: Best) -> str:
@@ -40,7 +49,7 @@ def _beside(other: Counterpart) -> str:
 
 
 def report(
-    console: Console, result: Result, paths: list[Path], target_speedup: float | None = None
+    console: Console, result: Result, written: Written, target_speedup: float | None = None
 ) -> None:
     """Say what was found, how sure that is, where it was written, and how to go on."""
     subject = result.setting.subject
@@ -71,6 +80,8 @@ def report(
             f"{subject.name} as written, compiled, {result.setting.baseline.agreement}.",
             soft_wrap=True,
         )
+        for caveat in written.caveats:
+            console.print(f"[yellow]{escape(caveat)}[/]", soft_wrap=True)
         lines = specialize_lines(subject.name, subject.workload.fixed)
         lines += schedule_lines(subject.procedure, result.best.trace)
         rewrites = fmt.count(len(result.best.trace), "rewrite")
@@ -83,7 +94,7 @@ def report(
             compiled = fmt.compiled(subject.target, build)
             console.print(f"compiled by {compiled}{overlap}", markup=False, soft_wrap=True)
         console.print("\nwritten:")
-        for path in paths:
+        for path in written.paths:
             console.print(f"  {path}", markup=False, soft_wrap=True)
     if progress.ranker is not None:
         console.print(f"\n{fmt.standing(progress.ranker)}", soft_wrap=True)
@@ -108,7 +119,7 @@ def _command() -> str:
     return shlex.join(["schedsearch", *typed])
 
 
-def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
+def as_json(result: Result, written: Written) -> dict[str, Any]:
     """The same for programs; `schema` is raised when a field changes its meaning."""
     subject, best = result.setting.subject, result.best
     inspection = result.progress.inspection
@@ -125,7 +136,8 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
             "candidate_ns": best.measurement.candidate_ns,
             "trace": [step.to_json() for step in best.trace.steps],
             "build": best.trace.build.to_json(),
-            "files": [str(path) for path in paths],
+            "files": [str(path) for path in written.paths],
+            "caveats": list(written.caveats),
         }
     return {
         "schema": 1,

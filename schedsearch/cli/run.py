@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli.files import make_writable, schedule_notes, write_schedule
+from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
@@ -23,7 +23,7 @@ from schedsearch.cli.options import (
     TargetOption,
 )
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
-from schedsearch.cli.report import as_json, report
+from schedsearch.cli.report import Written, as_json, report
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
@@ -33,6 +33,7 @@ from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
 from schedsearch.search.strategies import STRATEGIES
+from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer
 
@@ -160,11 +161,11 @@ def run(
         with redirect_stdout(sys.stderr):
             result = tune(options, Listener(view.phase, view.started, view.progress))
         view.stop()
-        paths = _write(result, out) if result.best else []
+        written = _write(result, out) if result.best else Written()
         if json_:
-            print(json.dumps(as_json(result, paths), indent=2))
+            print(json.dumps(as_json(result, written), indent=2))
         else:
-            report(Console(highlight=False), result, paths, target_speedup)
+            report(Console(highlight=False), result, written, target_speedup)
     except KeyboardInterrupt:
         view.stop()
         again = "the same command without --fresh" if fresh else "the same command"
@@ -176,11 +177,13 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(result: Result, out: Path) -> list[Path]:
+def _write(result: Result, out: Path) -> Written:
     assert result.best is not None
     subject = result.setting.subject
     state = Replayer(subject.procedure).state(result.best.trace)
     claim = fmt.claim(result.best.measurement)
     notes = schedule_notes(claim, subject.target, state.build, subject.workload)
-    code = generate_c(state.procedure, state.build)
-    return write_schedule(out, subject.source, subject.workload, result.best.trace, code, notes)
+    kernel = Kernel(state.ast, generate_c(state.procedure, state.build), subject.target)
+    trace = result.best.trace
+    paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
+    return Written(tuple(paths), caveats(kernel.code))

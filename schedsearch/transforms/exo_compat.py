@@ -44,6 +44,9 @@ that fails once Exo no longer needs it:
    has one forgets the other branch                     -> refused by `unsound`.
 21. yapf, which prints for Exo, may find its cached
    grammar cut short                                    -> `yapf_grammar` has it made again.
+22. External functions (`_relu_float`) are global in the
+   C: calls in shared libraries, defined twice by two
+   kernels of a program                                 -> `with_build` makes them `static inline`.
 """
 
 from __future__ import annotations

@@ -428,3 +428,9 @@ def written_outside_by_a_call(x: f32[4]):
 @proc
 def read_outside(x: f32[4], y: f32[1]):
     y[0] = relu(x[8])
+
+
+@proc
+def rectify(x: f32[16]):
+    for i in seq(0, 16):
+        x[i] = relu(x[i])
