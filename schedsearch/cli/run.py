@@ -79,6 +79,14 @@ def run(
         str | None,
         typer.Option(metavar="A,B,...", help="Use only these rewrites, e.g. reorder,split,unroll."),
     ] = None,
+    static_buffers: Annotated[
+        bool,
+        typer.Option(
+            "--static-buffers",
+            help="Allow temporaries in static memory. Such a kernel is not re-entrant: only one "
+            "thread at a time may call it. Its header, and all that is said of it, say so.",
+        ),
+    ] = False,
     warm_start: Annotated[
         bool,
         typer.Option(help="Try first what the store has for other sizes and similar procedures."),
@@ -147,6 +155,7 @@ def run(
         workers=workers,
         seed=seed,
         transforms=parse_names(transforms),
+        static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,
