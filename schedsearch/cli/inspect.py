@@ -86,7 +86,7 @@ def best(
     for title in ("id", "procedure", "speed-up", "time", "of roof", "measured", "rewrites"):
         table.add_column(title, overflow="fold")
     for name, roof, candidates in found:
-        for candidate, caveats in candidates:
+        for candidate, _ in candidates:
             measurement = candidate.record.measurement
             assert measurement is not None, "best() returns measured candidates"
             table.add_row(
@@ -99,9 +99,13 @@ def best(
                 escape(" ".join(step.transform for step in candidate.record.trace.steps))
                 or "(as written)",
             )
+    console = Console(highlight=False)
+    console.print(table)
+    for _, _, candidates in found:
+        for candidate, caveats in candidates:
             for caveat in caveats:
-                table.add_row(*[""] * 6, escape(caveat), style="yellow")
-    Console(highlight=False).print(table)
+                line = f"{candidate.id} is {caveat}"
+                console.print(line, style="yellow", markup=False, soft_wrap=True)
 
 
 def show(

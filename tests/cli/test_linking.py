@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from benchmarks.linking.builds import Exported, arrays, exported, main_c, scheduled
 from schedsearch.core.build import Build
 from schedsearch.core.records import Artifact, Compiler, Target
 from schedsearch.core.trace import Rewrite
@@ -21,8 +22,6 @@ from schedsearch.transforms.contract import NOT_REENTRANT
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label
-
-from .linked import Exported, arrays, exported, main_c, scheduled
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 EXTERNS = load_source(Path(__file__).parent / "kernels" / "externs.py").procs

@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,10 @@ from numpy.typing import NDArray
 
 from schedsearch.cli.files import Kernel, build_facts
 from schedsearch.core import ast as q
-from schedsearch.core.build import DEFAULT_BUILD, Build
-from schedsearch.core.errors import RewriteError
+from schedsearch.core.build import DEFAULT_BUILD, OPENMP, Build
+from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Target
+from schedsearch.evaluate.effects import extents
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.mirror import mirror
@@ -26,6 +28,7 @@ from schedsearch.transforms.registry import apply, select
 
 VECTORS = ("register_block", "vectorise_reduction", "vectorise")
 SEED = 12345
+NEWLINE = "\n"
 CTYPES = {"f32": ("float", "f4"), "f64": ("double", "f8"), "i8": ("int8_t", "i1")}
 CTYPES |= {"i32": ("int32_t", "i4")}
 
@@ -37,7 +40,7 @@ def scheduled(procedure: Any, target: Target) -> Any:
         for rewrite in transform.rewrites(ast, target):
             with suppress(RewriteError):
                 return apply(procedure, ast, rewrite)
-    raise AssertionError(f"nothing of {ast.name} can be vectorised")
+    raise UserError(f"nothing of {ast.name} can be vectorised")
 
 
 @dataclass(frozen=True)
@@ -54,8 +57,10 @@ class Exported:
         return self.kernel.code.proc
 
     def run(self, command: Sequence[str]) -> str:
+        """What a command writes, in the folder. Raises UserError with its errors if it fails."""
         done = subprocess.run(command, cwd=self.folder, check=False, capture_output=True, text=True)
-        assert done.returncode == 0, f"{shlex.join(command)}\n{done.stderr}"
+        if done.returncode != 0:
+            raise UserError(f"{shlex.join(command)}\n{done.stderr}")
         return done.stdout
 
     def compiled(self, *, checked: bool = False) -> Path:
@@ -79,13 +84,13 @@ class Exported:
         self.run(["ar", "rcs", f"lib{self.name}.a", f"{self.name}.o"])
         return f"lib{self.name}.a"
 
-    def program(self, main: str, linked: str) -> str:
-        """A program of `main` and a library or an object; returns what it writes."""
+    def program(self, main: str, linked: str, name: str = "main") -> str:
+        """A program of `main` and a library or an object; returns its path."""
         (self.folder / "main.c").write_text(main)
-        command = [self.linking[0], "-O1", "main.c", linked, "-Wl,-rpath,.", "-o", "main"]
-        openmp = [word for word in self.linking if word == "-fopenmp"]
+        command = [self.linking[0], "-O1", "main.c", linked, "-Wl,-rpath,.", "-o", name]
+        openmp = [word for word in self.linking if word == OPENMP]
         self.run([*command, *openmp, "-Wl,--no-undefined", "-lm"])
-        return "./main"
+        return f"./{name}"
 
     def outputs(self, main: str, linked: str) -> bytes:
         program = self.program(main, linked)
@@ -107,8 +112,27 @@ def exported(
     )
 
 
-def main_c(proc: q.Proc, name: str, sizes: Mapping[str, int]) -> str:
-    """A program that calls a kernel on small whole numbers and writes its arrays to its output."""
+WRITES = "{name}({passed});\n{writes}"
+"""Calls the kernel once and writes its arrays to standard output."""
+
+TIMES = """\
+double least = 1e300;
+for (int i = 0; i < {calls}; i++) {{
+  struct timespec from, to;
+  clock_gettime(CLOCK_MONOTONIC, &from);
+  {name}({passed});
+  clock_gettime(CLOCK_MONOTONIC, &to);
+  double ns = (to.tv_sec - from.tv_sec) * 1e9 + (to.tv_nsec - from.tv_nsec);
+  if (ns < least) least = ns;
+}}
+printf("%f\\n", least);"""
+"""Prints the nanoseconds of its fastest call."""
+
+
+def main_c(
+    proc: q.Proc, name: str, sizes: Mapping[str, int], does: str = WRITES, calls: int = 1
+) -> str:
+    """A program that calls a kernel on small whole numbers."""
     lines, passed, written = [], ["0"], []
     for arg in proc.args:
         if arg.type in q.CONTROL_TYPES:
@@ -119,26 +143,26 @@ def main_c(proc: q.Proc, name: str, sizes: Mapping[str, int]) -> str:
         lines.append(f"for (int i = 0; i < {size}; i++) {arg.var.name}[i] = draw();")
         passed.append(arg.var.name)
         written.append(f"fwrite({arg.var.name}, sizeof {arg.var.name}, 1, stdout);")
-    return "\n".join(
-        [
-            "#include <stdio.h>",
-            f'#include "{name}.h"',
-            f"static unsigned state = {SEED};",
-            "static int draw(void) { state = state * 1664525u + 1013904223u;"
-            " return (int)(state >> 16) % 7 - 3; }",
-            "int main(void) {",
-            *lines,
-            f"{name}({', '.join(passed)});",
-            *written,
-            "return 0; }",
-        ]
-    )
+    body = does.format(name=name, passed=", ".join(passed), writes="\n".join(written), calls=calls)
+    return f"""\
+#include <stdio.h>
+#include <time.h>
+#include "{name}.h"
+static unsigned state = {SEED};
+static int draw(void) {{
+  state = state * 1664525u + 1013904223u;
+  return (int)(state >> 16) % 7 - 3;
+}}
+int main(void) {{
+{NEWLINE.join(lines)}
+{body}
+return 0;
+}}
+"""
 
 
 def elements(proc: q.Proc, arg: q.Arg, sizes: Mapping[str, int]) -> int:
-    values = {each.var.uid: sizes.get(each.var.name, 0) for each in proc.args}
-    shape = [q.evaluate_affine(extent, lambda var: values[var.uid]) for extent in arg.shape or ()]
-    return int(np.prod(shape, dtype=int))
+    return prod(extents(arg, {each.var: sizes.get(each.var.name, 0) for each in proc.args}))
 
 
 def arrays(proc: q.Proc, data: bytes, sizes: Mapping[str, int]) -> list[NDArray[Any]]:
