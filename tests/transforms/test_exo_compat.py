@@ -390,3 +390,13 @@ def test_22_external_functions_are_global(tmp_path: Path) -> None:
 
     assert defined(raw_c(rectify)) == {"rectify", "_relu_float"}
     assert defined(generate_c(rectify)) == {"rectify"}
+
+
+def test_23_external_functions_in_arguments_are_not_defined(tmp_path: Path) -> None:
+    nested = PROCEDURES["nested_functions"]
+    prints = "import compat; print(compat.nested_functions.c_code_str())"
+    alone = subprocess.check_output([sys.executable, "-c", prints], cwd=PROCS, text=True)
+    assert "float _select_float(" in alone
+    assert "float _relu_float(" not in alone
+    assert "float _relu_float(" in generate_c(nested).source
+    assert right(generate_c(nested), nested, tmp_path)
