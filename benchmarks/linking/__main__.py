@@ -33,8 +33,8 @@ def linking(
     header's lines as shared library, static library and object.
 
     The examples and two kernels with external functions, as written and with vector
-    instructions. `global helpers`: a shared library of the C as Exo prints it. A minute; on
-    a machine that is otherwise idle.
+    instructions. `global helpers`: a shared library of the C as Exo prints it. Two minutes;
+    on a machine that is otherwise idle.
 
     Example: [bold]python -m benchmarks.linking --only conv_relu,gemv[/]
     """

@@ -15,8 +15,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.elf import code_identity
 from schedsearch.transforms.loader import load_source
 
-ROUNDS = 7
-CALLS = 20
+ROUNDS = 5
 SIZES = {"M": 256, "N": 256, "K": 256}
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -64,7 +63,7 @@ def measure(name: str, procedure: Any, target: Target, folder: Path) -> Iterator
 
 
 def _program(found: Exported, build: str, linked: str) -> Path:
-    main = main_c(found.kernel.proc, found.name, SIZES, TIMES, CALLS)
+    main = main_c(found.kernel.proc, found.name, SIZES, TIMES)
     return found.folder / found.program(main, linked, f"program-{build}")
 
 
