@@ -24,6 +24,7 @@ from schedsearch.search.measured import Place, measure_pair, measure_steps
 from schedsearch.search.recorded import stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
+from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 
 if TYPE_CHECKING:
@@ -81,6 +82,12 @@ class Candidate:
     def speedup(self) -> Estimate | None:
         """Over the unscheduled procedure."""
         return self.measurement.speedup if self.measurement else None
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What its user has to keep in mind (`not re-entrant: ...`), if it was measured."""
+        code = self._store.code(self.keys.code) if self.keys.code else None
+        return caveats(code) if code else ()
 
     @property
     def parent(self) -> Candidate | None:
@@ -176,6 +183,7 @@ def _plain(shown: Candidate) -> Iterator[str]:
     said = f", {speedup(record.measurement.speedup)}" if record.measurement else ""
     name = fmt.kernel(shown.workload)
     yield f"candidate {shown.id} of {name}: {fmt.state(record)}{said}"
+    yield from shown.caveats
     if record.message:
         yield record.message
     if shown.measurement:

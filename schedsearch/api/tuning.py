@@ -27,6 +27,7 @@ from schedsearch.search.closing import margin
 from schedsearch.search.options import Options
 from schedsearch.search.strategies import AnyStrategy
 from schedsearch.store.database import Store
+from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.replay import Replayer, State
@@ -139,6 +140,7 @@ class Result:
             f"{subject.name}: {fmt.claim(timed)}",
             rate(subject, self.run.roof, timed.candidate_ns),
             decision,
+            *caveats(self._code),
             stop,
         ]
 
@@ -157,6 +159,7 @@ def tune(
     seed: int = 0,
     specialize: bool = False,
     transforms: Sequence[str] | None = None,
+    static_buffers: bool = False,
     cc: str | None = None,
     target: str | None = None,
     instructions: Sequence[str | Path] = (),
@@ -196,6 +199,7 @@ def tune(
         workers=workers,
         seed=seed,
         transforms=tuple(transforms) if transforms is not None else None,
+        static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,

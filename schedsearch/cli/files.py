@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from schedsearch.core.build import Build
+from schedsearch.core import ast as q
+from schedsearch.core.build import OPENMP, Build, compile_flags, link_flags
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.harness import TIMED_ALIGNMENT
 from schedsearch.present import format as fmt
-from schedsearch.transforms.export import c_files, schedule_python
+from schedsearch.transforms.export import schedule_python
+from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.loader import Source
 
 FORMATS = ("py", "c", "json")
@@ -49,12 +54,48 @@ def schedule_notes(claim: str, target: Target, build: Build, workload: Workload)
     ]
 
 
+@dataclass(frozen=True)
+class Kernel:
+    """What is exported: the scheduled procedure, its C, and the target it is built for."""
+
+    proc: q.Proc
+    code: GeneratedC
+    target: Target
+
+
+def build_facts(kernel: Kernel) -> list[str]:
+    """What the header says of how the kernel is built, and how it was measured."""
+    code, name = kernel.code, kernel.code.proc
+    flags = code.build.flags(kernel.target.flags)
+    compiler = kernel.target.compiler_for(code.build)
+    command = (compiler and (Path(compiler.path).name or compiler.kind)) or code.build.compiler
+    compiling = [command, *compile_flags(flags, code.source), "-c", f"{name}.c"]
+    linking = [command, *link_flags(flags, code.source), "-shared", f"{name}.o"]
+    found = [
+        f"compile: {shlex.join(compiling)}",
+        f"link: {shlex.join([*linking, '-o', f'lib{name}.so', '-lm'])}",
+        "without -DNDEBUG what is required is checked in every call; it was measured with it",
+    ]
+    if set(flags) - set(link_flags(flags, "")):
+        found.append(
+            "link without -ffast-math, also a program: with it gcc turns denormals off in the "
+            "whole process"
+        )
+    if OPENMP in compiling:
+        found.append("OMP_NUM_THREADS says on how many threads it runs")
+    found.append(
+        f"measured on arrays at multiples of {TIMED_ALIGNMENT} bytes, large ones in huge pages "
+        "where the system has them; others may be slower"
+    )
+    return found
+
+
 def write_schedule(
     out: Path,
     source: Source,
     workload: Workload,
     trace: Trace,
-    code: GeneratedC,
+    kernel: Kernel,
     notes: list[str],
     formats: Collection[str] = DEFAULT_FORMATS,
     data: Mapping[str, Any] | None = None,
@@ -64,15 +105,14 @@ def write_schedule(
 
     NAME is that of the C function. Raises UserError if `out` cannot be written.
     """
-    name = code.proc
-    if "#pragma omp" in code.source:
-        notes = [*notes, "compile with -fopenmp; OMP_NUM_THREADS says on how many threads it runs"]
+    name = kernel.code.proc
     texts = {}
     if "py" in formats:
         python = schedule_python(source, workload.proc, trace, notes, workload.fixed)
         texts[f"{name}.schedule.py"] = python
     if "c" in formats:
-        header, body = c_files(code, name, notes)
+        how = build_facts(kernel)
+        header, body = c_files(kernel.code, kernel.proc, name, notes, how)
         texts |= {f"{name}.c": body, f"{name}.h": header}
     if "json" in formats:
         texts[f"{name}.schedule.json"] = json.dumps(data, indent=2) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -18,6 +19,7 @@ from schedsearch.present import format as fmt
 from schedsearch.search.recorded import find_scopes, stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.transforms.contract import caveats as caveats_of
 
 
 def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None:
@@ -69,18 +71,22 @@ def best(
     with Store.open(store, create=False) as opened:
         scopes = find_scopes(opened, proc)
         found = [
-            (opened.workload(scope).proc, stored_roof(opened, scope), opened.best(scope, limit))
+            (
+                opened.workload(scope).proc,
+                stored_roof(opened, scope),
+                [(c, _caveats(opened, c)) for c in opened.best(scope, limit)],
+            )
             for scope in scopes
         ]
     if json_:
-        rows = [_json(c, roof) | {"proc": name} for name, roof, cs in found for c in cs]
+        rows = [_json(c, roof, said) | {"proc": name} for name, roof, cs in found for c, said in cs]
         print(json.dumps(rows, indent=2))
         return
     table = Table(box=None, header_style="bold")
     for title in ("id", "procedure", "speed-up", "time", "of roof", "measured", "rewrites"):
         table.add_column(title, overflow="fold")
     for name, roof, candidates in found:
-        for candidate in candidates:
+        for candidate, _ in candidates:
             measurement = candidate.record.measurement
             assert measurement is not None, "best() returns measured candidates"
             table.add_row(
@@ -93,7 +99,13 @@ def best(
                 escape(" ".join(step.transform for step in candidate.record.trace.steps))
                 or "(as written)",
             )
-    Console(highlight=False).print(table)
+    console = Console(highlight=False)
+    console.print(table)
+    for _, _, candidates in found:
+        for candidate, caveats in candidates:
+            for caveat in caveats:
+                line = f"{candidate.id} is {caveat}"
+                console.print(line, style="yellow", markup=False, soft_wrap=True)
 
 
 def show(
@@ -109,8 +121,9 @@ def show(
         name = opened.workload(candidate.scope).proc
         code = opened.code(candidate.record.keys.code or "")
         roof = stored_roof(opened, candidate.scope)
+        caveats = _caveats(opened, candidate)
     if json_:
-        found = _json(candidate, roof) | {"proc": name, "children": len(children)}
+        found = _json(candidate, roof, caveats) | {"proc": name, "children": len(children)}
         print(json.dumps(found, indent=2))
         return
     console = Console(highlight=False)
@@ -121,6 +134,8 @@ def show(
         console.print(same, markup=False)
     if record.message:
         console.print(record.message, markup=False, soft_wrap=True)
+    for caveat in caveats:
+        console.print(caveat, style="yellow", markup=False, soft_wrap=True)
     for number, step in enumerate(record.trace.steps, 1):
         console.print(f"  {number}. {step}", markup=False, soft_wrap=True)
     for m in candidate.measurements:
@@ -160,7 +175,13 @@ def _share(roof: Roof | None, measurement: Measurement) -> str:
     return f"{100 * roof.share(seconds):.0f} % {roof.limit}{doubt}"
 
 
-def _json(candidate: StoredCandidate, roof: Roof | None) -> dict[str, Any]:
+def _caveats(store: Store, candidate: StoredCandidate) -> tuple[str, ...]:
+    """What the C that was measured makes its user keep in mind."""
+    code = store.code(candidate.record.keys.code or "")
+    return caveats_of(code) if code else ()
+
+
+def _json(candidate: StoredCandidate, roof: Roof | None, caveats: Sequence[str]) -> dict[str, Any]:
     record = candidate.record
     seconds = record.measurement.candidate_ns * 1e-9 if record.measurement else None
     reached = None
@@ -177,6 +198,7 @@ def _json(candidate: StoredCandidate, roof: Roof | None) -> dict[str, Any]:
         "trace_key": candidate.trace_key,
         "parent": candidate.parent_id,
         "outcome": record.outcome.value if record.outcome else None,
+        "caveats": list(caveats),
         "message": record.message,
         "keys": {"ast": record.keys.ast, "code": record.keys.code, "binary": record.keys.binary},
         "speedup": record.speedup,

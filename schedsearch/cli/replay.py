@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 from rich.syntax import Syntax
 
-from schedsearch.cli.files import DEFAULT_FORMATS, schedule_notes, write_schedule
+from schedsearch.cli.files import DEFAULT_FORMATS, Kernel, schedule_notes, write_schedule
 from schedsearch.cli.minimal import shortened
 from schedsearch.cli.options import (
     DEFAULT_OUT,
@@ -42,6 +42,7 @@ from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.t4 import t4_results
 from schedsearch.store.views import StoredCandidate
+from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 
 COMPILE_S = 60.0
@@ -135,11 +136,16 @@ def export(
     code = generate_c(state.procedure, state.build)
     claim = fmt.claim(measurement) if trace.steps else fmt.AS_WRITTEN
     notes = schedule_notes(claim, tuned_for, state.build, workload)
+    built_for = tuned_for
     if target is not None:
-        notes.append(_compiled_for(target, code))
+        built_for = _compiling_target(target, code)
+        notes.append(f"compiles for {fmt.target(built_for)}; neither verified nor timed there")
+    kernel = Kernel(state.ast, code, built_for)
     data = schedule_json(candidate, workload, tuned_for, source.text, code)
-    for path in write_schedule(out, source, workload, trace, code, notes, wanted, data):
+    for path in write_schedule(out, source, workload, trace, kernel, notes, wanted, data):
         print(path)
+    for caveat in caveats(code):
+        print(f"{code.proc} is {caveat}", file=sys.stderr)
     if target is None:
         _note_compiler(tuned_for, state.build)
 
@@ -168,8 +174,8 @@ def _only_best(store: Store) -> StoredCandidate:
     return found[0]
 
 
-def _compiled_for(request: str, code: GeneratedC) -> str:
-    """A note that the C compiles for another target; raises UserError if it does not."""
+def _compiling_target(request: str, code: GeneratedC) -> Target:
+    """Another target that the C compiles for; raises UserError if it does not."""
     target = resolve_target(read_target(request))
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
@@ -177,4 +183,4 @@ def _compiled_for(request: str, code: GeneratedC) -> str:
     built = builder.build(code, COMPILE_S)
     if isinstance(built, Failure):
         raise UserError(f"the C of this schedule does not compile for {request}:\n{built.message}")
-    return f"compiles for {fmt.target(target)}; neither verified nor timed there"
+    return target

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from schedsearch.cli.telling import typed
 from schedsearch.core.build import DEFAULT_BUILD
@@ -21,6 +22,14 @@ from schedsearch.search.progress import Best
 from schedsearch.search.result import Result
 from schedsearch.transforms.export import schedule_lines
 from schedsearch.transforms.fixed_sizes import specialize_lines
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files of a result, and what their user has to know (`transforms/contract.py`)."""
+
+    paths: tuple[Path, ...] = ()
+    caveats: tuple[str, ...] = ()
 
 
 def _times(best: Best) -> str:
@@ -52,7 +61,7 @@ def _written(console: Console, what: str, paths: list[Path]) -> None:
 
 
 def report(
-    console: Console, result: Result, paths: list[Path], target_speedup: float | None = None
+    console: Console, result: Result, written: Written, target_speedup: float | None = None
 ) -> None:
     """Say what was found, how sure that is, where it was written, and how to go on."""
     subject = result.setting.subject
@@ -62,8 +71,8 @@ def report(
         console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
         if result.level is not None:
             _nothing_gained(console, result.level, result.noise)
-        if paths:
-            _written(console, f"written, {fmt.AS_WRITTEN}", paths)
+        if written.paths:
+            _written(console, f"written, {fmt.AS_WRITTEN}", list(written.paths))
     else:
         measurement = result.best.measurement
         decision = measurement.verdict(margin(result.noise))
@@ -87,6 +96,8 @@ def report(
             f"{subject.name} as written, compiled, {result.setting.baseline.agreement}.",
             soft_wrap=True,
         )
+        for caveat in written.caveats:
+            console.print(f"[yellow]{escape(caveat)}[/]", soft_wrap=True)
         lines = specialize_lines(subject.name, subject.workload.fixed)
         lines += schedule_lines(subject.procedure, result.best.trace)
         rewrites = fmt.count(len(result.best.trace), "rewrite")
@@ -98,7 +109,7 @@ def report(
             overlap = ", arguments declared not to overlap" if build.restrict else ""
             compiled = fmt.compiled(subject.target, build)
             console.print(f"compiled by {compiled}{overlap}", markup=False, soft_wrap=True)
-        _written(console, "written", paths)
+        _written(console, "written", list(written.paths))
     if progress.ranker is not None:
         console.print(f"\n{fmt.standing(progress.ranker)}", soft_wrap=True)
     if result.counterpart is not None:
@@ -116,7 +127,7 @@ def report(
         console.print(f"continue: {typed(without='--fresh')}", markup=False, soft_wrap=True)
 
 
-def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
+def as_json(result: Result, written: Written) -> dict[str, Any]:
     """The same for programs; `schema` is raised when a field changes its meaning."""
     subject, best = result.setting.subject, result.best
     inspection = result.progress.inspection
@@ -133,7 +144,8 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
             "candidate_ns": best.measurement.candidate_ns,
             "trace": [step.to_json() for step in best.trace.steps],
             "build": best.trace.build.to_json(),
-            "files": [str(path) for path in paths],
+            "files": [str(path) for path in written.paths],
+            "caveats": list(written.caveats),
         }
     return {
         "schema": 1,
@@ -164,7 +176,7 @@ def as_json(result: Result, paths: list[Path]) -> dict[str, Any]:
         "ranker": asdict(result.progress.ranker) if result.progress.ranker else None,
         "curve": [list(point) for point in result.progress.curve],
         "best": found,
-        "files": [str(path) for path in paths],
+        "files": [str(path) for path in written.paths],
         "counterpart": _other_json(result.counterpart) if result.counterpart else None,
     }
 

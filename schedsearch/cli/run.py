@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli.files import make_writable, schedule_notes, write_schedule
+from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
@@ -23,7 +23,7 @@ from schedsearch.cli.options import (
     TargetOption,
 )
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
-from schedsearch.cli.report import as_json, report
+from schedsearch.cli.report import Written, as_json, report
 from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
@@ -34,6 +34,7 @@ from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
 from schedsearch.search.strategies import STRATEGIES
+from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer
 
@@ -79,6 +80,14 @@ def run(
         str | None,
         typer.Option(metavar="A,B,...", help="Use only these rewrites, e.g. reorder,split,unroll."),
     ] = None,
+    static_buffers: Annotated[
+        bool,
+        typer.Option(
+            "--static-buffers",
+            help="Allow temporaries in static memory. Such a kernel is not re-entrant: only one "
+            "thread at a time may call it. Its header, and all that is said of it, say so.",
+        ),
+    ] = False,
     warm_start: Annotated[
         bool,
         typer.Option(help="Try first what the store has for other sizes and similar procedures."),
@@ -148,6 +157,7 @@ def run(
         workers=workers,
         seed=seed,
         transforms=parse_names(transforms),
+        static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,
@@ -162,11 +172,11 @@ def run(
         with redirect_stdout(sys.stderr):
             result = tune(options, Listener(view.phase, view.started, view.progress))
         view.stop()
-        paths = _write(result, out) if result.best or result.gainless else []
+        written = _write(result, out) if result.best or result.gainless else Written()
         if json_:
-            print(json.dumps(as_json(result, paths), indent=2))
+            print(json.dumps(as_json(result, written), indent=2))
         else:
-            report(Console(highlight=False), result, paths, target_speedup)
+            report(Console(highlight=False), result, written, target_speedup)
     except KeyboardInterrupt:
         view.stop()
         again = "the same command without --fresh" if fresh else "the same command"
@@ -178,12 +188,13 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(result: Result, out: Path) -> list[Path]:
+def _write(result: Result, out: Path) -> Written:
     """The best, or the procedure as written where nothing is faster."""
     subject = result.setting.subject
     trace = result.best.trace if result.best else Trace()
     state = Replayer(subject.procedure).state(trace)
     claim = fmt.claim(result.best.measurement) if result.best else fmt.AS_WRITTEN
     notes = schedule_notes(claim, subject.target, state.build, subject.workload)
-    code = generate_c(state.procedure, state.build)
-    return write_schedule(out, subject.source, subject.workload, trace, code, notes)
+    kernel = Kernel(state.ast, generate_c(state.procedure, state.build), subject.target)
+    paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
+    return Written(tuple(paths), caveats(kernel.code))

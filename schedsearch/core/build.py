@@ -18,6 +18,31 @@ OPTIONS = ("", "-O2", "-funroll-loops", "-mprefer-vector-width=512", "-mprefer-v
 and some options of compilers run programs (`-fplugin=`)."""
 
 
+ALWAYS = ("-std=gnu11", "-fPIC", "-DNDEBUG")
+"""Of every kernel, measured or exported: it fits into a shared library, and its checks of
+arguments are off."""
+
+OPENMP = "-fopenmp"
+
+# With one of these when it links, gcc (before 13 also for shared libraries) adds code that
+# turns denormals off in the whole process.
+_NOT_FOR_LINKING = {"-ffast-math", "-Ofast", "-funsafe-math-optimizations"}
+
+
+def compile_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
+    """All that C `source` is compiled with, measured or by its user; `flags` are `Build.flags`."""
+    return (*flags, *ALWAYS, *_openmp(source))
+
+
+def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
+    """What it is linked with, before the objects; `-lm` comes after them."""
+    return (*(flag for flag in flags if flag not in _NOT_FOR_LINKING), *_openmp(source))
+
+
+def _openmp(source: str) -> tuple[str, ...]:
+    return (OPENMP,) if "#pragma omp" in source else ()
+
+
 @dataclass(frozen=True)
 class Build:
     """Build options; those of the unscheduled procedure by default.

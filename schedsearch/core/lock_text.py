@@ -76,6 +76,7 @@ def _entry_table(entry: LockEntry) -> dict[str, Any]:
         "schedsearch": entry.schedsearch,
         "ast_key": entry.keys.ast,
         "code_key": entry.keys.code,
+        **({"caveats": list(entry.caveats)} if entry.caveats else {}),
         "trace": [step.to_json() for step in entry.trace.steps],
     }
 
@@ -104,6 +105,7 @@ def _entry(fields: Fields) -> LockEntry:
         Keys(fields.text("ast_key"), fields.text("code_key")),
         _speed(fields.table("speed")),
         fields.text("schedsearch"),
+        fields.texts("caveats") if fields.has("caveats") else (),
     )
     fields.end()
     return entry

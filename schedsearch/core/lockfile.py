@@ -16,6 +16,7 @@ specialized = []                     # sizes that are constants of the procedure
 schedsearch = "0.1.0"
 ast_key = "9a..."                    # of the scheduled procedure
 code_key = "77..."                   # of its C
+caveats = []                         # such as "not re-entrant: ..."; left out if empty
 trace = [
   { transform = "unroll", version = 1, path = "0.0", label = "for j in seq(0, 4)", args = {} },
 ]
@@ -80,7 +81,8 @@ class LockEntry:
     """One kernel on one target. `workload.source` is relative to the lock file, with `/`;
     `workload.signature` is not kept.
 
-    `schedsearch` is the version that pinned it. Build options are `trace.build`.
+    `schedsearch` is the version that pinned it. Build options are `trace.build`. `caveats` are
+    what its user has to keep in mind (`not re-entrant: ...`).
     """
 
     workload: Workload
@@ -89,6 +91,7 @@ class LockEntry:
     keys: Keys
     speed: LockedSpeed
     schedsearch: str
+    caveats: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

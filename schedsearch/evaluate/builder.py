@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from schedsearch.core.build import ALWAYS, compile_flags, link_flags
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import (
@@ -30,13 +31,8 @@ from schedsearch.evaluate.process import KILLED, Finished, limited, run_group
 
 _CACHE_VERSION = 2
 
-# Without the second, -fPIC keeps gcc from inlining Exo's helpers (`_relu_float`):
-# they have external linkage and could be interposed.
-_SHARED_FLAGS = ("-std=gnu11", "-fPIC", "-fno-semantic-interposition")
 _PROGRAM_FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-std=gnu11", "-pthread")
 _RELOCATABLE = ("-r", "-nostdlib")
-
-_OPENMP = "-fopenmp"
 
 # For C that makes a compiler eat memory, or write without end; large kernels take a tenth.
 _COMPILER_BYTES, _COMPILED_BYTES = 4 << 30, 1 << 30
@@ -68,7 +64,7 @@ class Builder:
     def _key(compiler: Compiler, flags: tuple[str, ...]) -> str:
         """The CPU counts because of -march=native."""
         own = [compiler.kind, compiler.version]
-        return digest_of([_CACHE_VERSION, own, flags, _SHARED_FLAGS, cpu_identity()])
+        return digest_of([_CACHE_VERSION, own, flags, ALWAYS, cpu_identity()])
 
     @disk_explained()
     def build(self, code: GeneratedC, timeout_s: float) -> Artifact | Failure:
@@ -107,14 +103,12 @@ class Builder:
         library: Path,
         timeout_s: float,
     ) -> str | Failure:
-        """Compile and link into place; returns the binary key."""
-        if "#pragma omp" in text:
-            flags = (*flags, _OPENMP)
+        """Compile and link into place, as the files that are exported say; returns the binary
+        key."""
         with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
             object_file, linked = Path(scratch, "kernel.o"), Path(scratch, "kernel.so")
             compile_args: list[str | Path] = [
-                *flags,
-                *_SHARED_FLAGS,
+                *compile_flags(flags, text),
                 _FEW_ERRORS[compiler.kind],
                 "-c",
                 "-x",
@@ -126,8 +120,7 @@ class Builder:
             failure = _run(compiler, compile_args, text, scratch, timeout_s)
             if failure is None:
                 link_args: list[str | Path] = [
-                    # Linked with it, gcc's objects turn denormals off in whoever loads them.
-                    *(flag for flag in flags if flag != "-ffast-math"),
+                    *link_flags(flags, text),
                     "-shared",
                     object_file,
                     "-o",
@@ -154,9 +147,8 @@ class Builder:
         if _intact(library) is None:
             library.parent.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=library.parent) as scratch:
-                openmp = [_OPENMP] if "#pragma omp" in code.source else []
                 object_file, linked = f"{scratch}/kernel.o", f"{scratch}/kernel.so"
-                compiling = [*flags, *_SHARED_FLAGS, *openmp, "-c", "-x", "c", "-"]
+                compiling = [*compile_flags(flags, code.source), "-c", "-x", "c", "-"]
                 linking = [f"-fsanitize={sanitizers}", "-shared", object_file, "-lm"]
                 compile_ = [*compiling, "-o", object_file], f"{code.header}\n{code.source}"
                 failure = _run(self.compiler, *compile_, scratch, timeout_s)

@@ -186,6 +186,10 @@ def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
     return tuple(out)
 
 
+TIMED_ALIGNMENT = 256
+"""Arrays are timed at multiples of this many bytes (`STAGGER` of runtime/case.c)."""
+
+
 class Placement(IntEnum):
     """Where arrays are (`enum placement` of runtime/case.h): for timing with canaries on
     both sides, else up against memory that cannot be accessed, at one of their ends."""

@@ -12,7 +12,7 @@ from schedsearch.search.transfer import Origin, origins
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.own import definitions
-from schedsearch.transforms.registry import Transform
+from schedsearch.transforms.registry import Transform, on_request
 
 
 @dataclass(frozen=True)
@@ -25,12 +25,20 @@ class Known:
     origins: tuple[Origin, ...] = ()
 
 
-def known_before(store: Store, scope: Scope, subject: Subject, warm_start: bool) -> Known:
+def known_before(
+    store: Store,
+    scope: Scope,
+    subject: Subject,
+    warm_start: bool,
+    transforms: Sequence[Transform],
+) -> Known:
     """Counts are without the root, which the store has. A first run starts from schedules of
-    something else, if `warm_start` allows it."""
+    something else, if `warm_start` allows it, but with no transforms on request that are not
+    among `transforms`."""
     candidates, measured = (count - 1 for count in store.counts(scope))
     first = warm_start and measured == 0
-    found = origins(store, scope, subject.workload, subject.target) if first else ()
+    unasked = {transform.name for transform in on_request()} - {each.name for each in transforms}
+    found = origins(store, scope, subject.workload, subject.target, unasked) if first else ()
     return Known(candidates, measured, tuple(found))
 
 
@@ -47,8 +55,8 @@ def check_earlier_runs(
             raise UserError(
                 f"{store.name} holds a search of this procedure with other transforms "
                 f"({', '.join(earlier)}); what was expanded with them is not expanded again.\n"
-                "Continue with the same --transforms, start over with --fresh, or choose another "
-                "--store"
+                "Continue with the same --transforms and --static-buffers, start over with "
+                "--fresh, or choose another --store"
             )
         before = run.settings.get("own_transforms", {})
         if changed := [name for name, text in texts.items() if before.get(name, text) != text]:

@@ -13,7 +13,7 @@ from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
 from schedsearch.search.strategies import AnyStrategy
 from schedsearch.transforms.own import definitions
-from schedsearch.transforms.registry import Transform
+from schedsearch.transforms.registry import Transform, select
 
 EXECUTORS = ("ray", "inline")
 
@@ -37,6 +37,8 @@ class Options:
     workers: int | None = None
     seed: int = 0
     transforms: tuple[str, ...] | None = None
+    static_buffers: bool = False
+    """Also `place_static`, whose schedules are not re-entrant."""
     threads: int = 1
     specialize: bool = False
     warm_start: bool = True
@@ -51,11 +53,18 @@ class Options:
     """Of a Ray cluster to join, as HOST:PORT."""
 
     def check(self) -> None:
-        """Raises UserError for an executor that is unknown, or cannot do what is asked."""
+        """Raises UserError for an executor that is unknown, and for what does not go together."""
         if self.executor not in EXECUTORS:
             raise UserError(f"unknown executor {self.executor!r}; known: {', '.join(EXECUTORS)}")
         if self.ray_address is not None and self.executor != "ray":
             raise UserError("--ray-address is for --executor ray")
+        if self.static_buffers and self.threads > 1:
+            raise UserError("--static-buffers is for one thread: threads would share the buffers")
+
+    @property
+    def selected(self) -> tuple[Transform, ...]:
+        """The transforms to search with. Raises UserError for an unknown name."""
+        return select(self.transforms, ("place_static",) if self.static_buffers else ())
 
     def settings(self, transforms: Sequence[Transform]) -> dict[str, Any]:
         """What the store keeps of them with the run; `transforms` are those selected."""

@@ -13,7 +13,7 @@ from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
-from schedsearch.core.records import InstructionSet, Measurement, Outcome, TuningRecord
+from schedsearch.core.records import GeneratedC, InstructionSet, Measurement, Outcome, TuningRecord
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
@@ -22,6 +22,7 @@ from schedsearch.search.locked_kernel import locked_file
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
+from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.instruction_sets import given_file, load_instructions, not_shipped
 
 AMONG = 50
@@ -120,7 +121,7 @@ def lock_entry(
     source, procedure = load_kept(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
     name = _named(source.path, folder)
-    _require_as_recorded(procedure, candidate.record)
+    code = _as_recorded(procedure, candidate.record)
     return LockEntry(
         replace(workload, source=name, source_sha=source.sha, signature=()),
         LockedTarget.of(target, sets),
@@ -128,6 +129,7 @@ def lock_entry(
         replace(candidate.record.keys, binary=None),
         _speed(store, candidate),
         __version__,
+        caveats(code),
     )
 
 
@@ -162,7 +164,8 @@ def _locked_set(record: InstructionSet, folder: Path) -> InstructionSet:
     return replace(record, path=_named(path, folder))
 
 
-def _require_as_recorded(procedure: Any, record: TuningRecord) -> None:
+def _as_recorded(procedure: Any, record: TuningRecord) -> GeneratedC:
+    """The C of a candidate that replays as it did. Raises UserError if it does not."""
     try:
         found = replay_apart(procedure, record.trace)
     except NoReplayError as error:
@@ -171,6 +174,7 @@ def _require_as_recorded(procedure: Any, record: TuningRecord) -> None:
         raise differs("schedule")
     if found.code.key != record.keys.code:
         raise differs("C")
+    return found.code
 
 
 def _named(path: Path, folder: Path) -> str:

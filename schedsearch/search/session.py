@@ -40,7 +40,7 @@ from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms.features import FEATURES_VERSION, features
 from schedsearch.transforms.instruction_sets import not_shipped
-from schedsearch.transforms.registry import Transform, select
+from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.replay import Replayer
 
 
@@ -96,7 +96,7 @@ def tune(options: Options, listener: Listener) -> Result:
 def begun(options: Options, listener: Listener) -> Iterator[Session]:
     """Begin a run; workers end with the context. Raises UserError as `tune` does."""
     options.check()
-    transforms = select(options.transforms)
+    transforms = options.selected
     with raised_interrupts():
         subject = load_subject(
             options.file,
@@ -161,7 +161,7 @@ def _begin(
     )
     store.add_code([subject.code])
     store.add_root(scope, run_id, root_record(subject, bench, baseline))
-    known = known_before(store, scope, subject, options.warm_start)
+    known = known_before(store, scope, subject, options.warm_start, transforms)
     listener.started(subject, baseline, known)
     setting = Setting(subject, baseline, scope, known)
     return Session(setting, store, run_id, bench, executor, options.seed, options.first)

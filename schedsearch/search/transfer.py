@@ -4,7 +4,7 @@ to be fitted to this one and tried first."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from schedsearch.core.records import Target, Workload
@@ -30,9 +30,12 @@ class Origin:
     trace: Trace
 
 
-def origins(store: Store, own: Scope, workload: Workload, target: Target) -> list[Origin]:
+def origins(
+    store: Store, own: Scope, workload: Workload, target: Target, unasked: Collection[str] = ()
+) -> list[Origin]:
     """At most `MOST` that differ in transforms or arguments: the best of each workload and
-    target first, that of the most similar before the others, then the second best."""
+    target first, that of the most similar before the others, then the second best. None has
+    one of the transforms `unasked`."""
     ranked: list[tuple[int, float, int, float, Origin]] = []
     for scope in store.scopes():
         other = store.workload(scope)
@@ -43,7 +46,10 @@ def origins(store: Store, own: Scope, workload: Workload, target: Target) -> lis
         elsewhere = int(store.target(scope).key != target.key)
         for place, best in enumerate(store.best(scope, PER_SCOPE)):
             speedup = best.record.speedup
-            if speedup is not None and speedup > 1.0 and best.record.trace.steps:
+            steps = best.record.trace.steps
+            if any(step.transform in unasked for step in steps):
+                continue
+            if speedup is not None and speedup > 1.0 and steps:
                 origin = Origin(other, best.id, speedup, best.record.trace)
                 ranked.append((place, -alike, elsewhere, -speedup, origin))
     ranked.sort(key=lambda item: item[:-1])

@@ -44,7 +44,12 @@ that fails once Exo no longer needs it:
    has one forgets the other branch                     -> refused by `unsound`.
 21. yapf, which prints for Exo, may find its cached
    grammar cut short                                    -> `yapf_grammar` has it made again.
-22. C of named windows is `const` where it is written, of
+22. External functions (`_relu_float`) are global in the
+   C: calls in shared libraries, defined twice by two
+   kernels of a program                                 -> `with_build` makes them `static inline`.
+23. External functions in arguments of others (`relu` in
+   `select`) are called, but not defined                -> `_note_externs` finds them too.
+24. C of named windows is `const` where it is written, of
    windows given by name whatever the callee takes      -> `exo_windows` writes them out
    (`tests/transforms/test_exo_windows.py`).
 """
@@ -54,7 +59,7 @@ from __future__ import annotations
 from typing import Any
 
 import z3
-from exo.backend.LoopIR_compiler import compile_to_strings
+from exo.backend.LoopIR_compiler import LoopIR_FindExterns, compile_to_strings
 from exo.core.internal_cursors import InvalidCursorError
 from exo.core.LoopIR import LoopIR
 from exo.core.memory import MemGenError
@@ -109,6 +114,16 @@ z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "u
 exo_fission.install()  # before it is made faster
 exo_speed.install()
 exo_speed.collect_rarely()
+
+
+def _note_externs(finder: Any, expr: Any) -> None:
+    """Exo's search for external functions, which does not look into their arguments."""
+    if isinstance(expr, LoopIR.Extern):
+        finder._externs.add((expr.f, expr.type.basetype().ctype()))
+    super(LoopIR_FindExterns, finder).do_e(expr)
+
+
+LoopIR_FindExterns.do_e = _note_externs
 
 ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
 ORDER_KEPT |= {"cut_loop", "divide_loop", "shift_loop", "unroll_loop"}

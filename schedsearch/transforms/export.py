@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from schedsearch.core import ast as q
-from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.excerpt import excerpt
 from schedsearch.transforms.fixed_sizes import specialize, specialize_lines
@@ -77,7 +76,7 @@ def schedule_python(
         "\n".join(
             [
                 f"# Schedule of `{name}`, found by schedsearch. Needs exo-lang only.",
-                *(f"# {_one_line(note)}" for note in notes),
+                *(f"# {one_line(note)}" for note in notes),
                 "",
                 source.text.rstrip(),
             ]
@@ -123,33 +122,7 @@ def _definitions(args: Iterable[OpArg]) -> list[str]:
     return texts + [text for each in excerpts for text in each.definitions]
 
 
-def c_files(code: GeneratedC, stem: str, notes: Sequence[str] = ()) -> tuple[str, str]:
-    """`(header, source)` texts of the C that was measured; the source includes `stem.h`.
-
-    `notes` are comment lines for the top of the source.
-    """
-    guard = f"SCHEDSEARCH_{''.join(c if c.isalnum() else '_' for c in stem).upper()}_H"
-    header = "\n".join(
-        [
-            f"#ifndef {guard}",
-            f"#define {guard}",
-            "// Array arguments must not overlap: Exo's rewrites rely on it.",
-            "#ifdef __cplusplus",
-            'extern "C" {',
-            "#endif",
-            code.header.strip(),
-            "#ifdef __cplusplus",
-            "}",
-            "#endif",
-            "#endif",
-            "",
-        ]
-    )
-    comment = "".join(f"// {_one_line(note)}\n" for note in notes)
-    return header, f'{comment}#include "{stem}.h"\n\n{code.source.strip()}\n'
-
-
-def _one_line(note: str) -> str:
+def one_line(note: str) -> str:
     """As a comment: what a store says of a machine must not become code. A backslash would
     continue a comment of C."""
     return " ".join(note.split()).rstrip("\\")

@@ -11,14 +11,61 @@ from schedsearch.core.records import GeneratedC
 
 _POINTER = re.compile(r"(\w)\* (\w+)")
 
+# At the start of a line: what a function at file scope begins with, up to its parameters.
+_FUNCTION = re.compile(
+    r"^(?P<before>[A-Za-z_][\w \t*]*[ \t*])(?P<name>[A-Za-z_]\w*)\s*\([^;{}()]*\)\s*(?P<end>[{;])",
+    re.MULTILINE,
+)
+# Variables that keep their values between calls, unless each thread has its own.
+_LASTING = re.compile(
+    r"^[ \t]*static (?!.*\b(?:const|_Thread_local|__thread)\b)"
+    r"(?P<declared>(?:\[[^]]*\]|[^][(){};=])+)(?:=[^;]*)?;",
+    re.MULTILINE,
+)
+_DECLARED = re.compile(r"(\w+)\s*(?:\[[^]]*\]\s*)*(?:,|$)")
+_STATEMENTS = {"if", "for", "while", "switch", "return", "else"}
+
 
 def with_build(proc: str, header: str, source: str, build: Build) -> GeneratedC:
     """C as Exo prints it (`header`, `source`), prepared for `build`."""
+    source = _internal(source, proc)
     if build.restrict:
         header, source = _restrict(header, proc), _restrict(source, proc)
     text = f"{header}\n{source}"
     key = digest(text if build == DEFAULT_BUILD else f"{text}\n{build}")
     return GeneratedC(proc, header, source, key, build)
+
+
+def _internal(source: str, proc: str) -> str:
+    """Give functions other than the one exported internal linkage: `float _relu_float(float x) {`
+    -> `static inline float _relu_float(float x) {`.
+
+    Exo's external functions are global. A compiler of position-independent code may not inline
+    those, since another library could replace them, and two kernels with the same function
+    would not link into one program.
+    """
+    found = [match for match in _FUNCTION.finditer(source) if _is_function(match)]
+    own = {match["name"] for match in found if match["end"] == "{"} - {proc}
+
+    def qualified(match: re.Match[str]) -> str:
+        words = match["before"].split()
+        if not _is_function(match) or match["name"] not in own or "static" in words:
+            return match.group()
+        before = re.sub(r"\b(extern|inline)\s+", "", match["before"])
+        return f"static inline {before}{match.group()[len(match['before']) :]}"
+
+    return _FUNCTION.sub(qualified, source)
+
+
+def _is_function(match: re.Match[str]) -> bool:
+    return not _STATEMENTS & {match["name"], *match["before"].split()}
+
+
+def lasting_memory(source: str) -> tuple[str, ...]:
+    """Names of the variables in C that are there once for all calls, so that two calls at the
+    same time share them."""
+    found = _LASTING.finditer(source)
+    return tuple(name for match in found for name in _DECLARED.findall(match["declared"].strip()))
 
 
 def may_restrict(proc: q.Proc) -> bool:

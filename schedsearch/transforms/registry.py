@@ -5,6 +5,7 @@ A transform module defines
 - `VERSION`: raised whenever the same arguments would give another result;
 - `propose(proc, target)`: yields `(statement or None for the whole procedure,
   arguments)` for every place where the rewrite looks applicable;
+- `ON_REQUEST = True`, if a search uses it only where its user names it;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
   generator that yields operators and is sent the procedure after each.
@@ -43,6 +44,7 @@ class Transform:
     doc: str
     propose: Callable[[q.Proc, Target], Iterator[Proposal]]
     steps: Callable[[q.Proc, q.Path, Args], Steps]
+    on_request: bool = False
 
     def rewrites(self, proc: q.Proc, target: Target) -> Iterator[Rewrite]:
         """Every proposal of this transform as a Rewrite."""
@@ -74,7 +76,12 @@ def registry() -> dict[str, Transform]:
         module = importlib.import_module(f"{library.__name__}.{info.name}")
         steps = getattr(module, "steps", None) or _in_turn(module.ops)
         found[info.name] = Transform(
-            info.name, module.VERSION, module.__doc__ or "", module.propose, steps
+            info.name,
+            module.VERSION,
+            module.__doc__ or "",
+            module.propose,
+            steps,
+            getattr(module, "ON_REQUEST", False),
         )
     return found
 
@@ -88,13 +95,23 @@ def _in_turn(ops: Callable[[q.Path, Args], tuple[Op, ...]]) -> Callable[..., Ste
     return steps
 
 
-def select(names: Sequence[str] | None) -> tuple[Transform, ...]:
-    """The named transforms, all if None; raises UserError for an unknown name."""
+def select(names: Sequence[str] | None, also: Sequence[str] = ()) -> tuple[Transform, ...]:
+    """The named transforms, or all but those on request if None; and those of `also`.
+
+    Raises UserError for an unknown name.
+    """
     known = registry()
-    for name in names or ():
+    usual = [name for name, transform in known.items() if not transform.on_request]
+    wanted = {*(names or usual), *also}
+    for name in (*(names or ()), *also):
         if name not in known:
             raise UserError(f"unknown transform {name!r}; known: {', '.join(sorted(known))}")
-    return tuple(known[name] for name in (sorted(set(names)) if names else sorted(known)))
+    return tuple(known[name] for name in sorted(wanted))
+
+
+def on_request() -> tuple[Transform, ...]:
+    """Those that are not among all (`select(None)`)."""
+    return tuple(transform for transform in registry().values() if transform.on_request)
 
 
 def propose(proc: q.Proc, target: Target, transforms: Sequence[Transform]) -> Iterator[Rewrite]:

@@ -375,3 +375,28 @@ def test_21_a_cached_grammar_that_is_cut_short_is_made_again(
     assert not imports("yapf")
     assert imports("schedsearch.transforms")
     assert imports("yapf")
+
+
+def test_22_external_functions_are_global(tmp_path: Path) -> None:
+    """So two kernels do not link into one program, and -O0 or -fPIC call what is inlined."""
+    rectify = PROCEDURES["rectify"]
+
+    def defined(code: GeneratedC) -> set[str]:
+        text, compiled = f"{code.header}\n{code.source}", tmp_path / "kernel.o"
+        command = ["gcc", "-O0", "-fPIC", "-c", "-x", "c", "-", "-o", compiled]
+        subprocess.run(command, input=text, text=True, check=True)
+        listed = subprocess.check_output(["nm", "-g", "-j", compiled], text=True)
+        return set(listed.split())
+
+    assert defined(raw_c(rectify)) == {"rectify", "_relu_float"}
+    assert defined(generate_c(rectify)) == {"rectify"}
+
+
+def test_23_external_functions_in_arguments_are_not_defined(tmp_path: Path) -> None:
+    nested = PROCEDURES["nested_functions"]
+    prints = "import compat; print(compat.nested_functions.c_code_str())"
+    alone = subprocess.check_output([sys.executable, "-c", prints], cwd=PROCS, text=True)
+    assert "float _select_float(" in alone
+    assert "float _relu_float(" not in alone
+    assert "float _relu_float(" in generate_c(nested).source
+    assert right(generate_c(nested), nested, tmp_path)

@@ -16,7 +16,8 @@ from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.records import Compiler
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.export import c_files, schedule_lines, schedule_python
+from schedsearch.transforms.export import schedule_lines, schedule_python
+from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import label, select
@@ -155,14 +156,15 @@ def test_a_trace_that_does_not_apply_is_not_exported() -> None:
 
 @pytest.mark.parametrize("name", ["matmul", "layernorm", "configured", "windows", "chains"])
 def test_c_files_compile(name: str, tmp_path: Path) -> None:
-    code = generate_c(kernels()[name])
-    header, source = c_files(code, f"{name}-1.tuned")
+    procedure = kernels()[name]
+    header, source = c_files(generate_c(procedure), mirror(procedure), f"{name}-1.tuned")
     (tmp_path / f"{name}-1.tuned.h").write_text(header)
     (tmp_path / "kernel.c").write_text(source)
     (tmp_path / "twice.c").write_text(f'#include "{name}-1.tuned.h"\n' * 2 + "int unused;\n")
-    flags = ["-fsyntax-only", "-std=c11", "-Wall", "-Werror", "-Wno-unused-function"]
+    flags = ["-fsyntax-only", "-std=c11", "-Wall", "-Wextra", "-Werror", "-Wno-unused"]
     for file in ("kernel.c", "twice.c"):
-        subprocess.run(["gcc", *flags, tmp_path / file], check=True)
+        for checked in ([], ["-DNDEBUG"]):
+            subprocess.run(["gcc", *flags, *checked, tmp_path / file], check=True)
 
 
 @pytest.mark.parametrize("name", ["functions", "stencil", "widened"])
@@ -213,7 +215,9 @@ def test_notes_stay_comments(tmp_path: Path) -> None:
     path = tmp_path / "noted_conv.py"
     path.write_text(schedule_python(source, "conv", Trace(), notes))
     scheduled(path, "conv")
-    _, text = c_files(generate_c(source.procs["conv"]), "conv", notes)
+    conv = source.procs["conv"]
+    header, text = c_files(generate_c(conv), mirror(conv), "conv", notes, notes)
+    assert "// - on zen5 raise SystemExit(3)\n// - c #error c \n#ifdef __cplusplus" in header
     assert text.splitlines()[:3] == [
         "// on zen5 raise SystemExit(3)",
         "// c #error c ",

@@ -18,13 +18,13 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.registry import apply, label, select
+from schedsearch.transforms.registry import apply, label, on_request, propose, select
 from transforms.helpers import PROCS, TARGET, arguments
 from transforms.interpret import interpret
 from transforms.native import Library
 
 SOURCE = load_source(PROCS / "places.py")
-(PLACE,) = select(["place"])
+PLACES = select(["place", "place_static"])
 (PARALLELIZE,) = select(["parallelize"])
 THREADS = replace(TARGET, threads=2)
 
@@ -38,20 +38,25 @@ SIZES: dict[str, list[dict[str, int]]] = {
 
 def at(procedure: Any, path: q.Path, memory: str) -> Rewrite:
     found = label(mirror(procedure).by_path[path])
+    if memory == "DRAM_STATIC":
+        return Rewrite("place_static", 1, path, found)
     return Rewrite("place", 1, path, found, (("memory", memory),))
 
 
 def offered(name: str, target: Any = TARGET) -> set[tuple[str, str]]:
     """`(buffer, memory)` of every proposal."""
-    rewrites = PLACE.rewrites(mirror(SOURCE.procs[name]), target)
-    return {(r.label.partition(":")[0], str(r.arg("memory"))) for r in rewrites}
+    rewrites = propose(mirror(SOURCE.procs[name]), target, PLACES)
+    return {
+        (r.label.partition(":")[0], str(dict(r.args).get("memory", "DRAM_STATIC")))
+        for r in rewrites
+    }
 
 
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_place_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     original = SOURCE.procs[name]
     meaning = mirror(original)
-    placed = [apply(original, meaning, r) for r in PLACE.rewrites(meaning, TARGET)]
+    placed = [apply(original, meaning, r) for r in propose(meaning, TARGET, PLACES)]
     codes = [generate_c(procedure) for procedure in placed]
     assert len({code.key for code in codes}) == len(codes) > 0
     library = Library(codes, tmp_path)
@@ -71,6 +76,16 @@ def test_what_is_offered_follows_from_the_size() -> None:
     assert offered("large") == {("t", "DRAM_ALIGNED"), ("t", "DRAM_STATIC")}
     assert offered("in_static_memory") == {("t", "DRAM_STACK_ALIGNED")}
     assert not [pair for pair in offered("panels", THREADS) if pair[1] == "DRAM_STATIC"]
+
+
+def test_static_memory_is_on_request_alone() -> None:
+    assert [transform.name for transform in on_request()] == ["place_static"]
+    assert "place_static" not in {transform.name for transform in select(None)}
+    assert "place_static" in {transform.name for transform in select(None, ["place_static"])}
+    procedure = SOURCE.procs["panels"]
+    rewrite = replace(at(procedure, (0,), "DRAM_STATIC"), transform="place")
+    with pytest.raises(RewriteError, match="place_static, which is offered on request"):
+        apply(procedure, mirror(procedure), replace(rewrite, args=(("memory", "DRAM_STATIC"),)))
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Choose where a buffer is: heap, aligned heap, stack or static memory.
+"""Choose where a buffer is: heap, aligned heap or stack.
 
 ```
 for i in seq(0, n):                         for i in seq(0, n):
@@ -7,9 +7,8 @@ for i in seq(0, n):                         for i in seq(0, n):
 ```
 
 Exo's heap is a `malloc` each time the allocation is executed, aligned to 16 bytes,
-so that most loads of wide vectors touch two cache lines. Static memory is there once
-for all calls: a procedure that has some must not run twice at the same time, so it
-is neither offered for several threads nor allowed in parallel loops.
+so that most loads of wide vectors touch two cache lines. Static memory is a place too,
+which `place_static` proposes.
 """
 
 from collections.abc import Iterator
@@ -40,36 +39,35 @@ _PRESENT = {*MEMORIES, *_STACK}
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for alloc in q.walk(proc.body):
         if isinstance(alloc, q.Alloc):
-            size = _bytes(alloc)
-            for place in ("DRAM_STACK_ALIGNED", "DRAM_ALIGNED", "DRAM_STATIC", "DRAM"):
+            size = size_of(alloc)
+            for place in ("DRAM_STACK_ALIGNED", "DRAM_ALIGNED", "DRAM"):
                 small = size is not None and size < SMALL_BYTES and place not in _STACK
                 # Plain heap is where buffers are to begin with: only a way out of static memory.
                 back = place == "DRAM" and alloc.mem != "DRAM_STATIC"
-                shared = place == "DRAM_STATIC" and target.threads > 1
-                if not (small or back or shared) and _refusal(proc, alloc, place) is None:
+                if not (small or back) and refusal(proc, alloc, place) is None:
                     yield alloc, {"memory": place}
 
 
-def _bytes(alloc: q.Alloc) -> int | None:
+def size_of(alloc: q.Alloc) -> int | None:
     """Size of a buffer; None if it is not constant."""
     if not all(extent.is_const for extent in alloc.shape):
         return None
     return prod(extent.const for extent in alloc.shape) * ELEMENT_BITS[alloc.type] // 8
 
 
-def _refusal(proc: q.Proc, alloc: q.Alloc, place: str) -> str | None:
+def refusal(proc: q.Proc, alloc: q.Alloc, place: str) -> str | None:
     """Why a buffer cannot be moved to `place`; None if it can."""
     if place not in MEMORIES or alloc.mem not in _PRESENT or not alloc.shape:
         return f"arrays in {', '.join(sorted(_PRESENT))} can be moved to {', '.join(MEMORIES)}"
     if place == alloc.mem:
         return "it is there already"
-    size = _bytes(alloc)
+    size = size_of(alloc)
     if size is None:
         fixed = place in _STACK or place == "DRAM_STATIC"
         return f"{place} needs a constant size" if fixed else None
     if place in _STACK:
         others = sum(
-            _bytes(stmt) or 0
+            size_of(stmt) or 0
             for stmt in q.walk(proc.body)
             if isinstance(stmt, q.Alloc) and stmt.mem in _STACK and stmt.shape
         )
@@ -79,9 +77,18 @@ def _refusal(proc: q.Proc, alloc: q.Alloc, place: str) -> str | None:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    alloc, place = ast.by_path.get(path), args["memory"]
+    memory = str(args["memory"])
+    if memory == "DRAM_STATIC":
+        raise RewriteError("static memory is for place_static, which is offered on request")
+    yield from move(ast, path, memory)
+
+
+def move(ast: q.Proc, path: q.Path, place: str) -> Steps:
+    """Put the buffer that is allocated at `path` into another memory. Raises RewriteError if it
+    cannot be there."""
+    alloc = ast.by_path.get(path)
     if not isinstance(alloc, q.Alloc):
         raise RewriteError("there is no allocation")
-    if reason := _refusal(ast, alloc, place):
+    if reason := refusal(ast, alloc, place):
         raise RewriteError(reason)
     yield Op("set_memory", (At(path), Memory(place)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exo import DRAM, instr, proc
-from exo.libs.externs import relu
+from exo.libs.externs import relu, select
 from exo.libs.memories import DRAM_STACK
 
 
@@ -428,3 +428,15 @@ def written_outside_by_a_call(x: f32[4]):
 @proc
 def read_outside(x: f32[4], y: f32[1]):
     y[0] = relu(x[8])
+
+
+@proc
+def rectify(x: f32[16]):
+    for i in seq(0, 16):
+        x[i] = relu(x[i])
+
+
+@proc
+def nested_functions(x: f32[16], y: f32[16]):
+    for i in seq(0, 16):
+        x[i] = select(x[i], y[i], relu(-x[i]), y[i])
