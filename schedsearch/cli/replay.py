@@ -28,6 +28,7 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_formats
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
@@ -73,7 +74,7 @@ def replay(
     console = Console(highlight=False)
     for number, rewrite in enumerate(upto.steps, 1):
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
-    state = replayed(procedure, upto)
+    state = replayed(procedure, upto, tuned_for.fp)
     console.print(Syntax(str(state.procedure), "python", background_color="default"))
     if len(upto) == len(trace) and candidate.record.keys.ast:
         console.print(as_recorded(state, candidate.record.keys))
@@ -131,12 +132,12 @@ def export(
     trace = candidate.record.trace
     measurement = candidate.record.measurement
     assert measurement is not None, "it was verified"
-    state = replayed(procedure, trace)
+    state = replayed(procedure, trace, tuned_for.fp)
     code = generate_c(state.procedure, state.build)
     claim = fmt.claim(measurement) if trace.steps else "as written, without rewrites"
     notes = schedule_notes(claim, tuned_for, state.build, workload)
     if target is not None:
-        notes.append(_compiled_for(target, code))
+        notes.append(_compiled_for(target, code, tuned_for.fp))
     data = schedule_json(candidate, workload, tuned_for, source.text, code)
     for path in write_schedule(out, source, workload, trace, code, notes, wanted, data):
         print(path)
@@ -168,9 +169,9 @@ def _only_best(store: Store) -> StoredCandidate:
     return found[0]
 
 
-def _compiled_for(request: str, code: GeneratedC) -> str:
+def _compiled_for(request: str, code: GeneratedC, fp: FloatingPoint) -> str:
     """A note that the C compiles for another target; raises UserError if it does not."""
-    target = resolve_target(read_target(request))
+    target = resolve_target(read_target(request), fp=fp)
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
     )

@@ -16,6 +16,7 @@ from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
     CcOption,
+    FpOption,
     InstructionsOption,
     JsonOption,
     OutOption,
@@ -72,6 +73,7 @@ def run(
     ] = None,
     cc: CcOption = None,
     target: TargetOption = None,
+    fp: FpOption = None,
     instructions: InstructionsOption = None,
     strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "best-first",
     transforms: Annotated[
@@ -140,6 +142,7 @@ def run(
         store=store,
         cc=cc,
         target=target,
+        fp=fp,
         instructions=tuple(instructions or ()),
         strategy=strategy,
         executor=executor,

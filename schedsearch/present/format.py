@@ -95,10 +95,11 @@ def state(record: TuningRecord) -> str:
 
 
 def target(machine: Target, build: Build = DEFAULT_BUILD) -> str:
-    """`zen5 · avx512, 512-bit vectors · gcc 12.2.0 -O3 -march=native`"""
+    """`zen5 · avx512, 512-bit vectors · fp strict · gcc 12.2.0 -O3 -march=native`"""
     threads = f"{machine.threads} threads · " if machine.threads > 1 else ""
     vectors = f", {machine.vector_bits}-bit vectors" if machine.vector_bits else ""
-    return f"{threads}{machine.cpu} · {machine.isa}{vectors} · {compiled(machine, build)}"
+    fp = f" · fp {machine.fp}"
+    return f"{threads}{machine.cpu} · {machine.isa}{vectors}{fp} · {compiled(machine, build)}"
 
 
 def compiled(machine: Target, build: Build) -> str:

@@ -47,6 +47,7 @@ def options_again(
         executor="inline",
         transforms=tuple(settings["transforms"]),
         threads=target.threads,
+        fp=target.fp,
         specialize=bool(workload.specialized),
         warm_start=False,
         cache=Cache(settings.get("cache", Cache.WARM)),
@@ -63,7 +64,9 @@ def _compiler(target: Target, files: Sequence[Path]) -> str | None:
     """The compiler to ask for, so that this machine is the target: none, or its only one."""
     differences: dict[str, object] = {}
     for cc in (None, target.compiler.path):
-        here = resolve_target(TargetRequest({"isa": target.isa}), cc, target.threads, files)
+        here = resolve_target(
+            TargetRequest({"isa": target.isa}), cc, target.threads, files, target.fp
+        )
         require_native(here)
         if target.threads > 1:
             here = with_openmp(here, cache_dir() / "artifacts")

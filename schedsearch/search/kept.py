@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import ReplayError, UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Keys, Outcome, Workload
 from schedsearch.core.text_file import read_text
@@ -76,10 +77,10 @@ def pick_kept(source: Source, workload: Workload) -> Any:
     return procedure
 
 
-def replayed(procedure: Any, trace: Trace) -> State:
-    """Raises UserError if the trace does not replay."""
+def replayed(procedure: Any, trace: Trace, fp: FloatingPoint = FloatingPoint.FAST) -> State:
+    """Raises UserError if the trace does not replay, or breaks the floating-point contract."""
     try:
-        return Replayer(procedure).state(trace)
+        return Replayer(procedure, fp=fp).state(trace)
     except ReplayError as error:
         raise UserError(f"the recorded schedule does not replay: {error}") from error
 

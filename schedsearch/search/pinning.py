@@ -8,6 +8,7 @@ from typing import Any
 
 from schedsearch import __version__
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
@@ -112,7 +113,7 @@ def lock_entry(
     source, procedure = load_kept(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
     name = _named(source.path, folder)
-    _require_as_recorded(procedure, candidate.record)
+    _require_as_recorded(procedure, candidate.record, target.fp)
     return LockEntry(
         replace(workload, source=name, source_sha=source.sha, signature=()),
         LockedTarget.of(target, sets),
@@ -151,9 +152,9 @@ def _locked_set(record: InstructionSet, folder: Path) -> InstructionSet:
     return replace(record, path=_named(path, folder))
 
 
-def _require_as_recorded(procedure: Any, record: TuningRecord) -> None:
+def _require_as_recorded(procedure: Any, record: TuningRecord, fp: FloatingPoint) -> None:
     try:
-        found = replay_apart(procedure, record.trace)
+        found = replay_apart(procedure, record.trace, fp=fp)
     except NoReplayError as error:
         raise UserError(str(error)) from error
     if found.ast_key != record.keys.ast:

@@ -101,6 +101,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             options.target,
             options.instructions,
             options.specialize,
+            options.fp,
         )
     if options.threads > 1:
         with measuring_slot():  # before workers start on those cores

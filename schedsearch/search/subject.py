@@ -11,6 +11,7 @@ from platformdirs import user_cache_path
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, bind
@@ -79,19 +80,21 @@ def load_subject(
     target_request: str | None = None,
     instructions: Sequence[Path] = (),
     specialized: bool = False,
+    fp: FloatingPoint | None = None,
 ) -> Subject:
     """Load and bind a procedure, find the compilers, identify the machine.
 
     A compiler asked for (`cc`) is the only one; else every kind on PATH is a choice.
     `target_request` is an ISA or a file (`targets.py`), `instructions` are the user's sets.
-    `specialized`: the sizes given become constants of the procedure.
+    `specialized`: the sizes given become constants of the procedure. `fp` is the
+    floating-point contract, if not that of the request.
 
     Raises UserError for whatever the user can mend.
     """
     source = load_source(file)
     bound = bind_workload(source, pick(source, proc), sizes, specialized)
     check_threads(threads)
-    target = resolve_target(read_target(target_request), cc, threads, instructions)
+    target = resolve_target(read_target(target_request), cc, threads, instructions, fp)
     require_native(target)
     return make_subject(source, *bound, target)
 
