@@ -15,6 +15,7 @@ An operator that is not known here is refused.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from schedsearch.core import ast as q
@@ -129,31 +130,25 @@ def _merged(first: q.Stmt | None, second: q.Stmt | None, strict: bool) -> str | 
     return None
 
 
-def _parts(ast: q.Proc, parts: Parts) -> list[q.Expr]:
+def _parts(ast: q.Proc, parts: Parts) -> Iterator[q.Expr]:
     stmt = ast.by_path[parts.path]
     assert isinstance(stmt, q.Assign | q.Reduce)
-    found = []
     for route in parts.routes:
-        expr = stmt.rhs
+        expr: Any = stmt.rhs
         for step in route:
-            match expr:
-                case q.Extern() if isinstance(step, int):
-                    expr = expr.args[step]
-                case _:
-                    expr = getattr(expr, str(step))
-        found.append(expr)
-    return found
+            expr = expr.args[step] if isinstance(step, int) else getattr(expr, step)
+        yield expr
 
 
-def _data(ast: q.Proc) -> list[q.Expr]:
+def _data(ast: q.Proc) -> Iterator[q.Expr | q.Interval | q.Atom]:
     """Every part of every expression of data."""
     simple = (s for s in q.walk(ast.body) if isinstance(s, q.Assign | q.Reduce | q.WriteConfig))
     calls = (s for s in q.walk(ast.body) if isinstance(s, q.Call))
     roots = [*(stmt.rhs for stmt in simple), *(arg for call in calls for arg in call.args)]
-    return [node for root in roots for node in q.walk_expr(root)]
+    return (node for root in roots for node in q.walk_expr(root))
 
 
-def _simplified(expr: q.Expr) -> bool:
+def _simplified(expr: q.Expr | q.Interval | q.Atom) -> bool:
     """Whether Exo's `simplify` may take another expression for this one: `x + 0` may be another
     zero than `x`, `0 * x` is not 0 for all `x`, and constants are not computed in f32."""
     if not isinstance(expr, q.BinOp) or expr.type not in FLOATS:

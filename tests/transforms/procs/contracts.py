@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exo import DRAM, proc
+from exo import proc
 from exo.libs.externs import expf, fmaxf, relu, select, sigmoid, sin, sqrt
 
 
