@@ -12,7 +12,7 @@ from rich.table import Table
 
 from schedsearch.cli.options import CcOption, FpOption, InstructionsOption, TargetOption
 from schedsearch.core.errors import UserError
-from schedsearch.core.floats import MEANINGS, FloatingPoint
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, Measurement, Target
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.limits import Limits, measure_limits
@@ -81,7 +81,7 @@ def _show_target(console: Console, target: Target) -> None:
     _line(console, "sets", f"{', '.join(sets) or 'none'}; vector code in C's vector extension")
     compilers = (target.compiler, *target.other_compilers)
     _line(console, "compiler", ", ".join(f"{each.kind} {each.version}" for each in compilers))
-    _line(console, "fp", f"{target.fp}: {MEANINGS[target.fp]}")
+    _line(console, "fp", fmt.contract(target.fp))
     _line(console, "flags", " ".join(target.flags))
     _line(console, "openmp", _openmp(target))
     _line(console, "exo", f"{target.exo_version}, z3 {target.z3_version}")

@@ -45,6 +45,7 @@ def schedule_notes(claim: str, target: Target, build: Build, workload: Workload)
     return [
         claim,
         f"on {fmt.target(target, build)}",
+        f"floating point: {fmt.contract(target.fp)}",
         f"sizes: {fmt.sizes(workload.sizes, workload.specialized) or 'as written'}",
     ]
 

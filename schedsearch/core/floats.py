@@ -59,12 +59,17 @@ _VALUE_CHANGING = (
 _CONTRACTING = ("-ffp-contract=fast", "-ffp-contract=on")
 
 
+def changes_values(flag: str) -> bool:
+    """Whether a compiler option changes more than the order of sums."""
+    return flag.startswith(_VALUE_CHANGING)
+
+
 def forbidden_flags(fp: FloatingPoint, flags: Iterable[str]) -> list[str]:
     """The compiler options among `flags` that break the contract."""
     if fp is FloatingPoint.FAST:
         return []
-    starts = _VALUE_CHANGING + (_CONTRACTING if fp is FloatingPoint.STRICT else ())
-    return [flag for flag in flags if flag.startswith(starts)]
+    contracting = _CONTRACTING if fp is FloatingPoint.STRICT else ()
+    return [flag for flag in flags if changes_values(flag) or flag in contracting]
 
 
 def contract_flags(fp: FloatingPoint) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import BaselineError
+from schedsearch.core.errors import BaselineError, DisagreementError
 from schedsearch.evaluate import reference
 from schedsearch.evaluate.arithmetic import STORED
 from schedsearch.evaluate.harness import Buffer, Case, Field
@@ -69,7 +69,7 @@ def compare(proc: q.Proc, cases: Sequence[Case], fields: tuple[Field, ...]) -> A
         else:
             difference = _difference(case, fields, args, config)
             if difference is not None:
-                raise BaselineError(
+                raise DisagreementError(
                     f"the compiled unscheduled procedure {proc.name} disagrees with the "
                     f"reference (NumPy): {difference}, with {where}.\nExo's code generator or "
                     "the C compiler made something else of it. Nothing can be verified "

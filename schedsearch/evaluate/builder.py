@@ -14,6 +14,7 @@ from functools import cached_property
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import changes_values
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import (
     Artifact,
@@ -126,8 +127,8 @@ class Builder:
             failure = _run(compiler, compile_args, text, scratch, timeout_s)
             if failure is None:
                 link_args: list[str | Path] = [
-                    # Linked with it, gcc's objects turn denormals off in whoever loads them.
-                    *(flag for flag in flags if flag != "-ffast-math"),
+                    # Linked with them, gcc's objects turn denormals off in whoever loads them.
+                    *(flag for flag in flags if not changes_values(flag)),
                     "-shared",
                     object_file,
                     "-o",

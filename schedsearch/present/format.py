@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.decision import TOLERANCE, Decision
+from schedsearch.core.floats import MEANINGS, FloatingPoint
 from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
 from schedsearch.core.numbers import speedup as speedup
@@ -100,6 +101,11 @@ def target(machine: Target, build: Build = DEFAULT_BUILD) -> str:
     vectors = f", {machine.vector_bits}-bit vectors" if machine.vector_bits else ""
     fp = f" · fp {machine.fp}"
     return f"{threads}{machine.cpu} · {machine.isa}{vectors}{fp} · {compiled(machine, build)}"
+
+
+def contract(fp: FloatingPoint) -> str:
+    """`strict: results are bit for bit those of the C as written`"""
+    return f"{fp}: {MEANINGS[fp]}"
 
 
 def compiled(machine: Target, build: Build) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import CodegenError, UserError
+from schedsearch.core.errors import CodegenError, DisagreementError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.evaluate.bench import Bench
@@ -60,15 +60,24 @@ def bench_of(subject: Subject, work_dir: Path | None = None, cache: Cache = Cach
     Its files go to `work_dir`, by default to those kept between runs. Raises UserError if the
     unscheduled procedure cannot be built, run or trusted.
     """
-    return prepare(
-        subject.ast,
-        subject.code,
-        subject.binding,
-        subject.builder,
-        work_dir or cache_dir() / "bench",
-        threads=subject.target.threads,
-        cache=cache,
-    )
+    try:
+        return prepare(
+            subject.ast,
+            subject.code,
+            subject.binding,
+            subject.builder,
+            work_dir or cache_dir() / "bench",
+            threads=subject.target.threads,
+            cache=cache,
+        )
+    except DisagreementError as error:
+        if "-ffast-math" not in subject.builder.flags:
+            raise
+        raise DisagreementError(
+            f"{error}\nThe likely cause is -ffast-math, with which C may compute something else "
+            "where a value is NaN, infinite or rounded, or divided by an equal one: "
+            f"`--fp {FloatingPoint.REASSOCIATE}` compiles without it."
+        ) from error
 
 
 def load_subject(

@@ -30,7 +30,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import header
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.transforms import library
-from schedsearch.transforms.contract import run_within
+from schedsearch.transforms.floating_point import run_within
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, Op, Proposal, Steps
 from schedsearch.transforms.races import has_parallel_loops, races

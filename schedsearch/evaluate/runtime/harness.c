@@ -15,9 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include "channel.h"
 #include "copies.h"
@@ -75,9 +72,6 @@ static int set_up_process(void)
     setenv("KMP_BLOCKTIME", "1", 1);
     limit(RLIMIT_AS, job_number());
     limit(RLIMIT_FSIZE, job_number());
-#if defined(__SSE__)
-    _mm_setcsr(_mm_getcsr() | 0x8040); /* flush denormals to zero, read them as zero */
-#endif
     keep_state();
     return count;
 }

@@ -17,8 +17,8 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.compiler import default_flags
-from schedsearch.transforms.contract import run_within
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.floating_point import run_within
 from schedsearch.transforms.instruction_sets import shipped
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
@@ -30,7 +30,7 @@ from transforms.helpers import PROCS, TARGET, kernels, walk
 from transforms.native import Library
 
 STRICT, REASSOCIATE, FAST = FloatingPoint
-SOURCE = load_source(PROCS / "contracts.py")
+SOURCE = load_source(PROCS / "floats.py")
 SIZES = {name: [1, 37] for name in SOURCE.procs} | {"matmul": [0]}
 SUMS = frozenset({"dot", "gemv", "matmul", "planes", "twice", "smooth", "axpy", "half"})
 """Kernels in which `reassociate` lets something be rounded otherwise."""
