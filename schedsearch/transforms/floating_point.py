@@ -27,7 +27,7 @@ from schedsearch.transforms.fused.rounding import loses_rounding, sums_lanes
 from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Index, Instruction, Op, Pair, Parts, run_op
-from schedsearch.transforms.rounding import FLOATS, c_type, inexact_body, rounds_as_stored
+from schedsearch.transforms.rounding import FLOATS, INTEGERS, inexact_body, rounds_as_stored
 from schedsearch.transforms.walkers import next_path
 
 _HARMLESS = frozenset(
@@ -90,11 +90,11 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
             if strict and dict(op.kwargs).get("accum"):
                 return "a sum would start from 0 instead of what is there"
         case Op("bind_expr", (Parts() as parts, *_)):
-            if not all(rounds_as_stored(expr) for expr in _parts(ast, parts)):
+            if not all(rounds_as_stored(e, e.type) for e in _parts(ast, parts)):
                 return "C computes the expression in another type than it would be stored in"
         case Op("inline_assign", (At(path), *_)):
             stmt = ast.by_path.get(path)
-            if not isinstance(stmt, q.Assign) or c_type(stmt.rhs) != stmt.type:
+            if isinstance(stmt, q.Assign) and not rounds_as_stored(stmt.rhs, stmt.type):
                 return "the value would no longer be rounded to the type it is stored in"
         case Op("merge_writes", (Pair(path), *_)):
             return _merged(ast.by_path.get(path), ast.by_path.get(next_path(path)), strict)
@@ -125,12 +125,12 @@ def _merged(first: q.Stmt | None, second: q.Stmt | None, strict: bool) -> str | 
         return None  # what was stored first is gone anyway
     if strict and isinstance(first, q.Reduce) and first.type in FLOATS:
         return "two additions to an element would become one of their sum"
-    if not c_type(first.rhs) == c_type(second.rhs) == first.type:
+    if not all(rounds_as_stored(stmt.rhs, first.type) for stmt in (first, second)):
         return "the first value would no longer be rounded to the type it is stored in"
     return None
 
 
-def _parts(ast: q.Proc, parts: Parts) -> Iterator[q.Expr]:
+def _parts(ast: q.Proc, parts: Parts) -> Iterator[Any]:
     stmt = ast.by_path[parts.path]
     assert isinstance(stmt, q.Assign | q.Reduce)
     for route in parts.routes:
@@ -151,7 +151,7 @@ def _data(ast: q.Proc) -> Iterator[q.Expr | q.Interval | q.Atom]:
 def _simplified(expr: q.Expr | q.Interval | q.Atom) -> bool:
     """Whether Exo's `simplify` may take another expression for this one: `x + 0` may be another
     zero than `x`, `0 * x` is not 0 for all `x`, and constants are not computed in f32."""
-    if not isinstance(expr, q.BinOp) or expr.type not in FLOATS:
+    if not isinstance(expr, q.BinOp) or expr.type in INTEGERS:
         return False
     sides = (expr.lhs, expr.rhs)
     constants = [side.value for side in sides if isinstance(side, q.Const)]

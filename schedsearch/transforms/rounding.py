@@ -5,43 +5,42 @@ from __future__ import annotations
 from schedsearch.core import ast as q
 
 FLOATS = ("f16", "f32", "f64")
-_RANKS = ("i32", "f32", "f64")
+INTEGERS = ("i8", "ui8", "ui16", "i32")
+_RANKS = ("", "i32", "f32", "f64")
 
 _RESULTS = {"sqrt": "f64", "sin": "f64", "expf": "f32", "fmaxf": "f32"}
 """Functions of C's library by the type of their result; others have that of their arguments."""
 
 
-def c_type(expr: q.Expr) -> str:
-    """The type that C computes an expression of data in.
+def rounds_as_stored(expr: q.Expr, stored: str) -> bool:
+    """Whether C computes an expression of data in the type `stored`, so that nothing is rounded
+    if it is stored as such."""
+    return (_c_type(expr) or stored) == stored
+
+
+def _c_type(expr: q.Expr) -> str:
+    """The type that C computes in; empty for constants, which have that of what is around.
 
     Smaller integers count as `i32`. Arithmetic of f16 counts as f32: whether it is rounded
     after every operation depends on the compiler and the processor.
     """
     match expr:
-        case q.Read() | q.Const():
+        case q.Const():
+            return ""
+        case q.Read() | q.ReadConfig():
             return expr.type
         case q.USub():
-            return _promoted(c_type(expr.arg))
+            return _promoted(_c_type(expr.arg))
         case q.BinOp():
-            return max(map(_promoted, (c_type(expr.lhs), c_type(expr.rhs))), key=_RANKS.index)
+            return max(map(_promoted, (_c_type(expr.lhs), _c_type(expr.rhs))), key=_RANKS.index)
         case q.Extern():
             return _RESULTS.get(expr.name, expr.type)
-        case q.ReadConfig():
-            return expr.type
         case _:
-            return ""
-
-
-def rounds_as_stored(expr: q.Expr) -> bool:
-    """Whether the value stays as it is if it is stored in a variable of the type that Exo gives
-    it."""
-    return not isinstance(expr, q.BinOp | q.USub | q.Extern | q.Read | q.Const) or (
-        c_type(expr) == expr.type
-    )
+            return "unknown"
 
 
 def _promoted(kind: str) -> str:
-    return {"f16": "f32"}.get(kind, kind if kind in _RANKS else "i32")
+    return "f32" if kind in ("f16", "R") else kind if kind in _RANKS else "i32"
 
 
 def inexact_body(instruction: q.Proc, sums_reorder: bool) -> str | None:

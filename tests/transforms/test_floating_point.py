@@ -38,6 +38,10 @@ TARGETS = {fp: replace(TARGET, vector_bits=256, fp=fp) for fp in FloatingPoint}
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -1e-42, 1e19)
 
 
+DULL = {"compile_with", "cut_loop", "prefetch", "specialise", "split"}
+"""Alone these move no operation; walks have them."""
+
+
 @dataclass(frozen=True)
 class Schedule:
     """A schedule of the kernel `name`: its C, and what it is for messages."""
@@ -53,6 +57,8 @@ def schedules(name: str, fp: FloatingPoint) -> Iterator[Schedule]:
     ast = mirror(procedure)
     found = []
     for transform in select(None):
+        if transform.name in DULL:
+            continue
         for rewrite in transform.rewrites(ast, target):
             try:
                 found.append((Trace((rewrite,)), apply(procedure, ast, rewrite, fp)))
@@ -287,7 +293,7 @@ def test_order_is_free_where_nothing_rounds() -> None:
 def test_strict_still_blocks_and_vectorises() -> None:
     """Every order that a product of matrices needs keeps that of each element."""
     found = {step.transform for s in schedules("matmul", STRICT) for step in s.trace.steps}
-    assert {"register_block", "reorder", "split", "stage_scalar", "unroll_and_jam"} <= found
+    assert {"register_block", "reorder", "stage_scalar", "unroll_and_jam"} <= found
     assert any("fma" in s.code.source for s in schedules("matmul", STRICT))
 
 

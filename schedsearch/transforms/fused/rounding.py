@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.fused.model import Fused, value_type
+from schedsearch.transforms.fused.model import Fused, reads
+from schedsearch.transforms.rounding import FLOATS, INTEGERS
 
 _SAME = {
     "f32": frozenset({"relu", "select", "fmaxf", "expf"}),
@@ -22,7 +23,7 @@ def sums_lanes(fused: Fused) -> bool:
         isinstance(stmt, q.Reduce)
         and stmt.buf.uid < len(fused.operands)
         and not fused.operands[stmt.buf.uid].moves
-        and "f" in (stmt.type + (value_type(stmt) or ""))
+        and {stmt.type, _kind(stmt)} & {*FLOATS}
         for stmt in fused.body
     )
 
@@ -34,9 +35,15 @@ def loses_rounding(fused: Fused) -> bool:
 
 
 def _exact(stmt: q.Assign | q.Reduce) -> bool:
-    kind = value_type(stmt) or ""
+    kind = _kind(stmt)
     stored = isinstance(stmt, q.Assign) and stmt.type == kind
     return _same_as_c(stmt.rhs, kind, stored)
+
+
+def _kind(stmt: q.Assign | q.Reduce) -> str:
+    """The type of the right side, which mixes none."""
+    kinds = {read.type for read in reads(stmt.rhs)} or {stmt.type}
+    return "i32" if kinds <= {*INTEGERS} else min(kinds)
 
 
 def _same_as_c(expr: q.Expr, kind: str, rounded: bool) -> bool:
