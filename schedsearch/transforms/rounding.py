@@ -53,12 +53,16 @@ def inexact_body(instruction: q.Proc, sums_reorder: bool) -> str | None:
     if not any(arg.type in FLOATS for arg in instruction.args):
         return None
     for stmt in q.walk(instruction.body):
+        if isinstance(stmt, q.Call):
+            return f"what {instruction.name} rounds is not known"
         if not isinstance(stmt, q.Assign | q.Reduce):
             continue
         parts = [*q.walk_expr(stmt.rhs)]
         if any(isinstance(part, q.Extern) for part in parts):
             return f"what {instruction.name} makes of NaN and signed zeros is not known"
         operations = sum(isinstance(part, q.BinOp) for part in parts)
+        kinds = {part.type for part in parts if isinstance(part, q.Read)}
+        operations += bool(kinds - {stmt.type})  # a conversion rounds, too
         if isinstance(stmt, q.Reduce):
             if sums_reorder and operations <= 1:
                 continue

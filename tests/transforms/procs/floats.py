@@ -5,6 +5,8 @@ from __future__ import annotations
 from exo import proc
 from exo.libs.externs import expf, fmaxf, relu, select, sigmoid, sin, sqrt
 
+from schedsearch.transforms.registers import VEC_F32X8
+
 
 @proc
 def dot(n: size, y: f32[1], a: f32[n], b: f32[n]):
@@ -25,6 +27,12 @@ def matmul(c: f32[13, 37], a: f32[13, 11], b: f32[11, 37]):
         for j in seq(0, 37):
             for k in seq(0, 11):
                 c[i, j] += a[i, k] * b[k, j]
+
+
+@proc
+def products(c: f32[8] @ VEC_F32X8, a: f32[8] @ VEC_F32X8, b: f32[8] @ VEC_F32X8):
+    for i in seq(0, 8):
+        c[i] += a[i] * b[i]
 
 
 @proc
