@@ -109,7 +109,7 @@ class Candidate:
     @cached_property
     def proc(self) -> Any:
         """The scheduled Exo procedure; every rewrite is checked by Exo again."""
-        return replayed(self.unscheduled, self.trace).procedure
+        return replayed(self.unscheduled, self.trace, self.target.fp).procedure
 
     @property
     def c(self) -> str:

@@ -18,6 +18,7 @@ from schedsearch.api.watching import watched
 from schedsearch.core import html
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import floating_point
 from schedsearch.core.numbers import count
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
@@ -173,6 +174,7 @@ def explore(
     static_buffers: bool = False,
     cc: str | None = None,
     target: str | None = None,
+    fp: str | None = None,
     instructions: Sequence[str | Path] = (),
     cache: str = "warm",
     fresh: bool = False,
@@ -191,6 +193,7 @@ def explore(
         store=store,
         cc=cc,
         target=target,
+        fp=floating_point(fp),
         instructions=tuple(map(Path, instructions)),
         transforms=tuple(transforms) if transforms is not None else None,
         static_buffers=static_buffers,

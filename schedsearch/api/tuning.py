@@ -14,6 +14,7 @@ from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
 from schedsearch.api.watching import watched
 from schedsearch.core import html
+from schedsearch.core.floats import floating_point
 from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
@@ -162,6 +163,7 @@ def tune(
     static_buffers: bool = False,
     cc: str | None = None,
     target: str | None = None,
+    fp: str | None = None,
     instructions: Sequence[str | Path] = (),
     cache: str = "warm",
     warm_start: bool = True,
@@ -177,6 +179,7 @@ def tune(
     name. `budget` is in seconds of search, confirming comes on top; `trials` limits measured
     candidates, `target_speedup` ends the search once it is reached. `strategy` is a name, or one
     of your own: the class of a planner, or an object that keeps the contract of strategies.
+    `fp` is the floating-point contract: strict, reassociate or fast.
     `transforms` are names, of the library or of what you registered. `progress` False: silent.
     The rest is as `schedsearch run --help` says.
 
@@ -193,6 +196,7 @@ def tune(
         store=store,
         cc=cc,
         target=target,
+        fp=floating_point(fp),
         instructions=tuple(map(Path, instructions)),
         strategy=strategy,
         executor=executor,

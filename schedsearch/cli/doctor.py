@@ -10,8 +10,9 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from schedsearch.cli.options import CcOption, InstructionsOption, TargetOption
+from schedsearch.cli.options import CcOption, FpOption, InstructionsOption, TargetOption
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, Measurement, Target
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.limits import Limits, measure_limits
@@ -48,6 +49,7 @@ def probe(C: f32[64, 64], A: f32[64, 64], B: f32[64, 64]):
 def doctor(
     cc: CcOption = None,
     target: TargetOption = None,
+    fp: FpOption = None,
     instructions: InstructionsOption = None,
 ) -> None:
     """Check this machine: target, compilers, instruction sets, Exo, Ray, peaks, timing noise.
@@ -56,12 +58,12 @@ def doctor(
     """
     console = Console(highlight=False)
     files = tuple(instructions or ())
-    found = resolve_target(read_target(target), cc, instructions=files)
+    found = resolve_target(read_target(target), cc, instructions=files, fp=fp)
     _show_target(console, found)
     if not runs_here(found):
         _line(console, "timing", f"not on this machine: {found.isa} is foreign to it")
         return
-    _measure(console, cc, target, files)
+    _measure(console, cc, target, files, found.fp)
     _line(console, "host", ", ".join(f"{name} {value}" for name, value in host_state()))
     _ray(console)
 
@@ -79,6 +81,7 @@ def _show_target(console: Console, target: Target) -> None:
     _line(console, "sets", f"{', '.join(sets) or 'none'}; vector code in C's vector extension")
     compilers = (target.compiler, *target.other_compilers)
     _line(console, "compiler", ", ".join(f"{each.kind} {each.version}" for each in compilers))
+    _line(console, "fp", fmt.contract(target.fp))
     _line(console, "flags", " ".join(target.flags))
     _line(console, "openmp", _openmp(target))
     _line(console, "exo", f"{target.exo_version}, z3 {target.z3_version}")
@@ -97,13 +100,17 @@ def _openmp(target: Target) -> str:
 
 
 def _measure(
-    console: Console, cc: str | None, target_request: str | None, instructions: tuple[Path, ...]
+    console: Console,
+    cc: str | None,
+    target_request: str | None,
+    instructions: tuple[Path, ...],
+    fp: FloatingPoint,
 ) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch, "probe.py")
         file.write_text(PROBE)
         subject = load_subject(
-            file, None, {}, cc, target_request=target_request, instructions=instructions
+            file, None, {}, cc, target_request=target_request, instructions=instructions, fp=fp
         )
         with measuring_slot():
             _roofs(console, subject)

@@ -118,7 +118,7 @@ def compare(
             raise typer.Exit(INTERRUPTED) from None
     with Store.open(store, create=False) as opened:
         pair = opened.candidate(first), opened.candidate(second)
-        workload = opened.workload(pair[0].scope)
+        workload, fp = opened.workload(pair[0].scope), opened.target(pair[0].scope).fp
         _, procedure = load_kept(workload, file, instructions or ())
         found = compared(opened, pair, procedure, now)
     if json_:
@@ -127,7 +127,7 @@ def compare(
     console = Console(highlight=False)
     console.print(found.terminal)
     if c:
-        states = [replayed(procedure, candidate.record.trace) for candidate in pair]
+        states = [replayed(procedure, each.record.trace, fp) for each in pair]
         texts = [generate_c(state.procedure, state.build).source for state in states]
         titles = (f"candidate {first}", f"candidate {second}")
         difference = Diff(texts[0], texts[1], titles, "c")

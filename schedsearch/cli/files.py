@@ -50,6 +50,7 @@ def schedule_notes(claim: str, target: Target, build: Build, workload: Workload)
     return [
         claim,
         f"on {fmt.target(target, build)}",
+        f"floating point: {fmt.contract(target.fp)}",
         f"sizes: {fmt.sizes(workload.sizes, workload.specialized) or 'as written'}",
     ]
 
@@ -72,6 +73,7 @@ def build_facts(kernel: Kernel) -> list[str]:
     compiling = [command, *compile_flags(flags, code.source), "-c", f"{name}.c"]
     linking = [command, *link_flags(flags, code.source), "-shared", f"{name}.o"]
     found = [
+        f"floating point: {fmt.contract(kernel.target.fp)}",
         f"compile: {shlex.join(compiling)}",
         f"link: {shlex.join([*linking, '-o', f'lib{name}.so', '-lm'])}",
         "without -DNDEBUG what is required is checked in every call; it was measured with it",

@@ -51,7 +51,7 @@ def _scope_row(store: Store, scope: Scope) -> dict[str, Any]:
     return {
         "procedure": workload.proc,
         "sizes": fmt.sizes(workload.sizes, workload.specialized),
-        "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}",
+        "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}, fp {target.fp}",
         "searches": len(trees),
         "runs": [{"id": run.id, "status": run.status.value, "host": run.host} for run in runs],
         "candidates": sum(outcomes.values()),
@@ -72,26 +72,27 @@ def best(
         scopes = find_scopes(opened, proc)
         found = [
             (
-                opened.workload(scope).proc,
+                {"proc": opened.workload(scope).proc, "fp": opened.target(scope).fp},
                 stored_roof(opened, scope),
                 [(c, _caveats(opened, c)) for c in opened.best(scope, limit)],
             )
             for scope in scopes
         ]
     if json_:
-        rows = [_json(c, roof, said) | {"proc": name} for name, roof, cs in found for c, said in cs]
+        rows = [_json(c, roof, said) | about for about, roof, cs in found for c, said in cs]
         print(json.dumps(rows, indent=2))
         return
     table = Table(box=None, header_style="bold")
-    for title in ("id", "procedure", "speed-up", "time", "of roof", "measured", "rewrites"):
+    for title in ("id", "procedure", "fp", "speed-up", "time", "of roof", "measured", "rewrites"):
         table.add_column(title, overflow="fold")
-    for name, roof, candidates in found:
+    for about, roof, candidates in found:
         for candidate, _ in candidates:
             measurement = candidate.record.measurement
             assert measurement is not None, "best() returns measured candidates"
             table.add_row(
                 str(candidate.id),
-                escape(name),
+                escape(about["proc"]),
+                about["fp"],
                 fmt.speedup(measurement.speedup).replace("[", r"\["),
                 fmt.duration(measurement.candidate_ns * 1e-9),
                 escape(_share(roof, measurement)),
@@ -118,17 +119,19 @@ def show(
     with Store.open(store, create=False) as opened:
         candidate = opened.candidate(candidate_id)
         children = opened.children(candidate_id)
-        name = opened.workload(candidate.scope).proc
+        name, fp = opened.workload(candidate.scope).proc, opened.target(candidate.scope).fp
         code = opened.code(candidate.record.keys.code or "")
         roof = stored_roof(opened, candidate.scope)
         caveats = _caveats(opened, candidate)
     if json_:
-        found = _json(candidate, roof, caveats) | {"proc": name, "children": len(children)}
+        about = {"proc": name, "fp": fp, "children": len(children)}
+        found = _json(candidate, roof, caveats) | about
         print(json.dumps(found, indent=2))
         return
     console = Console(highlight=False)
     record = candidate.record
     console.print(f"[bold]candidate {candidate.id}[/] of {escape(name)}: {fmt.state(record)}")
+    console.print(f"floating point {fmt.contract(fp)}", markup=False, soft_wrap=True)
     if record.duplicate_level:
         same = f"same {record.duplicate_level} key as trace {record.duplicate_of}"
         console.print(same, markup=False)

@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from schedsearch.core.floats import FloatingPoint
+
 DEFAULT_STORE = "schedsearch.sqlite"
 DEFAULT_OUT = Path(".")
 SHORTENING = "1m"
@@ -39,6 +41,14 @@ TargetOption = Annotated[
         metavar="ISA|FILE",
         help="Tune for this ISA (avx512, avx2, sse2, scalar, ...) or for what a TOML file says. "
         "Default: this machine.",
+    ),
+]
+FpOption = Annotated[
+    FloatingPoint | None,
+    typer.Option(
+        "--fp",
+        help="What may change floating-point results. strict: nothing. reassociate: the order of "
+        "sums, else IEEE. fast: -ffast-math. Default: what --target says, else fast.",
     ),
 ]
 InstructionsOption = Annotated[

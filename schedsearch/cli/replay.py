@@ -28,6 +28,7 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_formats
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
@@ -74,7 +75,7 @@ def replay(
     console = Console(highlight=False)
     for number, rewrite in enumerate(upto.steps, 1):
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
-    state = replayed(procedure, upto)
+    state = replayed(procedure, upto, tuned_for.fp)
     console.print(Syntax(str(state.procedure), "python", background_color="default"))
     if len(upto) == len(trace) and candidate.record.keys.ast:
         console.print(as_recorded(state, candidate.record.keys))
@@ -132,13 +133,13 @@ def export(
     trace = candidate.record.trace
     measurement = candidate.record.measurement
     assert measurement is not None, "it was verified"
-    state = replayed(procedure, trace)
+    state = replayed(procedure, trace, tuned_for.fp)
     code = generate_c(state.procedure, state.build)
     claim = fmt.claim(measurement) if trace.steps else fmt.AS_WRITTEN
     notes = schedule_notes(claim, tuned_for, state.build, workload)
     built_for = tuned_for
     if target is not None:
-        built_for = _compiling_target(target, code)
+        built_for = _compiling_target(target, code, tuned_for.fp)
         notes.append(f"compiles for {fmt.target(built_for)}; neither verified nor timed there")
     kernel = Kernel(state.ast, code, built_for)
     data = schedule_json(candidate, workload, tuned_for, source.text, code)
@@ -174,9 +175,9 @@ def _only_best(store: Store) -> StoredCandidate:
     return found[0]
 
 
-def _compiling_target(request: str, code: GeneratedC) -> Target:
+def _compiling_target(request: str, code: GeneratedC, fp: FloatingPoint) -> Target:
     """Another target that the C compiles for; raises UserError if it does not."""
-    target = resolve_target(read_target(request))
+    target = resolve_target(read_target(request), fp=fp)
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
     )

@@ -92,6 +92,7 @@ def report(
             console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
         for check in progress.inspection.checks if progress.inspection else ():
             console.print(f"Sanitizers, {check}.", markup=False, soft_wrap=True)
+        console.print(f"Floating point {fmt.contract(subject.target.fp)}.", soft_wrap=True)
         console.print(
             f"{subject.name} as written, compiled, {result.setting.baseline.agreement}.",
             soft_wrap=True,
@@ -154,6 +155,7 @@ def as_json(result: Result, written: Written) -> dict[str, Any]:
         "specialized": list(subject.workload.specialized),
         "workload_key": subject.workload.key,
         "target_key": subject.target.key,
+        "fp": subject.target.fp,
         "run": result.run_id,
         "stop": str(result.stop),
         "inspection": inspection.to_json() if inspection else None,

@@ -16,6 +16,7 @@ from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
     CcOption,
+    FpOption,
     InstructionsOption,
     JsonOption,
     OutOption,
@@ -74,6 +75,7 @@ def run(
     ] = None,
     cc: CcOption = None,
     target: TargetOption = None,
+    fp: FpOption = None,
     instructions: InstructionsOption = None,
     strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "best-first",
     transforms: Annotated[
@@ -151,6 +153,7 @@ def run(
         store=store,
         cc=cc,
         target=target,
+        fp=fp,
         instructions=tuple(instructions or ()),
         strategy=strategy,
         executor=executor,

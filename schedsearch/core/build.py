@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import changes_values
 
 COMPILE_WITH = "compile_with"
 """The rewrite that sets build options; it leaves the procedure as it is."""
@@ -24,10 +25,6 @@ arguments are off."""
 
 OPENMP = "-fopenmp"
 
-# With one of these when it links, gcc (before 13 also for shared libraries) adds code that
-# turns denormals off in the whole process.
-_NOT_FOR_LINKING = {"-ffast-math", "-Ofast", "-funsafe-math-optimizations"}
-
 
 def compile_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
     """All that C `source` is compiled with, measured or by its user; `flags` are `Build.flags`."""
@@ -35,8 +32,12 @@ def compile_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
 
 
 def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
-    """What it is linked with, before the objects; `-lm` comes after them."""
-    return (*(flag for flag in flags if flag not in _NOT_FOR_LINKING), *_openmp(source))
+    """What it is linked with, before the objects; `-lm` comes after them.
+
+    With an option that changes values gcc (before 13 also for shared libraries) adds code that
+    turns denormals off in the whole process.
+    """
+    return (*(flag for flag in flags if not changes_values(flag)), *_openmp(source))
 
 
 def _openmp(source: str) -> tuple[str, ...]:

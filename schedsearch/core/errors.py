@@ -27,6 +27,10 @@ class BaselineError(UserError):
     """The unscheduled procedure, compiled, does not compute what the procedure says."""
 
 
+class DisagreementError(BaselineError):
+    """Its results differ from the reference's; how it was compiled may be why."""
+
+
 class RewriteError(Exception):
     """A rewrite could not be applied; the message says why. An outcome, not a bug."""
 

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import Any
+from enum import StrEnum
+from typing import Any, TypeVar
 
 from schedsearch.core.errors import UserError
+
+Choice = TypeVar("Choice", bound=StrEnum)
 
 LARGEST = 2**63 - 1
 """Integers beyond are no size, factor or count of anything here."""
@@ -67,6 +70,14 @@ class Fields:
         if type(value) is not kind:
             raise self.wrong(name, what, value)
         return value
+
+    def choice(self, name: str, kind: type[Choice]) -> Choice:
+        """A member of `kind`, by its value."""
+        value = self._take(name)
+        found = next((each for each in kind if each.value == value), None)
+        if found is None:
+            raise self.wrong(name, f"one of {', '.join(kind)}", value)
+        return found
 
     def table(self, name: str) -> Fields:
         data = self._take(name)

@@ -13,6 +13,7 @@ from typing import Any
 from schedsearch.core.build import COMPILERS
 from schedsearch.core.errors import UserError
 from schedsearch.core.fields import LARGEST, Fields
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
 from schedsearch.core.records import Compiler, InstructionSet, Keys, Workload
@@ -175,6 +176,7 @@ def _target(fields: Fields) -> LockedTarget:
         exo_version=fields.text("exo_version"),
         z3_version=fields.text("z3_version"),
         instructions=tuple(_instructions(table) for table in fields.tables("instructions")),
+        fp=fields.choice("fp", FloatingPoint) if fields.has("fp") else FloatingPoint.FAST,
     )
     fields.end()
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Compiler, InstructionSet, Target
 
@@ -31,6 +32,7 @@ class LockedTarget:
     exo_version: str
     z3_version: str
     instructions: tuple[InstructionSet, ...]
+    fp: FloatingPoint = FloatingPoint.FAST
 
     @staticmethod
     def of(target: Target, instructions: tuple[InstructionSet, ...]) -> LockedTarget:
@@ -49,7 +51,7 @@ class LockedTarget:
     @property
     def kind(self) -> tuple[Any, ...]:
         """What kind of machine and build this is, whatever the versions."""
-        return (self.cpu, self.isa, self.vector_bits, self.compiler.kind, self.threads)
+        return (self.cpu, self.isa, self.vector_bits, self.compiler.kind, self.threads, self.fp)
 
     def differences(self, target: Target) -> dict[str, tuple[Any, Any]]:
         """Fields in which `target` is another one: the locked value, and the target's."""

@@ -42,6 +42,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.records import Keys, Workload
 from schedsearch.core.stats import Estimate
@@ -101,7 +102,8 @@ class LockEntry:
         only = " only" if own.specialized else ""
         kernel = f"{own.proc} ({sizes}{only})" if sizes else own.proc
         threads = f", {self.target.threads} threads" if self.target.threads > 1 else ""
-        place = f"{self.target.cpu} {self.target.isa}, {self.target.compiler.kind}{threads}"
+        fp = "" if self.target.fp is FloatingPoint.FAST else f", fp {self.target.fp}"
+        place = f"{self.target.cpu} {self.target.isa}, {self.target.compiler.kind}{threads}{fp}"
         return f"{kernel} of {own.source} for {place}"
 
     @property

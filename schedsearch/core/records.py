@@ -15,6 +15,7 @@ import numpy as np
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.decision import MARGIN, Decision, decide
 from schedsearch.core.fields import Fields
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.isa import best_isa
 from schedsearch.core.keys import digest_of
 from schedsearch.core.stats import Estimate, median_with_interval
@@ -100,8 +101,9 @@ class Target:
     Sizes are in bytes, `vector_bits` in bits (0: no vectors). `isa` names one of
     `isa.KNOWN`; width and number of registers are its own unless the user chose others.
     No host name and no path, so that equal machines share records. `compiler` builds
-    whatever does not ask for one of the `other_compilers`. `build` is the options of
-    the candidate at hand, for transforms to see; it is no part of the target itself.
+    whatever does not ask for one of the `other_compilers`. `fp` says how far results may
+    differ from those of the procedure as written. `build` is the options of the candidate
+    at hand, for transforms to see; it is no part of the target itself.
     """
 
     cpu: str
@@ -119,11 +121,15 @@ class Target:
     threads: int = 1
     instructions: tuple[InstructionSet, ...] = ()
     other_compilers: tuple[Compiler, ...] = ()
+    fp: FloatingPoint = FloatingPoint.FAST
     build: Build = field(default=DEFAULT_BUILD, compare=False)
 
     @cached_property
     def key(self) -> str:
-        return digest_of(self.to_json(identity=True))
+        data = self.to_json(identity=True)
+        if self.fp is FloatingPoint.FAST:  # all targets were, before there was a choice
+            del data["fp"]
+        return digest_of(data)
 
     def to_json(self, identity: bool = False) -> dict[str, Any]:
         data = asdict(self)
@@ -141,7 +147,8 @@ class Target:
     def from_json(data: Any) -> Target:
         """Raises UserError for anything else (it may come from anywhere).
 
-        Stores of version 0.1 have no ISA: it follows from the features.
+        Stores of version 0.1 have no ISA: it follows from the features. Older ones have no
+        floating-point contract: it was `fast`.
         """
         given = Fields(data, "target")
         features = given.texts("features")
@@ -172,6 +179,7 @@ class Target:
                     given.tables("other_compilers") if given.has("other_compilers") else ()
                 )
             ),
+            fp=given.choice("fp", FloatingPoint) if given.has("fp") else FloatingPoint.FAST,
         )
         given.end()
         return found

@@ -10,14 +10,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, Power
 from schedsearch.evaluate.allowance import HOPELESS, Allowance
 from schedsearch.evaluate.cases import Plan, cases_of_calls
 from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
 from schedsearch.evaluate.harness import (
+    CONTRACTS,
     Case,
-    Contract,
     Field,
 )
 from schedsearch.evaluate.reports import Enclosures, Verdict
@@ -61,7 +62,8 @@ class Bench:
     """One workload ready for candidates. Picklable; valid on the machine that prepared it.
 
     `call_ns` is the time of one call of the baseline in each case, `agreement` what its
-    outputs were compared with.
+    outputs were compared with. `exact` is the baseline without optimisation, whose bits count under
+    the strict contract.
     """
 
     plan: Plan
@@ -74,6 +76,7 @@ class Bench:
     cache: Cache = Cache.WARM
     sandbox: Sandbox = NO_SANDBOX
     agreement: Agreement = NOT_COMPARED
+    exact: Artifact | None = None
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child, or
@@ -159,7 +162,7 @@ class Bench:
             cold = int(self.cache is Cache.COLD)
             numbers = f"{limits} {plan.sample_ns!r} {seed} {cold}"
             numbers += f" {how.samples} {how.calls[0]} {how.calls[1]} {plan.most_rounds}"
-            numbers += f" {self.contract:d}"
+            numbers += f" {CONTRACTS[self.plan.fp]}"
             cases = [case.job(self.fields) for case in verdict.cases]
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
@@ -171,16 +174,13 @@ class Bench:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
         return self.evaluate(self.baseline, plan, Anchor(self.baseline, self.baseline.code_key))
 
-    @property
-    def contract(self) -> Contract:
-        return self.plan.contract
-
     def for_kernel(self, kernel: Artifact) -> Bench:
         """With the calls that all of this kernel's code needs, before those that every kernel is
         verified with."""
         known = {case.binding for case in self.cases}
         calls = [call for call in kernel.calls if call not in known]
-        return replace(self, cases=(*cases_of_calls(self.enclose, self.plan, calls), *self.cases))
+        cases = cases_of_calls(self.enclose, self.record_bits, self.plan, calls)
+        return replace(self, cases=(*cases, *self.cases))
 
     def enclose(self, cases: Sequence[Case]) -> Sequence[Mapping[str, Power]]:
         """Evaluate the procedure on `cases` and keep what its outputs may be; returns what that
@@ -195,7 +195,7 @@ class Bench:
         def job(nonce: str) -> str:
             head = [nonce, "enclose", self.baseline.path, self.baseline.path]
             numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 0 0 0"
-            numbers += f" {self.contract:d} {len(cases)}"
+            numbers += f" {CONTRACTS[self.plan.fp]} {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
@@ -216,12 +216,22 @@ class Bench:
             )
         return heard.powers
 
-    def run_baseline(self, cases: Sequence[Case]) -> tuple[Verdict, Failure | None]:
+    def record_bits(self, cases: Sequence[Case]) -> None:
+        """Under the strict contract: keep, instead of what outputs may be, what the C as written
+        makes of them without optimisation."""
+        if self.exact is not None:
+            as_written = [replace(case, as_written=True) for case in cases]
+            replace(self, baseline=self.exact).enclose(as_written)
+
+    def run_baseline(
+        self, cases: Sequence[Case], fp: FloatingPoint
+    ) -> tuple[Verdict, Failure | None]:
         """The procedure as written on `cases`: its times, and how it differs, if it does."""
         anchor = Anchor(self.baseline, self.baseline.code_key)
-        verdict = replace(self, cases=tuple(cases))._verdict(_VERIFY, anchor)
+        whole = replace(self, cases=tuple(cases), plan=replace(self.plan, fp=fp))
+        verdict = whole._verdict(_VERIFY, anchor)
         limits = self._allowed.limits(_REFERENCE_S, _REFERENCE_S)
-        failure = self._run(self.baseline, anchor, verdict, limits, _REFERENCE_S)
+        failure = whole._run(self.baseline, anchor, verdict, limits, _REFERENCE_S)
         return verdict, failure
 
     @property

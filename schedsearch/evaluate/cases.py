@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.evaluate.agreement import Power
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.enclosure import unknown_externs
-from schedsearch.evaluate.harness import Case, Contract, Placement, layout
+from schedsearch.evaluate.harness import Case, Placement, layout
 from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, oracle
 from schedsearch.evaluate.work import count_work
 
@@ -34,18 +35,18 @@ _OFFSETS = (0, 4, 16, 32)
 @dataclass(frozen=True)
 class Plan:
     """What the cases of a workload are made of: the procedure, where they are kept, a seed, and
-    what is promised of results."""
+    the floating-point contract."""
 
     proc: q.Proc
     base: Path
     seed: int
-    contract: Contract
+    fp: FloatingPoint
 
 
-def every_mode(bindings: Sequence[Binding], contract: Contract) -> list[tuple[Binding, Mode]]:
+def every_mode(bindings: Sequence[Binding], fp: FloatingPoint) -> list[tuple[Binding, Mode]]:
     """Each call on all inputs that the contract covers."""
     modes = [Mode.INTEGERS, Mode.FLOATS]
-    if contract is not Contract.FAST:
+    if fp is not FloatingPoint.FAST:
         modes.append(Mode.SPECIALS)
     return [(binding, mode) for binding in bindings for mode in modes]
 
@@ -81,15 +82,17 @@ _kept: dict[tuple[Path, Binding], Case] = {}  # what candidates of this process 
 
 def cases_of_calls(
     enclose: Callable[[Sequence[Case]], Sequence[Mapping[str, Power]]],
+    record: Callable[[Sequence[Case]], None],
     plan: Plan,
     calls: Sequence[Binding],
 ) -> list[Case]:
     """Small cases of calls that a kernel asks for, each on one kind of inputs, by its sizes;
-    evaluated once."""
+    evaluated once, and then given to `record`."""
     new = [call for call in calls if (plan.base, call) not in _kept]
     wanted = [(call, Mode.FLOATS if _odd_one(call) else Mode.INTEGERS) for call in new]
     if new:
         cases, _ = evaluated(enclose, plan, wanted, _FIRST_OF_CALLS)
+        record(cases)
         _kept.update(((plan.base, call), case) for call, case in zip(new, cases, strict=True))
     return [_kept[plan.base, call] for call in calls]
 

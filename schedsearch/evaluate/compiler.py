@@ -10,6 +10,7 @@ from pathlib import Path
 
 from schedsearch.core.build import COMPILERS
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint, contract_flags
 from schedsearch.core.records import Compiler
 from schedsearch.evaluate.process import run_group
 
@@ -84,10 +85,6 @@ def _identify(path: str) -> Compiler:
     raise UserError(f"{path} is neither gcc nor clang. {_INSTALL}")
 
 
-def default_flags() -> tuple[str, ...]:
-    """Optimisation flags of every kernel.
-
-    `-ffast-math`: Exo itself treats `+=` as associative and commutative, so the
-    compiler may too.
-    """
-    return ("-O3", "-march=native", "-ffast-math")
+def default_flags(fp: FloatingPoint = FloatingPoint.FAST) -> tuple[str, ...]:
+    """Optimisation flags of every kernel under a floating-point contract."""
+    return ("-O3", "-march=native", *contract_flags(fp))

@@ -16,6 +16,7 @@ from importlib import resources
 from pathlib import Path
 
 from schedsearch.core import ast as q
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import control_values, dense_strides, extents
@@ -199,13 +200,8 @@ class Placement(IntEnum):
     GUARDED_START = 2
 
 
-class Contract(IntEnum):
-    """What is promised of floating-point results (runtime/harness.c): `FAST` says nothing of
-    NaNs and infinities, `STRICT` means the same bits."""
-
-    FAST = 0
-    REASSOCIATE = 1
-    STRICT = 2
+CONTRACTS = {FloatingPoint.FAST: 0, FloatingPoint.REASSOCIATE: 1, FloatingPoint.STRICT: 2}
+"""As `main` of runtime/harness.c reads them."""
 
 
 @dataclass(frozen=True)

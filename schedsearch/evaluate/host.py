@@ -11,6 +11,7 @@ from pathlib import Path
 import archspec.cpu
 import archspec.cpu.detect
 
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.isa import best_isa
 from schedsearch.core.records import Compiler, Target
 
@@ -33,6 +34,7 @@ def probe_target(
     flags: tuple[str, ...],
     threads: int = 1,
     other_compilers: tuple[Compiler, ...] = (),
+    fp: FloatingPoint = FloatingPoint.FAST,
 ) -> Target:
     """The target kernels are built and timed for on this machine."""
     name, features = cpu_identity()
@@ -52,6 +54,7 @@ def probe_target(
         z3_version=version("z3-solver"),
         threads=threads,
         other_compilers=other_compilers,
+        fp=fp,
     )
 
 

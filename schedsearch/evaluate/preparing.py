@@ -6,9 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import BaselineError, UserError
+from schedsearch.core.errors import DisagreementError, UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
-from schedsearch.core.records import Failure, GeneratedC
+from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.evaluate.agreement import Agreement, weaknesses
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
@@ -16,7 +17,6 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.cases import Plan, evaluated, every_mode, why_not
 from schedsearch.evaluate.disk import disk_explained
 from schedsearch.evaluate.harness import (
-    Contract,
     Placement,
     context_fields,
     own_sources,
@@ -43,7 +43,7 @@ def prepare(
     seed: int = 0,
     threads: int = 1,
     cache: Cache = Cache.WARM,
-    contract: Contract = Contract.FAST,
+    fp: FloatingPoint = FloatingPoint.FAST,
 ) -> Bench:
     """Build the harness of a workload and evaluate it in every case, in `work_dir`.
 
@@ -68,16 +68,21 @@ def prepare(
     )
     fields, cores = context_fields(reference.header), measuring_cores(threads)
     base = work_dir / digest_of([builder.key, reference.key, seed, executable.name])
-    plan = Plan(proc, base, seed, contract)
+    plan = Plan(proc, base, seed, fp)
     bench = Bench(plan, executable, fields, (), (), baseline, cores, cache)
+    if fp is FloatingPoint.STRICT:
+        bench = replace(bench, exact=_unoptimised(builder, reference))
 
     def affordable(case: Binding) -> bool:
         work = count_work(proc, case)
         return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
 
     bindings = (*verification_bindings(proc, binding, affordable), binding)
-    cases, powers = evaluated(bench.enclose, plan, every_mode(bindings, contract))
+    cases, powers = evaluated(bench.enclose, plan, every_mode(bindings, fp))
     bench = confirmed(replace(bench, cases=cases), proc.name)
+    if bench.exact is not None:
+        bench.record_bits(cases)
+        bench = confirmed(bench, proc.name, fp)
     skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case)))
     agreed = tuple(str(case) for case in cases if not case.as_written)
     weak = (*weaknesses(powers), *dict.fromkeys(why for _, why in skipped))
@@ -86,12 +91,21 @@ def prepare(
     return replace(bench, cases=(*cases, timed), agreement=agreement)
 
 
-def confirmed(bench: Bench, name: str) -> Bench:
+def _unoptimised(builder: Builder, reference: GeneratedC) -> Artifact:
+    flags = tuple(flag for flag in builder.flags if not flag.startswith("-O"))
+    built = replace(builder, flags=("-O0", *flags)).build(reference, _COMPILE_S)
+    if isinstance(built, Failure):
+        raise UserError(f"the C as written does not compile at -O0: {built.message}")
+    return built
+
+
+def confirmed(bench: Bench, name: str, fp: FloatingPoint = FloatingPoint.REASSOCIATE) -> Bench:
     """The bench with the times of its cases. Raises UserError if the procedure as written does
-    not compute what its evaluation says."""
-    verdict, failure = bench.run_baseline(bench.cases)
+    not compute what its evaluation says, or, under the strict contract, not the same bits as
+    without optimisation."""
+    verdict, failure = bench.run_baseline(bench.cases, fp)
     if verdict.difference:
-        raise BaselineError(
+        raise DisagreementError(
             f"the compiled unscheduled procedure {name} disagrees with its evaluation: "
             f"{verdict.difference}.\nExo's code generator or the C compiler made something else "
             "of it. Nothing can be verified against it: write the procedure differently, or try "

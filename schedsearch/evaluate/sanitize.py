@@ -21,7 +21,13 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.coverage import blocks, counting
-from schedsearch.evaluate.harness import Placement, own_sources, runtime_source, shared_sources
+from schedsearch.evaluate.harness import (
+    CONTRACTS,
+    Placement,
+    own_sources,
+    runtime_source,
+    shared_sources,
+)
 from schedsearch.evaluate.reach import Reach
 from schedsearch.evaluate.reports import Verdict
 from schedsearch.evaluate.runner import Limits, run_harness, was_killed
@@ -140,8 +146,8 @@ class Inspector:
             cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
             bounds = f"{_ADDRESS_BYTES} {_FILE_BYTES} {_RUN_S:.0f}"
             head = [nonce, "evaluate", str(kernel), str(kernel)]
-            nothing_timed = "0 0 0 0 0 0 0"
-            numbers = f"{cores} {bounds} {nothing_timed} {self.bench.contract:d} {len(cases)}"
+            nothing_timed, contract = "0 0 0 0 0 0 0", CONTRACTS[self.bench.plan.fp]
+            numbers = f"{cores} {bounds} {nothing_timed} {contract} {len(cases)}"
             return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])
 
         files = [kernel, *(case.expected for case in cases)]

@@ -96,6 +96,7 @@ def _result(result: Checked) -> dict[str, Any]:
         "target": {
             "cpu": result.entry.target.cpu,
             "isa": result.entry.target.isa,
+            "fp": result.entry.target.fp,
             "threads": result.entry.target.threads,
         },
         "status": str(result.status),

@@ -6,6 +6,7 @@ from collections.abc import Container, Mapping, Sequence
 
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.decision import TOLERANCE, Decision
+from schedsearch.core.floats import MEANINGS, FloatingPoint
 from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
 from schedsearch.core.numbers import speedup as speedup
@@ -99,10 +100,16 @@ def state(record: TuningRecord) -> str:
 
 
 def target(machine: Target, build: Build = DEFAULT_BUILD) -> str:
-    """`zen5 · avx512, 512-bit vectors · gcc 12.2.0 -O3 -march=native`"""
+    """`zen5 · avx512, 512-bit vectors · fp strict · gcc 12.2.0 -O3 -march=native`"""
     threads = f"{machine.threads} threads · " if machine.threads > 1 else ""
     vectors = f", {machine.vector_bits}-bit vectors" if machine.vector_bits else ""
-    return f"{threads}{machine.cpu} · {machine.isa}{vectors} · {compiled(machine, build)}"
+    fp = f" · fp {machine.fp}"
+    return f"{threads}{machine.cpu} · {machine.isa}{vectors}{fp} · {compiled(machine, build)}"
+
+
+def contract(fp: FloatingPoint) -> str:
+    """`strict: results are bit for bit those of the C as written`"""
+    return f"{fp}: {MEANINGS[fp]}"
 
 
 def compiled(machine: Target, build: Build) -> str:

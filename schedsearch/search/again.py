@@ -48,6 +48,7 @@ def options_again(
         executor="inline",
         transforms=tuple(settings["transforms"]),
         threads=target.threads,
+        fp=target.fp,
         specialize=bool(workload.specialized),
         warm_start=False,
         cache=Cache(settings.get("cache", Cache.WARM)),
@@ -69,8 +70,9 @@ def _compiler(target: Target, files: Sequence[Path]) -> str | None:
     differences: dict[str, object] = {}
     path = target.compiler.path
     there = shutil.which(Path(path).name) == path
+    request = TargetRequest({"isa": target.isa})
     for cc in (None, path) if there else (None,):
-        here = resolve_target(TargetRequest({"isa": target.isa}), cc, target.threads, files)
+        here = resolve_target(request, cc, target.threads, files, target.fp)
         require_native(here)
         if target.threads > 1:
             here = with_openmp(here, cache_dir() / "artifacts")

@@ -131,7 +131,8 @@ class Loaded:
         if source.sha != self.spec.source_sha:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
         load_again(self.spec.target.instructions)
-        return Replayer(specialize(source.procs[self.spec.proc], dict(self.spec.fixed)))
+        procedure = specialize(source.procs[self.spec.proc], dict(self.spec.fixed))
+        return Replayer(procedure, fp=self.spec.target.fp)
 
     @cached_property
     def reacher(self) -> Reacher:

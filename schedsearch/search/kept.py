@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import ReplayError, UnnamedFileError, UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Keys, Outcome, Workload
 from schedsearch.core.trace import Trace
 from schedsearch.search.trust import doubt
@@ -78,10 +79,10 @@ def pick_kept(source: Source, workload: Workload) -> Any:
     return procedure
 
 
-def replayed(procedure: Any, trace: Trace) -> State:
-    """Raises UserError if the trace does not replay."""
+def replayed(procedure: Any, trace: Trace, fp: FloatingPoint = FloatingPoint.FAST) -> State:
+    """Raises UserError if the trace does not replay, or breaks the floating-point contract."""
     try:
-        return Replayer(procedure).state(trace)
+        return Replayer(procedure, fp=fp).state(trace)
     except ReplayError as error:
         raise UserError(f"the recorded schedule does not replay: {error}") from error
 

@@ -86,7 +86,7 @@ def load_locked(
     subject = locked_subject(entry, root, where)
     notes = _changes(entry, subject)
     try:
-        found = replay_apart(subject.procedure, entry.trace)
+        found = replay_apart(subject.procedure, entry.trace, fp=subject.target.fp)
     except NoReplayError as error:
         raise LostError(str(error), tuple(notes)) from error
     code = found.code
@@ -143,13 +143,14 @@ def locked_sets(locked: LockedTarget, root: Path, where: Where) -> tuple[Path, .
 
 
 def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
-    """This machine as far as it was locked: instruction set, threads, first compiler. Flags
-    are this machine's own: what a lock file says is never given to a compiler."""
+    """This machine as far as it was locked: instruction set, threads, first compiler, and the
+    floating-point contract. Flags are this machine's own: what a lock file says is never given to
+    a compiler."""
     if locked.isa not in NAMES:
         raise NotHereError(f"locked for {locked.isa}, which this schedsearch does not know")
     files = locked_sets(locked, root, where)
     target = resolve_target(
-        read_target(where.target or locked.isa), where.cc, locked.threads, files
+        read_target(where.target or locked.isa), where.cc, locked.threads, files, locked.fp
     )
     if target.cores < locked.threads:
         raise NotHereError(f"locked for {locked.threads} threads, this machine has {target.cores}")

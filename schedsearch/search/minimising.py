@@ -86,7 +86,7 @@ def _shortened(
 ) -> tuple[Minimised, dict[str, Any]]:
     subject, bench = session.setting.subject, session.bench
     whole = candidate.record.trace
-    replayer = Replayer(subject.procedure)
+    replayer = Replayer(subject.procedure, fp=subject.target.fp)
     tell(f"shortening {len(whole)} rewrites")
     with noticed_interrupts() as interrupted:
         shortener = Shortener(whole, replayer, subject.target, interrupted, tell, budget_s)
@@ -158,7 +158,10 @@ def _store(
     ledger = session.search(strategy, Budget(0.0), lambda _: None).ledger
     names = tuple(store.runs(scope)[-1].settings["transforms"])
     expander = Expander(
-        Replayer(subject.procedure), subject.target, select(names), dict(subject.workload.sizes)
+        Replayer(subject.procedure, fp=subject.target.fp),
+        subject.target,
+        select(names),
+        dict(subject.workload.sizes),
     )
     replay = expander.follow(trace, known=0)
     ledger.replayed(trace.key, replay)

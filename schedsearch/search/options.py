@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
@@ -31,6 +32,8 @@ class Options:
     """A file, or the URL of a database."""
     cc: str | None = None
     target: str | None = None
+    fp: FloatingPoint | None = None
+    """The floating-point contract. Default: what `target` says, else `fast`."""
     instructions: tuple[Path, ...] = ()
     strategy: AnyStrategy = "best-first"
     executor: str = "ray"

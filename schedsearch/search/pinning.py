@@ -10,6 +10,7 @@ from typing import Any
 from schedsearch import __version__
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import UnnamedFileError, UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
@@ -121,7 +122,7 @@ def lock_entry(
     source, procedure = load_kept(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
     name = _named(source.path, folder)
-    code = _as_recorded(procedure, candidate.record)
+    code = _as_recorded(procedure, candidate.record, target.fp)
     return LockEntry(
         replace(workload, source=name, source_sha=source.sha, signature=()),
         LockedTarget.of(target, sets),
@@ -164,10 +165,10 @@ def _locked_set(record: InstructionSet, folder: Path) -> InstructionSet:
     return replace(record, path=_named(path, folder))
 
 
-def _as_recorded(procedure: Any, record: TuningRecord) -> GeneratedC:
+def _as_recorded(procedure: Any, record: TuningRecord, fp: FloatingPoint) -> GeneratedC:
     """The C of a candidate that replays as it did. Raises UserError if it does not."""
     try:
-        found = replay_apart(procedure, record.trace)
+        found = replay_apart(procedure, record.trace, fp=fp)
     except NoReplayError as error:
         raise UserError(str(error)) from error
     if found.ast_key != record.keys.ast:

@@ -58,7 +58,7 @@ def drift(entry: LockEntry, root: Path, where: Where) -> Drift | None:
     subject = locked_subject(entry, root, where)
     if foreign := foreign_to(entry.target, subject.target):
         raise NotHereError(foreign)
-    replayer = Replayer(subject.procedure)
+    replayer = Replayer(subject.procedure, fp=subject.target.fp)
     if subject.workload.proc_key == entry.workload.proc_key and _as_locked(entry, replayer):
         return None
     return Drift(entry, subject, tuple(refit(replayer, subject.target, entry.trace)))
@@ -90,6 +90,7 @@ def repair(
         target=where.target or entry.target.isa,
         instructions=locked_sets(entry.target, root, where),
         executor="inline",
+        fp=entry.target.fp,
         threads=entry.target.threads,
         specialize=bool(own.specialized),
         cache=Cache(entry.speed.cache),

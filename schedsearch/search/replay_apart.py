@@ -21,6 +21,7 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.process import KILLED
@@ -50,12 +51,19 @@ class Replayed:
     code: GeneratedC
 
 
-def replay_apart(procedure: Any, trace: Trace, seconds: float = REPLAY_S) -> Replayed:
-    """Raises NoReplayError if the trace does not apply, has no C, or needs more than so long
-    or more memory than `REPLAY_BYTES`; UserError if somebody kills the process."""
+def replay_apart(
+    procedure: Any,
+    trace: Trace,
+    seconds: float = REPLAY_S,
+    fp: FloatingPoint = FloatingPoint.FAST,
+) -> Replayed:
+    """Raises NoReplayError if the trace does not apply, breaks the floating-point contract `fp`,
+    has no C, or needs more than so long or more memory than `REPLAY_BYTES`; UserError if somebody
+    kills the process."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    child = context.Process(target=_replay, args=(procedure, trace, seconds, sender), daemon=True)
+    replayer = Replayer(procedure, fp=fp)
+    child = context.Process(target=_replay, args=(replayer, trace, seconds, sender), daemon=True)
     child.start()
     sender.close()
     until, doing = time.monotonic() + seconds, _BEGINNING
@@ -83,11 +91,11 @@ def replay_apart(procedure: Any, trace: Trace, seconds: float = REPLAY_S) -> Rep
         receiver.close()
 
 
-def _replay(procedure: Any, trace: Trace, seconds: float, sender: Connection) -> None:
+def _replay(replayer: Replayer, trace: Trace, seconds: float, sender: Connection) -> None:
     """In the child: says what it is doing, last what was found."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent answers, and ends this process
     _limit(math.ceil(seconds) + _ORPHANED_S)
-    replayer, doing = Replayer(procedure), _BEGINNING
+    doing = _BEGINNING
     try:
         for number, rewrite in enumerate(trace.steps, 1):
             sender.send(doing := f"at step {number} ({rewrite})")

@@ -107,6 +107,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             options.target,
             options.instructions,
             options.specialize,
+            options.fp,
         )
     remember(subject.source.path, subject.source.sha)
     for each in not_shipped(subject.target.instructions):

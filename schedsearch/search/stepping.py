@@ -64,7 +64,9 @@ class Stepper:
         self.session = self._stack.enter_context(begun(self.options, listener))
         self.options = replace(self.options, fresh=False)  # searches go on with this tree
         self._search = self._from_store()
-        self._replayer = Replayer(self.session.setting.subject.procedure)
+        self._replayer = Replayer(
+            self.session.setting.subject.procedure, fp=self.session.setting.subject.target.fp
+        )
         self._measured = self._expanded = 0
         self._closed = False
 

@@ -10,7 +10,8 @@ from typing import Any
 from platformdirs import user_cache_path
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import CodegenError, UserError
+from schedsearch.core.errors import CodegenError, DisagreementError, UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, bind
@@ -59,15 +60,25 @@ def bench_of(subject: Subject, work_dir: Path | None = None, cache: Cache = Cach
     Its files go to `work_dir`, by default to those kept between runs. Raises UserError if the
     unscheduled procedure cannot be built, run or trusted.
     """
-    return prepare(
-        subject.ast,
-        subject.code,
-        subject.binding,
-        subject.builder,
-        work_dir or cache_dir() / "bench",
-        threads=subject.target.threads,
-        cache=cache,
-    )
+    try:
+        return prepare(
+            subject.ast,
+            subject.code,
+            subject.binding,
+            subject.builder,
+            work_dir or cache_dir() / "bench",
+            threads=subject.target.threads,
+            cache=cache,
+            fp=subject.target.fp,
+        )
+    except DisagreementError as error:
+        if "-ffast-math" not in subject.builder.flags:
+            raise
+        raise DisagreementError(
+            f"{error}\nThe likely cause is -ffast-math, with which C may compute something else "
+            "where a value is NaN, infinite or rounded, or divided by an equal one: "
+            f"`--fp {FloatingPoint.REASSOCIATE}` compiles without it."
+        ) from error
 
 
 def load_subject(
@@ -79,19 +90,21 @@ def load_subject(
     target_request: str | None = None,
     instructions: Sequence[Path] = (),
     specialized: bool = False,
+    fp: FloatingPoint | None = None,
 ) -> Subject:
     """Load and bind a procedure, find the compilers, identify the machine.
 
     A compiler asked for (`cc`) is the only one; else every kind on PATH is a choice.
     `target_request` is an ISA or a file (`targets.py`), `instructions` are the user's sets.
-    `specialized`: the sizes given become constants of the procedure.
+    `specialized`: the sizes given become constants of the procedure. `fp` is the
+    floating-point contract, if not that of the request.
 
     Raises UserError for whatever the user can mend.
     """
     source = load_source(file)
     bound = bind_workload(source, pick(source, proc), sizes, specialized)
     check_threads(threads)
-    target = resolve_target(read_target(target_request), cc, threads, instructions)
+    target = resolve_target(read_target(target_request), cc, threads, instructions, fp)
     require_native(target)
     return make_subject(source, *bound, target)
 

@@ -12,7 +12,8 @@ line_bytes = 64
 cache_bytes = [32768, 1048576]
 cores = 4
 compiler = "clang-19"
-flags = ["-O3", "-march=x86-64-v3", "-ffast-math"]
+fp = "reassociate"            # strict, reassociate or fast: adds flags that keep this contract
+flags = ["-O3", "-march=x86-64-v3"]
 instructions = ["my_isa.py"]  # beside this file
 ```
 
@@ -30,6 +31,7 @@ from typing import Any
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.fields import brief
+from schedsearch.core.floats import FloatingPoint, contract_flags, floating_point, forbidden_flags
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
 from schedsearch.core.text_file import read_text
@@ -83,6 +85,10 @@ _KEYS: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     ),
     "cores": (f"a number from 1 to {MOST_CORES}", _up_to(MOST_CORES)),
     "compiler": ("a name or path", _text),
+    "fp": (
+        f"one of {', '.join(FloatingPoint)}",
+        lambda value: isinstance(value, str) and value in [*FloatingPoint],
+    ),
     "flags": ("a list of options", _list_of(_text)),
     "instructions": ("a list of Python files", _list_of(_text)),
 }
@@ -126,13 +132,15 @@ def resolve_target(
     cc: str | None = None,
     threads: int = 1,
     instructions: Sequence[Path] = (),
+    fp: FloatingPoint | None = None,
 ) -> Target:
     """The target: this machine, except for what was requested.
 
     `cc` is the only compiler if given, then the requested one; else every kind on PATH
-    is a choice. `instructions` are the user's files besides those of the request. A
-    foreign ISA has nothing of this machine: a core of its minimal features, built by the
-    cross compiler. Raises UserError for whatever the user can mend.
+    is a choice. `instructions` are the user's files besides those of the request, `fp` is
+    the floating-point contract, if it is not requested; by default `fast`. A foreign ISA has
+    nothing of this machine: a core of its minimal features, built by the cross compiler.
+    Raises UserError for whatever the user can mend.
     """
     values = dict(request.values)
     files = [request.folder / name for name in values.pop("instructions", ())]
@@ -145,11 +153,30 @@ def resolve_target(
         only = CROSS_COMPILERS[wanted.machine]
     compiler = find_compiler(only)
     others = () if only else other_compilers(compiler)
-    target = probe_target(compiler, default_flags(), threads, other_compilers=others)
+    requested = floating_point(values.pop("fp", None))
+    if requested and fp and requested is not fp:
+        raise UserError(f"the target's file says fp = {requested}, but {fp} is wanted: change one")
+    fp = fp or requested or FloatingPoint.FAST
+    target = probe_target(compiler, default_flags(fp), threads, others, fp)
     if wanted is not None and wanted.name != target.isa:
         target = _as_isa(target, wanted, foreign)
+    if "flags" in values:
+        values["flags"] = _within(fp, values["flags"])
     lists = {key: tuple(value) for key, value in values.items() if isinstance(value, list)}
     return with_instructions(replace(target, **{**values, **lists}), [*files, *instructions])
+
+
+def _within(fp: FloatingPoint, flags: list[str]) -> list[str]:
+    """The user's compiler options, with those that keep the contract. Raises UserError for
+    options that break it."""
+    if wrong := forbidden_flags(fp, flags):
+        raise UserError(
+            f"flags has {' '.join(wrong)}, which changes results in ways that --fp {fp} rules "
+            f"out: leave it out of flags, or tune with --fp {FloatingPoint.FAST}"
+        )
+    if fp is FloatingPoint.FAST:
+        return flags
+    return [*flags, *(flag for flag in contract_flags(fp) if flag not in flags)]
 
 
 def runs_here(target: Target) -> bool:

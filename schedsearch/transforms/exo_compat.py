@@ -73,7 +73,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms import exo_fission, exo_speed
+from schedsearch.transforms import exo_fission, exo_order, exo_speed
 from schedsearch.transforms.aliases import aliased
 from schedsearch.transforms.asserts import broken_assert
 from schedsearch.transforms.exo_canonical import Canonicaliser
@@ -112,6 +112,7 @@ tell. Counted in z3's own steps rather than time, so that every machine agrees."
 z3.set_param("rlimit", SOLVER_STEPS)
 z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
 exo_fission.install()  # before it is made faster
+exo_order.install()
 exo_speed.install()
 exo_speed.collect_rarely()
 

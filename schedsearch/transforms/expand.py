@@ -169,7 +169,7 @@ class Expander:
         """`before` is the logarithm of the parent's estimated cost."""
         procedure = state.procedure
         try:
-            for _, made in carry_out(state.procedure, state.ast, rewrite):
+            for _, made in carry_out(state.procedure, state.ast, rewrite, self.target.fp):
                 procedure = made
                 clock.lap("rewrite")
         except RewriteError as error:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.adapt import similar
@@ -48,23 +49,23 @@ def fitted(steps: Iterable[Step]) -> Trace:
 
 
 def _fit(state: State, target: Target, wanted: Rewrite) -> Step:
-    if (why := _refusal(state, wanted)) is None:
+    if (why := _refusal(state, wanted, target.fp)) is None:
         return Step(wanted, Fate.APPLIED, wanted)
     transform = registry().get(wanted.transform)
     here = replace(target, build=state.build)
     proposals = list(transform.rewrites(state.ast, here)) if transform else []
     for other in similar(wanted, proposals):
-        if other != wanted and _refusal(state, other) is None:
+        if other != wanted and _refusal(state, other, target.fp) is None:
             if (other.path, other.args) == (wanted.path, wanted.args):
                 return Step(wanted, Fate.APPLIED, other)  # a loop of another length, say
             return Step(wanted, Fate.MOVED, other, why)
     return Step(wanted, Fate.DROPPED, None, why)
 
 
-def _refusal(state: State, rewrite: Rewrite) -> str | None:
+def _refusal(state: State, rewrite: Rewrite, fp: FloatingPoint) -> str | None:
     """Why a rewrite is not legal; None if it is."""
     try:
-        apply(state.procedure, state.ast, rewrite)
+        apply(state.procedure, state.ast, rewrite, fp)
     except RewriteError as error:
         return str(error)
     return None

@@ -26,12 +26,14 @@ from typing import Any
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.fields import brief
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import header
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.transforms import library
+from schedsearch.transforms.floating_point import run_within
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import Args, Op, Proposal, Steps, run_op
+from schedsearch.transforms.ops import Args, Op, Proposal, Steps
 from schedsearch.transforms.races import has_parallel_loops, races
 
 
@@ -120,18 +122,23 @@ def propose(proc: q.Proc, target: Target, transforms: Sequence[Transform]) -> It
         yield from transform.rewrites(proc, target)
 
 
-def apply(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Any:
+def apply(
+    procedure: Any, ast: q.Proc, rewrite: Rewrite, fp: FloatingPoint = FloatingPoint.FAST
+) -> Any:
     """Apply one rewrite to an Exo procedure whose query AST is `ast`.
 
     Raises RewriteError if the transform is unknown, the label does not match
-    what is at the path, or Exo finds the rewrite illegal.
+    what is at the path, Exo finds the rewrite illegal, or it breaks the floating-point
+    contract `fp`. A contract changes nothing in the result of what it allows.
     """
-    for _, after in carry_out(procedure, ast, rewrite):
+    for _, after in carry_out(procedure, ast, rewrite, fp):
         procedure = after
     return procedure
 
 
-def carry_out(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Iterator[tuple[Op, Any]]:
+def carry_out(
+    procedure: Any, ast: q.Proc, rewrite: Rewrite, fp: FloatingPoint = FloatingPoint.FAST
+) -> Iterator[tuple[Op, Any]]:
     """The Exo operators of a rewrite, each with the procedure after it.
 
     Raises RewriteError as `apply` does, at the end if the result has a parallel loop
@@ -143,7 +150,7 @@ def carry_out(procedure: Any, ast: q.Proc, rewrite: Rewrite) -> Iterator[tuple[O
     try:
         op = next(steps)
         while True:
-            procedure = run_op(procedure, op)
+            procedure = run_within(procedure, op, fp)
             yield op, procedure
             op = steps.send(procedure)
     except StopIteration:

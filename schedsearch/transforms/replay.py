@@ -9,6 +9,7 @@ from typing import Any
 from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import ReplayError, RewriteError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply
@@ -30,13 +31,14 @@ class State:
 @dataclass
 class Replayer:
     """Replays traces of one procedure; keeps the most recently used states, of `limit`
-    statements together.
+    statements together. Steps that break the floating-point contract `fp` do not apply.
 
     The cache changes speed only: a state depends on nothing but its trace.
     """
 
     root: Any
     limit: int = KEPT
+    fp: FloatingPoint = FloatingPoint.FAST
     _cache: OrderedDict[str, State] = field(default_factory=OrderedDict)
     _held: int = 0
 
@@ -56,7 +58,7 @@ class Replayer:
         for step in range(known, len(trace)):
             rewrite = trace.steps[step]
             try:
-                procedure = apply(state.procedure, state.ast, rewrite)
+                procedure = apply(state.procedure, state.ast, rewrite, self.fp)
             except RewriteError as error:
                 raise ReplayError(step, str(rewrite), str(error)) from error
             except RecursionError as error:  # of expressions: those of statements are refused

@@ -123,7 +123,7 @@ def test_export_compiles_for_a_foreign_target(
     assert answer.code == 0, answer.err
     notes = (tmp_path / "dots.c").read_text().splitlines()
     (note,) = (line for line in notes if "compiles for" in line)
-    assert "aarch64 · neon, 128-bit vectors · gcc" in note
+    assert "aarch64 · neon, 128-bit vectors · fp fast · gcc" in note
     assert "neither verified nor timed there" in note
 
 

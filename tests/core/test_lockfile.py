@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.lock_place import NAME, default_lock, find_lock, read_lock, write_lock
 from schedsearch.core.lock_text import format_lock, parse_lock
 from schedsearch.core.locked_target import LockedTarget
@@ -43,6 +44,7 @@ TARGET = Target(
     other_compilers=(Compiler("clang", "19.1.4 (Debian)", "/usr/bin/clang"),),
     instructions=(InstructionSet("avx512", "aa", "/somewhere/avx512.py"),),
 )
+STRICT = FloatingPoint.STRICT
 SETS = (InstructionSet("avx512", "aa", ""), InstructionSet("mine", "bb", "isa/mine.py"))
 TRACE = Trace(
     (
@@ -119,7 +121,23 @@ def test_differences_of_targets_are_named() -> None:
     assert locked.differences(other)["cores"] == (2, 4)
 
 
+def test_a_lock_without_a_contract_is_fast() -> None:
+    older = TEXT.replace('fp = "fast"\n', "")
+    assert older != TEXT
+    assert parse_lock(older, "here") == Lock((ENTRY,))
+
+
+def test_each_contract_has_an_entry_of_its_own() -> None:
+    strict = replace(ENTRY, target=LockedTarget.of(replace(TARGET, fp=STRICT), SETS))
+    lock = Lock((ENTRY,)).having([strict])
+    assert parse_lock(format_lock(lock), "here") == lock
+    assert {each.target.fp for each in lock.entries} == {ENTRY.target.fp, STRICT}
+    assert strict.name == f"{ENTRY.name}, fp strict"
+    assert ENTRY.target.differences(replace(TARGET, fp=STRICT)).keys() >= {"fp"}
+
+
 WRONG = {
+    "unknown contract": (('fp = "fast"', 'fp = "loose"'), "target.fp is not one of strict"),
     "kernel 1's schema": (("schema = 1", "schema = 2"), "schema 2"),
     "absolute path": (('"kernels/gemm.py"', '"/etc/passwd"'), "source"),
     "path upwards": (('"kernels/gemm.py"', '"../gemm.py"'), "source"),

@@ -10,6 +10,8 @@ from dataclasses import replace
 
 import pytest
 
+from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import canonical_json, digest_of
 from schedsearch.core.records import (
     Compiler,
@@ -84,6 +86,8 @@ def test_target_key_leaves_out_the_compilers_path_and_nothing_else() -> None:
         {"compiler": replace(TARGET.compiler, version="13.1.0")},
         {"compiler": replace(TARGET.compiler, kind="clang")},
         {"flags": ("-O2", "-march=native")},
+        {"fp": FloatingPoint.STRICT},
+        {"fp": FloatingPoint.REASSOCIATE},
         {"exo_version": "1.0.1"},
         {"z3_version": "4.14"},
         {"threads": 2},
@@ -183,6 +187,24 @@ def test_a_target_of_an_older_store_gets_its_isa_from_its_features() -> None:
     features = ["avx", "avx2", "fma", "sse2"]
     again = Target.from_json({**old, "features": features, "vector_bits": 256})
     assert (again.isa, again.vector_bits, again.vector_registers) == ("avx2", 256, 16)
+
+
+def test_a_target_of_an_older_store_is_fast_and_keeps_its_key() -> None:
+    old = TARGET.to_json()
+    del old["fp"]
+    again = Target.from_json(old)
+    assert again.fp is FloatingPoint.FAST
+    identity = TARGET.to_json(identity=True)
+    del identity["fp"]
+    assert again.key == digest_of(identity)
+
+
+def test_contracts_round_trip_and_nothing_else_is_one() -> None:
+    for fp in FloatingPoint:
+        target = replace(TARGET, fp=fp)
+        assert Target.from_json(json.loads(json.dumps(target.to_json()))) == target
+    with pytest.raises(UserError, match="fp is not one of strict, reassociate, fast: 'loose'"):
+        Target.from_json(TARGET.to_json() | {"fp": "loose"})
 
 
 def test_paths_of_instruction_sets_are_no_part_of_the_identity() -> None:

@@ -151,7 +151,7 @@ def test_more_static_memory_than_there_may_be(bench: Bench, builder: Builder, ho
 
 CHANGED = {
     "rounding mode": ("fesetround(FE_UPWARD);", "the floating-point mode"),
-    "denormals": ("__builtin_ia32_ldmxcsr(0x1f80);", "the floating-point mode (MXCSR)"),
+    "denormals": ("__builtin_ia32_ldmxcsr(0x9fc0);", "the floating-point mode (MXCSR)"),
     "x87 precision": (
         'short word = 0x27f; __asm__ volatile("fldcw %0" :: "m"(word));',
         "the floating-point mode (x87)",
@@ -172,6 +172,15 @@ def test_state_that_others_depend_on(
     assert result.outcome is Outcome.INCORRECT
     assert result.message.startswith(f"changed {part}")
     assert result.message.endswith(", while verifying with integers")
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="registers of x86-64")
+def test_kernels_get_the_floating_point_mode_of_a_caller(
+    bench: Bench, builder: Builder, home: Path
+) -> None:
+    """While they are verified and while they are timed: denormal numbers are not flushed."""
+    body = "if (__builtin_ia32_stmxcsr() & 0xffc0 ^ 0x1f80) abort(); right(y, x);"
+    assert isinstance(run(bench, kernel(builder, body)), Measurement)
 
 
 def test_state_changed_once_it_is_timed(bench: Bench, builder: Builder, home: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, Measurement, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
@@ -20,6 +21,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.transforms.mirror import mirror
 
 from .hostile import kernel, run
@@ -77,17 +79,21 @@ def without(
     return limited
 
 
+def sandbox_of(bench: Bench) -> Sandbox:
+    return bench.run_baseline(bench.cases, FloatingPoint.FAST)[0].sandbox
+
+
 def test_what_is_missing_is_noticed(bench: Bench, without: Callable[..., Bench]) -> None:
-    whole = bench.run_baseline(bench.cases)[0].sandbox
+    whole = sandbox_of(bench)
     assert whole == bench.sandbox
     assert whole.warning is None
-    no_files = without(LANDLOCK).run_baseline(bench.cases)[0].sandbox
+    no_files = sandbox_of(without(LANDLOCK))
     assert no_files == replace(whole, landlock=0)
     assert no_files.warning is None
-    no_filter = without(SECCOMP, CAPSET).run_baseline(bench.cases)[0].sandbox
+    no_filter = sandbox_of(without(SECCOMP, CAPSET))
     assert no_filter == replace(whole, filtered=False, unprivileged=False)
     assert "no seccomp" in str(no_filter.warning)
-    nothing = without(SECCOMP, LANDLOCK, CAPSET).run_baseline(bench.cases)[0].sandbox
+    nothing = sandbox_of(without(SECCOMP, LANDLOCK, CAPSET))
     assert nothing.layers == ()
     assert "write your files" in str(nothing.warning)
 
@@ -168,7 +174,7 @@ def test_a_plain_user() -> None:
         script.write_text(f'#!/bin/sh\nexec {become} {bench.executable} "$@"\n')
         script.chmod(0o755)
         plain = replace(bench, executable=script)
-        assert plain.run_baseline(bench.cases)[0].sandbox == bench.sandbox
+        assert sandbox_of(plain) == bench.sandbox
         assert isinstance(
             run(plain, kernel(own, "if (getuid() == 0) abort(); right(y, x);")), Measurement
         )

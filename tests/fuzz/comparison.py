@@ -32,7 +32,7 @@ def compare(
     """Send what is wrong with which of `codes`, or that they do not compile."""
     faulthandler.disable()  # pytest's: crashes are expected here
     try:
-        library = Library([_writable(code) for code in codes], folder, flags)
+        library = Library([writable(code) for code in codes], folder, flags)
     except subprocess.CalledProcessError as error:
         sender.send(f"it does not compile: {error.stderr}")
         return
@@ -46,7 +46,7 @@ def compare(
     sender.send(found)
 
 
-def _writable(code: GeneratedC) -> GeneratedC:
+def writable(code: GeneratedC) -> GeneratedC:
     """The code without `const`: Exo also puts it on windows that are written through, which
     C compilers refuse; what such code would compute is of interest all the same."""
     return replace(

@@ -77,7 +77,7 @@ def _legal(state: State, choice: int, target: Target) -> Iterator[tuple[Rewrite,
         rewrites.sort(key=lambda rewrite: random.Random(f"{choice} {rewrite}").random())
         for rewrite in rewrites[:TRIES]:
             try:
-                yield rewrite, apply(state.procedure, state.ast, rewrite)
+                yield rewrite, apply(state.procedure, state.ast, rewrite, target.fp)
             except RewriteError:
                 pass
             except Exception as error:

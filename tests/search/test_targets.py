@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint, contract_flags, forbidden_flags
 from schedsearch.core.isa import KNOWN
 from schedsearch.search.targets import read_target, require_native, resolve_target
 
@@ -103,6 +104,11 @@ def test_instruction_files_are_part_of_the_identity(tmp_path: Path) -> None:
         ("isa =", r"--target .*machine.toml: .*; give one of avx512"),
         ("compiler = 'no-such-cc'", "no-such-cc not found"),
         ("instructions = ['missing.py']", "cannot read .*missing.py"),
+        ("fp = 'loose'", "fp = 'loose' is not one of strict, reassociate, fast"),
+        ("fp = 1", "fp = 1 is not one of strict, reassociate, fast"),
+        ("fp = 'strict'\nflags = ['-Ofast']", "flags has -Ofast, which changes results"),
+        ("fp = 'strict'\nflags = ['-ffp-contract=fast']", "flags has -ffp-contract=fast"),
+        ("fp = 'reassociate'\nflags = ['-O3', '-ffinite-math-only']", "flags has -ffinite-math"),
     ],
 )
 def test_files_that_say_something_wrong_are_refused(
@@ -155,6 +161,28 @@ def test_hostile_files_are_refused_in_one_short_sentence(text: str, tmp_path: Pa
     with pytest.raises(UserError) as error:
         resolve_target(read_target(write(tmp_path, text)))
     assert len(str(error.value)) < 600 + len(str(tmp_path))
+
+
+def test_flags_follow_the_contract(tmp_path: Path) -> None:
+    """Those that are not there are added: without -ffp-contract=off gcc fuses operations."""
+    assert "-ffast-math" in resolve_target(read_target(None)).flags
+    for fp in (FloatingPoint.STRICT, FloatingPoint.REASSOCIATE):
+        target = resolve_target(read_target(None), fp=fp)
+        assert target.fp is fp
+        assert target.flags == ("-O3", "-march=native", *contract_flags(fp))
+        assert forbidden_flags(fp, target.flags) == []
+        own = resolve_target(read_target(write(tmp_path, f"fp = '{fp}'\nflags = ['-O2']")))
+        assert own.flags == ("-O2", *contract_flags(fp))
+    as_ever = resolve_target(read_target(write(tmp_path, "flags = ['-O2']")))
+    assert (as_ever.fp, as_ever.flags) == (FloatingPoint.FAST, ("-O2",))
+
+
+def test_a_contract_that_is_said_twice_is_said_alike(tmp_path: Path) -> None:
+    request = read_target(write(tmp_path, "fp = 'reassociate'"))
+    assert resolve_target(request).fp is FloatingPoint.REASSOCIATE
+    assert resolve_target(request, fp=FloatingPoint.REASSOCIATE) == resolve_target(request)
+    with pytest.raises(UserError, match="says fp = reassociate, but strict is wanted"):
+        resolve_target(request, fp=FloatingPoint.STRICT)
 
 
 def test_a_target_that_is_neither_an_isa_nor_a_file() -> None:

@@ -104,7 +104,7 @@ def walk(
             name = rng.choice(sorted(name for name, found in choices.items() if found))
             rewrite = rng.choice(choices[name])
             try:
-                procedure = apply(state.procedure, state.ast, rewrite)
+                procedure = apply(state.procedure, state.ast, rewrite, target.fp)
             except RewriteError:
                 continue
             trace, state = trace.then(rewrite), State(procedure, mirror(procedure))

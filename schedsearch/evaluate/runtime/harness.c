@@ -15,9 +15,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <unistd.h>
-#if defined(__SSE__)
-#include <xmmintrin.h>
-#endif
 
 #include "channel.h"
 #include "copies.h"
@@ -57,9 +54,6 @@ static void verify_races(struct test_case *test, struct kernel kernel, size_t nu
     }
 }
 
-/* What is promised of results (`Contract` of harness.py). */
-enum { FAST, REASSOCIATE, STRICT };
-
 /* Returns the number of cores given. */
 static int set_up_process(void)
 {
@@ -79,9 +73,6 @@ static int set_up_process(void)
     setenv("KMP_BLOCKTIME", "1", 1);
     limit(RLIMIT_AS, job_number());
     limit(RLIMIT_FSIZE, job_number());
-#if defined(__SSE__)
-    _mm_setcsr(_mm_getcsr() | 0x8040); /* flush denormals to zero, read them as zero */
-#endif
     keep_state();
     return count;
 }
@@ -117,7 +108,7 @@ int main(int argc, char **argv)
     for (int side = 0; side < 2; side++)
         how.calls[side] = (long)job_number();
     int rounds = (int)job_number();
-    int contract = (int)job_number();
+    enum contract contract = (enum contract)job_number();
     size_t cases = (size_t)job_number();
     bool record = strcmp(action, "enclose") == 0;
 
@@ -134,7 +125,7 @@ int main(int argc, char **argv)
         struct test_case test = read_case();
         watch(&test, number);
         if (record)
-            enclose_case(&test, candidate.function, number, contract == FAST, output);
+            enclose_case(&test, candidate.function, number, contract, output);
         else
             verify_case(&test, candidate.function, number, contract == STRICT);
         if (!record && candidate.set_threads && test.placement != FOR_TIMING)

@@ -4,9 +4,13 @@
 
 size_t append(int output, const void *data, size_t size); /* to a file; returns `size` */
 
-/* Evaluate the procedure, or call it as written, and append what its outputs may be to a file.
- * With `finite_only` nothing is said of outputs that are infinite or NaN. */
-void enclose_case(struct test_case *test, void *as_written, size_t number, bool finite_only, int output);
+/* What is promised of floating-point results (`FloatingPoint`). */
+enum contract { FAST, REASSOCIATE, STRICT };
+
+/* Evaluate the procedure, or call it as written, and append what its outputs may be to a file;
+ * under FAST nothing is said of outputs that are infinite or NaN. */
+void enclose_case(struct test_case *test, void *as_written, size_t number, enum contract contract,
+                  int output);
 
 /* Call the kernel and compare, bit by bit if asked to; reports the first difference and ends
  * the process. */

@@ -119,10 +119,11 @@ def _kinds(proc: Any) -> dict[Any, str]:
     return kinds
 
 
-def harmless(accesses: Iterable[Access]) -> bool:
-    """Whether accesses of a buffer commute wherever they go: all read, or all reduce."""
+def harmless(accesses: Iterable[Access], in_order: bool = False) -> bool:
+    """Whether accesses of a buffer commute wherever they go: all read, or all reduce and are
+    not to stay `in_order`."""
     kinds = {access.kind for access in accesses}
-    return kinds in ({READ}, {REDUCE})
+    return kinds == {READ} or (kinds == {REDUCE} and not in_order)
 
 
 def separates(loop: q.Var, accesses: list[Access], moving: set[q.Var]) -> bool:

@@ -16,6 +16,7 @@ from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.exo_order import in_order
 from schedsearch.transforms.exo_speed.accesses import Accesses, harmless, separates
 from schedsearch.transforms.exo_speed.facts import (
     Undecided,
@@ -124,7 +125,7 @@ def _may_reorder(proc: Any, outer: Any) -> bool:
         return False
     x, y = variable(outer.iter), variable(inner.iter)
     return all(
-        harmless(accesses)
+        harmless(accesses, in_order())
         or separates(x, accesses, found.inner | {y})
         or separates(y, accesses, found.inner | {x})
         for accesses in found.of.values()
@@ -144,7 +145,5 @@ def _may_fission(
     if one.local & other.local or (one.local | other.local) & shared:
         return False
     i, moving = variable(loop.iter), one.inner | other.inner
-    return all(
-        harmless(one.of[buf] + other.of[buf]) or separates(i, one.of[buf] + other.of[buf], moving)
-        for buf in shared
-    )
+    both = [one.of[buf] + other.of[buf] for buf in shared]
+    return all(harmless(each, in_order()) or separates(i, each, moving) for each in both)

@@ -16,7 +16,7 @@ _EXTERNS = {
     "relu": "a[l] > 0 ? a[l] : 0",
     "select": "a[l] < b[l] ? c[l] : d[l]",
     "sqrt": "sqrt{f}(a[l])",
-    "fmaxf": "a[l] > b[l] ? a[l] : b[l]",
+    "fmaxf": "a[l] > b[l] || b[l] != b[l] ? a[l] : b[l]",  # of a NaN and a number, the number
     "expf": "exp{f}(a[l])",
     "sin": "sin{f}(a[l])",
     "sigmoid": "1 / (1 + exp{f}(-a[l]))",

@@ -20,12 +20,14 @@ from dataclasses import replace
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.matching import Context, alike, context_of, kinds_of, match
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Instruction, Op, Proposal, Steps
 from schedsearch.transforms.ranges import bounds
+from schedsearch.transforms.rounding import inexact_body
 from schedsearch.transforms.walkers import fresh, loops, names
 
 VERSION = 1
@@ -40,6 +42,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             (record, name, instruction)
             for record, instructions in sets
             for name, instruction in instructions.taking(used).items()
+            if target.fp is FloatingPoint.FAST
+            or inexact_body(instruction, target.fp is FloatingPoint.REASSOCIATE) is None
         ]
         fitting = [
             (record, name, tail)

@@ -29,6 +29,7 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
 from schedsearch.transforms.factors import divides
@@ -38,6 +39,7 @@ from schedsearch.transforms.library.vectorise import TAILS, guarded_tail, replac
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps, Vector
 from schedsearch.transforms.reductions import first_dim, moves
+from schedsearch.transforms.rounding import FLOATS
 from schedsearch.transforms.vectors import C_TYPES, memory_name
 from schedsearch.transforms.walkers import fresh, loops, names, next_path
 
@@ -57,7 +59,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
         lanes = max(target.vector_bits // (8 * widest(loop.body)), 1)
         reduce = _reduction(proc, loop, lanes)
-        if reduce is None:
+        if reduce is None or (target.fp is FloatingPoint.STRICT and reduce.type in FLOATS):
             continue
         shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
         rows = _rows(proc, loop, reduce)

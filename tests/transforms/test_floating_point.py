@@ -1,0 +1,351 @@
+"""Schedules under a floating-point contract, compiled as it says, against the C as written at
+`-O0`, on data with NaN, infinities, denormal numbers and zeros of both signs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedsearch.core.errors import ReplayError, RewriteError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.records import GeneratedC
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.compiler import default_flags
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.floating_point import run_within
+from schedsearch.transforms.instruction_sets import shipped, with_instructions
+from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.ops import At, Op, run_op
+from schedsearch.transforms.registry import apply, propose, select
+from schedsearch.transforms.replay import Replayer
+from schedsearch.transforms.rounding import inexact_body
+from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.native import Library
+
+STRICT, REASSOCIATE, FAST = FloatingPoint
+SOURCE = load_source(PROCS / "floats.py")
+IN_REGISTERS = "products"
+KERNELS = [name for name in SOURCE.procs if name != IN_REGISTERS]
+SIZES = {name: [1, 37] for name in KERNELS} | {"matmul": [0]}
+SUMS = frozenset({"dot", "gemv", "matmul", "planes", "twice", "smooth", "axpy", "half"})
+"""Kernels in which `reassociate` lets something be rounded otherwise."""
+TARGETS = {fp: replace(TARGET, vector_bits=256, fp=fp) for fp in FloatingPoint}
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -1e-42, 1e19)
+
+
+DULL = {"compile_with", "cut_loop", "prefetch", "specialise", "split"}
+"""Alone these move no operation; walks have them."""
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """A schedule of the kernel `name`: its C, and what it is for messages."""
+
+    name: str
+    code: GeneratedC
+    trace: Trace
+
+
+def schedules(name: str, fp: FloatingPoint) -> Iterator[Schedule]:
+    """The first legal rewrite of every transform, and the end of a walk; equal C once."""
+    procedure, target = SOURCE.procs[name], TARGETS[fp]
+    ast = mirror(procedure)
+    found = []
+    for transform in select(None):
+        if transform.name in DULL:
+            continue
+        for rewrite in transform.rewrites(ast, target):
+            try:
+                found.append((Trace((rewrite,)), apply(procedure, ast, rewrite, fp)))
+            except RewriteError:
+                continue
+            break
+    walked = [*walk(procedure, 1, 4, target)][-1:]
+    found += [(trace, state.procedure) for trace, state in walked]
+    seen = set()
+    for trace, scheduled in found:
+        code = generate_c(scheduled)
+        if code.key not in seen:
+            seen.add(code.key)
+            yield Schedule(name, code, trace)
+
+
+@cache
+def known(fp: FloatingPoint) -> tuple[Schedule, ...]:
+    return tuple(each for name in KERNELS for each in schedules(name, fp))
+
+
+def data(name: str, size: int, share: float, seed: int) -> list[Any]:
+    """Fractions, and that share of special values."""
+    rng = np.random.default_rng(seed)
+    args: list[Any] = []
+    values: dict[int, int] = {}
+    ast = mirror(SOURCE.procs[name])
+    for arg in ast.args:
+        if arg.type == "size":
+            values[arg.var.uid] = size
+            args.append(size)
+            continue
+        dtype = {"f16": np.float16, "f32": np.float32, "f64": np.float64}[arg.type]
+        extents = [n.const + sum(c * values[v.uid] for v, c in n.terms) for n in arg.shape]
+        plain = rng.normal(size=extents)
+        with np.errstate(over="ignore"):
+            special = rng.choice(SPECIAL, extents).astype(dtype)
+        args.append(np.where(rng.random(extents) < share, special, plain.astype(dtype)))
+    return args
+
+
+DRAWS = [(0.0, 1), (0.04, 2), (0.04, 3), (0.6, 4)]
+
+Same = Callable[[Any, Any], Any]
+
+
+def bits(found: Any, wanted: Any) -> Any:
+    """Bit for bit, but that a NaN is a NaN."""
+    kind = {2: np.int16, 4: np.int32, 8: np.int64}[found.itemsize]
+    return (found.view(kind) == wanted.view(kind)) | (np.isnan(found) & np.isnan(wanted))
+
+
+def close(found: Any, wanted: Any) -> Any:
+    """Within rounding errors of the terms here, of which the largest is some 1e1; what is not
+    finite is the same."""
+    slack = 1e-2 if found.dtype == np.float16 else 1e-4
+    finite = np.isfinite(found) & np.isfinite(wanted)
+    with np.errstate(invalid="ignore", over="ignore"):
+        near = abs(found.astype(float) - wanted) <= slack + slack * abs(wanted.astype(float))
+    return np.where(finite, near, bits(found, wanted))
+
+
+def differing(
+    given: Sequence[Schedule],
+    flags: Sequence[str],
+    folder: Path,
+    same: Mapping[str, Same],
+) -> list[str]:
+    """The schedules that compute something else than the C as written."""
+    names = sorted({each.name for each in given})
+    plain, fast = folder / "plain", folder / "fast"
+    plain.mkdir(), fast.mkdir()
+    written = Library([generate_c(SOURCE.procs[name]) for name in names], plain, ["-O0"])
+    scheduled = Library([each.code for each in given], fast, flags)
+    wrong = []
+    for name, size, draw in ((n, s, d) for n in names for s in SIZES[n] for d in DRAWS):
+        ast = mirror(SOURCE.procs[name])
+        wanted = data(name, size, *draw)
+        written.call(names.index(name), ast, wanted)
+        for number, each in enumerate(given):
+            if each.name == name:
+                found = data(name, size, *draw)
+                scheduled.call(number, ast, found)
+                arrays = [
+                    (a, b) for a, b in zip(found, wanted, strict=True) if isinstance(a, np.ndarray)
+                ]
+                if not all(same[name](a, b).all() for a, b in arrays):
+                    wrong.append(f"{name} {size} {draw}: {each.trace}")
+    return wrong
+
+
+EXACTLY = dict.fromkeys(KERNELS, bits)
+SUMS_ALIKE = {name: close if name in SUMS else bits for name in KERNELS}
+
+
+def test_strict_is_bit_for_bit_what_is_written(tmp_path: Path) -> None:
+    assert differing(known(STRICT), default_flags(STRICT), tmp_path, EXACTLY) == []
+
+
+def test_reassociate_changes_only_how_sums_round(tmp_path: Path) -> None:
+    flags = default_flags(REASSOCIATE)
+    assert differing(known(REASSOCIATE), flags, tmp_path, SUMS_ALIKE) == []
+
+
+def rewritten(name: str, transform: str, path: tuple[int, ...] = ()) -> Schedule:
+    """By the first rewrite of this transform (at or below `path`), under no contract."""
+    procedure = SOURCE.procs[name]
+    ast = mirror(procedure)
+    rewrites = select([transform])[0].rewrites(ast, TARGETS[FAST])
+    rewrite = next(each for each in rewrites if each.path[: len(path)] == path)
+    code = generate_c(apply(procedure, ast, rewrite))
+    return Schedule(name, code, Trace((rewrite,)))
+
+
+def simplified(name: str) -> Schedule:
+    code = generate_c(run_op(SOURCE.procs[name], Op("simplify")))
+    return Schedule(name, code, Trace())
+
+
+def merged(name: str) -> Schedule:
+    fused = apply_first(SOURCE.procs[name], "fuse")
+    return Schedule(name, generate_c(apply_first(fused, "merge_writes")), Trace())
+
+
+def apply_first(procedure: Any, transform: str) -> Any:
+    ast = mirror(procedure)
+    return apply(procedure, ast, next(select([transform])[0].rewrites(ast, TARGETS[FAST])))
+
+
+Fault = tuple[Schedule, Sequence[str], tuple[str, str], Mapping[str, Same]]
+
+
+def planted(title: str) -> Fault:
+    """A schedule, options to compile it, a text of its C to be another, how it is compared."""
+    strict, alike = default_flags(STRICT), default_flags(REASSOCIATE)
+    match title:
+        case "a sum in another order":
+            return rewritten("dot", "vectorise_reduction"), strict, ("", ""), EXACTLY
+        case "loops that add to one element swapped":
+            return rewritten("planes", "reorder", (0, 0)), strict, ("", ""), EXACTLY
+        case "two additions made one":
+            return merged("twice"), strict, ("", ""), EXACTLY
+        case "a product added without rounding":
+            flags = (*strict, "-mfma", "-ffp-contract=fast")
+            return rewritten("axpy", "vectorise"), flags, ("", ""), EXACTLY
+        case "a comparison the other way round":
+            other = ("a[l] < b[l] ? c[l] : d[l]", "a[l] >= b[l] ? d[l] : c[l]")
+            return rewritten("choose", "vectorise"), alike, other, SUMS_ALIKE
+        case "a relu that takes NaN for positive":
+            other = ("a[l] > 0 ? a[l] : 0", "a[l] <= 0 ? 0 : a[l]")
+            return rewritten("choose", "vectorise"), alike, other, SUMS_ALIKE
+        case "a maximum that keeps NaN":
+            other = ("a[l] > b[l] || b[l] != b[l]", "a[l] > b[l]")
+            return rewritten("larger", "vectorise"), alike, other, SUMS_ALIKE
+        case "functions in single precision":
+            return rewritten("curves", "vectorise"), alike, ("", ""), SUMS_ALIKE
+        case "a value stored where it was not":
+            return rewritten("scaled", "hoist"), alike, ("", ""), SUMS_ALIKE
+        case "constants computed by Exo":
+            return simplified("constants"), alike, ("", ""), SUMS_ALIKE
+        case "an approximate square root":
+            other = ("sqrt(a[l])", "a[l] * (1 / sqrt(a[l]))")
+            return rewritten("roots", "vectorise"), alike, other, SUMS_ALIKE
+        case "-ffast-math":
+            return rewritten("larger", "vectorise"), default_flags(FAST), ("", ""), SUMS_ALIKE
+        case _:
+            raise AssertionError(title)
+
+
+@pytest.mark.parametrize(
+    "title",
+    [
+        "a sum in another order",
+        "loops that add to one element swapped",
+        "two additions made one",
+        "a product added without rounding",
+        "a comparison the other way round",
+        "a relu that takes NaN for positive",
+        "a maximum that keeps NaN",
+        "functions in single precision",
+        "a value stored where it was not",
+        "constants computed by Exo",
+        "an approximate square root",
+        "-ffast-math",
+    ],
+)
+def test_comparisons_find(title: str, tmp_path: Path) -> None:
+    schedule, flags, (old, new), same = planted(title)
+    assert old in schedule.code.source
+    changed = replace(schedule.code, source=schedule.code.source.replace(old, new))
+    assert differing([replace(schedule, code=changed)], flags, tmp_path, same)
+
+
+PRODUCTS = ["use_instruction", "vectorise_reduction"]
+
+# -- what is refused ---------------------------------------------------------
+
+ORDERS = [
+    ("dot", "vectorise_reduction", ()),
+    ("planes", "reorder", (0, 0)),
+    ("smooth", "interleave", ()),
+]
+ROUNDINGS = [("curves", "vectorise", ()), ("scaled", "hoist", ()), ("scaled", "vectorise", ())]
+
+
+@pytest.mark.parametrize(("name", "transform", "path"), ORDERS)
+def test_strict_keeps_the_order_of_sums(name: str, transform: str, path: tuple[int, ...]) -> None:
+    step = rewritten(name, transform, path).trace
+    with pytest.raises(ReplayError):
+        Replayer(SOURCE.procs[name], fp=STRICT).state(step)
+    Replayer(SOURCE.procs[name], fp=REASSOCIATE).state(step)
+    Replayer(SOURCE.procs[name], fp=FAST).state(step)
+
+
+@pytest.mark.parametrize(("name", "transform", "path"), ROUNDINGS)
+def test_roundings_are_kept(name: str, transform: str, path: tuple[int, ...]) -> None:
+    step = rewritten(name, transform, path).trace
+    for fp in (STRICT, REASSOCIATE):
+        with pytest.raises(ReplayError, match=f"--fp {fp} rules it out"):
+            Replayer(SOURCE.procs[name], fp=fp).state(step)
+
+
+def test_order_is_free_where_nothing_rounds() -> None:
+    """Of integers, and wherever no contract is asked for afterwards."""
+    product = kernels()["matmul_i8"]
+    ast = mirror(product)
+    for rewrite in select(["reorder"])[0].rewrites(ast, TARGETS[STRICT]):
+        apply(product, ast, rewrite, STRICT)
+    step = rewritten("planes", "reorder", (0, 0)).trace
+    with pytest.raises(ReplayError):
+        Replayer(SOURCE.procs["planes"], fp=STRICT).state(step)
+    Replayer(SOURCE.procs["planes"]).state(step)
+
+
+def test_strict_still_blocks_and_vectorises() -> None:
+    """Every order that a product of matrices needs keeps that of each element."""
+    found = {step.transform for s in schedules("matmul", STRICT) for step in s.trace.steps}
+    assert {"register_block", "reorder", "stage_scalar", "unroll_and_jam"} <= found
+    assert any("fma" in s.code.source for s in schedules("matmul", STRICT))
+
+
+@pytest.mark.parametrize(
+    "op",
+    [
+        Op("simplify"),
+        Op("commute_expr", ("x + y",)),
+        Op("lift_reduce_constant", ("y = 0", "for i in _: _")),
+        Op("stage_mem", (At((0,)), "y[0:n]", "t"), (("accum", True),)),
+    ],
+)
+def test_unknown_and_algebraic_operators_are_refused(op: Op) -> None:
+    with pytest.raises(RewriteError, match="--fp strict rules it out"):
+        run_within(SOURCE.procs["constants"], op, STRICT)
+
+
+def test_instructions_are_as_exact_as_their_bodies() -> None:
+    """One rounding per element can only be done right; a product in a sum has two."""
+    wanted = {
+        "avx2_f32_load": (True, True),
+        "avx2_f32_mul": (True, True),
+        "avx2_f32_add_load": (True, True),
+        "avx2_load_f32_as_f64": (True, True),
+        "avx2_f32_fma": (False, True),
+        "avx2_f32_sum": (False, True),
+        "avx2_f32_max": (False, False),
+        "avx2_f32_max_of": (False, False),
+        "avx2_i32_fma": (True, True),
+        "avx2_i32_sum": (True, True),
+        "avx2_i8_dot": (True, True),
+    }
+    known = shipped()["avx2"].asts
+    for name, allowed in wanted.items():
+        found = tuple(inexact_body(known[name], reorder) is None for reorder in (False, True))
+        assert found == allowed, name
+
+
+def test_nothing_certain_to_be_refused_is_proposed() -> None:
+    """No sums over lanes, and no instruction that adds a product without rounding it."""
+    target = replace(TARGETS[STRICT], features=("avx2", "fma"), isa="avx2")
+    target, alphabet = with_instructions(target, []), select(PRODUCTS)
+    assert any(each.name == "avx2" for each in target.instructions)
+    for fp in FloatingPoint:
+        proposed = {
+            rewrite.transform
+            for name in ("dot", "gemv", IN_REGISTERS)
+            for rewrite in propose(mirror(SOURCE.procs[name]), replace(target, fp=fp), alphabet)
+        }
+        assert proposed == (set() if fp is STRICT else {*PRODUCTS})
