@@ -54,6 +54,13 @@ def _nothing_gained(console: Console, level: Best, noise: Measurement | None) ->
     console.print(fmt.decided(level.measurement.verdict(margin(noise)), rounds))
 
 
+def _foundation(console: Console, result: Result) -> None:
+    subject = result.setting.subject
+    console.print(f"Floating point {fmt.contract(subject.target.fp)}.", soft_wrap=True)
+    agreement = result.setting.baseline.agreement
+    console.print(f"{subject.name} as written, compiled, {agreement}.", soft_wrap=True)
+
+
 def _written(console: Console, what: str, paths: list[Path]) -> None:
     console.print(f"\n{what}:")
     for path in paths:
@@ -71,6 +78,7 @@ def report(
         console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
         if result.level is not None:
             _nothing_gained(console, result.level, result.noise)
+        _foundation(console, result)
         if written.paths:
             _written(console, f"written, {fmt.AS_WRITTEN}", list(written.paths))
     else:
@@ -86,17 +94,17 @@ def report(
         if result.noise is not None:
             console.print(fmt.noise(result.noise), soft_wrap=True)
         rounds = f"{len(measurement.rounds)} interleaved rounds"
-        if result.best.confirmed:
-            console.print(f"Verified on data, confirmed on {rounds} after the search.")
-        else:
-            console.print(f"Verified on data, screened on {rounds}, not confirmed yet.")
+        sure = (
+            "confirmed on {} after the search"
+            if result.best.confirmed
+            else ("screened on {}, not confirmed yet")
+        )
+        verdict = result.setting.baseline.agreement.verdict
+        said = f"{verdict[0].upper()}{verdict[1:]}, {sure.format(rounds)}."
+        console.print(said, markup=False, soft_wrap=True)
         for check in progress.inspection.checks if progress.inspection else ():
             console.print(f"Sanitizers, {check}.", markup=False, soft_wrap=True)
-        console.print(f"Floating point {fmt.contract(subject.target.fp)}.", soft_wrap=True)
-        console.print(
-            f"{subject.name} as written, compiled, {result.setting.baseline.agreement}.",
-            soft_wrap=True,
-        )
+        _foundation(console, result)
         for caveat in written.caveats:
             console.print(f"[yellow]{escape(caveat)}[/]", soft_wrap=True)
         lines = specialize_lines(subject.name, subject.workload.fixed)

@@ -59,7 +59,7 @@ def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:
 def test_what_cannot_be_evaluated_is_said(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedsearch.evaluate.preparing._MOST_EVALUATED", 100)
+    monkeypatch.setattr("schedsearch.evaluate.cases._MOST_EVALUATED", 100)
     bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path)
     assert not bench.agreement.cases
     assert "in 0 of 2 cases (its size takes too long to evaluate)" in str(bench.agreement)

@@ -18,6 +18,14 @@ def scale(n: size, y: f32[n], a: f32[n], x: f32[n]):
 
 
 @proc
+def product(n: size, C: f32[n, n], A: f32[n, n], B: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
 def over(n: size, y: f32[n], a: f32[n]):
     for i in seq(0, n):
         y[i] = expf(a[i] * 100.0) / expf(a[i] * 100.0)
