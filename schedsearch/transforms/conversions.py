@@ -19,12 +19,16 @@ before it converts, changes the result.
 from __future__ import annotations
 
 from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.walkers import next_path
 
 INTEGERS = frozenset({"i8", "ui8", "ui16", "i32"})
 
 PLAIN = frozenset({"f32", "f64", "i32"})
 """Types that C also computes in: storing a value of such a type leaves it as it is."""
+
+FLOAT_EXTERNS = frozenset({"expf", "fmaxf", "sin", "sqrt"})
+"""External functions that in C return a float whatever they are given."""
 
 Store = q.Assign | q.Reduce
 
@@ -109,15 +113,27 @@ def _rest_of_block(proc: q.Proc, path: q.Path) -> tuple[q.Stmt, ...]:
 
 def _bound(rhs: q.Expr, route: Route) -> str | None:
     """Why storing a part of an expression in a variable of its own would convert it."""
-    part = rhs
-    for step in route:
-        part = part.args[step] if isinstance(step, int) else getattr(part, step)  # type: ignore[union-attr]
+    part = _part(rhs, route)
     if isinstance(part, q.Read):
         return None
     kinds = _types(part)
-    if kinds != {_known(part.type)} or not kinds <= PLAIN:  # type: ignore[union-attr]
+    if isinstance(part, q.Affine) or kinds != {_known(part.type)} or not kinds <= PLAIN:
         return "a part of the expression would be converted where it is stored"
     return None
+
+
+def _part(expr: q.Expr, route: Route) -> q.Expr:
+    for step in route:
+        match expr:
+            case q.Extern() if isinstance(step, int):
+                expr = expr.args[step]
+            case q.BinOp() if step in ("lhs", "rhs"):
+                expr = expr.lhs if step == "lhs" else expr.rhs
+            case q.USub() if step == "arg":
+                expr = expr.arg
+            case _:
+                raise RewriteError(f"the expression has no part {step}")
+    return expr
 
 
 def mismatch(call: q.Call) -> str | None:
@@ -127,6 +143,21 @@ def mismatch(call: q.Call) -> str | None:
         data = isinstance(given, q.Read | q.Window) and arg.type not in q.CONTROL_TYPES
         if data and _known(given.type) != _known(arg.type):
             return f"{call.proc.name} wants {arg.type} as {arg.var.name}, not {given.type}"
+    return None
+
+
+def float_of_integers(proc: q.Proc) -> str | None:
+    """A sentence on the first external function that is given integers and returns a float in
+    C, so that Exo's C computes what is around it in floats, too; None if there is none."""
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.Call) and (found := float_of_integers(stmt.proc)):
+            return found
+        for node in (node for expr in q.stmt_exprs(stmt) for node in q.walk_expr(expr)):
+            if isinstance(node, q.Extern) and node.name in FLOAT_EXTERNS:
+                kinds = _types(node) & INTEGERS
+                if kinds:
+                    other = "use select" if node.name == "fmaxf" else "convert it to f32 first"
+                    return f"{node.name} of {min(kinds)} is a float to C: {other}"
     return None
 
 

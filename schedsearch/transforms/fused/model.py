@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.conversions import promoted, value_type
+from schedsearch.transforms.walkers import ELEMENT_BITS
 
 ELEMENTS = {
     "f32": ("float", 4),
@@ -107,7 +108,7 @@ def widest(body: tuple[q.Stmt, ...]) -> int:
     for stmt in q.walk(body):
         if isinstance(stmt, q.Assign | q.Reduce):
             kinds |= {promoted(read.type) for read in reads(stmt.rhs)}
-    return max((ELEMENTS[kind][1] for kind in kinds), default=4)
+    return max((ELEMENT_BITS[kind] // 8 for kind in kinds), default=4)
 
 
 def by_value(op: Operand) -> bool:

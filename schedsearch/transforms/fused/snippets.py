@@ -16,8 +16,8 @@ _EXTERNS = {
     "relu": "a[l] > 0 ? a[l] : 0",
     "select": "a[l] < b[l] ? c[l] : d[l]",
     "sqrt": "sqrt{f}(a[l])",
-    "fmaxf": "a[l] > b[l] ? a[l] : b[l]",
-    "expf": "exp{f}(a[l])",
+    "fmaxf": "{single}a[l] > {single}b[l] ? {single}a[l] : {single}b[l]",
+    "expf": "expf(a[l])",
     "sin": "sin{f}(a[l])",
     "sigmoid": "1 / (1 + exp{f}(-a[l]))",
 }
@@ -50,10 +50,13 @@ def conversion(before: str, after: str, lanes: int) -> Snippet:
 
 
 def extern(name: str, kind: str, lanes: int) -> Snippet:
-    """One of Exo's external functions, in single precision on single-precision numbers."""
+    """One of Exo's external functions, in single precision on single-precision numbers; two of
+    them, by name, on all."""
     vec = set_name(kind, lanes)
     params = ", ".join(f"{vec} {letter}" for letter in "abcd"[: _ARITY.get(name, 1)])
-    value = _EXTERNS[name].format(f="f" if kind == "f32" else "")
+    value = _EXTERNS[name].format(
+        f="f" if kind == "f32" else "", single="" if kind == "f32" else "(float)"
+    )
     function = f"{vec}_{name}"
     title, text = _lanewise(function, kind, lanes, params, value)
     return title, f"#include <math.h>\n{text}"
