@@ -116,8 +116,7 @@ def _bound(rhs: q.Expr, route: Route) -> str | None:
     part = _part(rhs, route)
     if isinstance(part, q.Read):
         return None
-    kinds = _types(part)
-    if isinstance(part, q.Affine) or kinds != {_known(part.type)} or not kinds <= PLAIN:
+    if isinstance(part, q.Affine) or _types(part) != {_known(part.type)} & PLAIN:
         return "a part of the expression would be converted where it is stored"
     return None
 

@@ -108,7 +108,7 @@ def problems(folder: Path, old: str, new: str) -> dict[int, str]:
     assert old in code.source
     wrong = GeneratedC(code.proc, code.header, code.source.replace(old, new), "wrong")
     meaning = mirror(procedure)
-    data = cases(meaning, [{"n": 1}, {"n": 5}])
+    data, _ = cases(meaning, [{"n": 1}, {"n": 5}])
     return differences(meaning, [code, wrong], data, folder, ("-O1",))
 
 
