@@ -139,8 +139,11 @@ def mismatch(call: q.Call) -> str | None:
     """A sentence on the first argument of another type than the procedure called wants, for
     which there is no C; None if all types agree."""
     for arg, given in zip(call.proc.args, call.args, strict=True):
-        data = isinstance(given, q.Read | q.Window) and arg.type not in q.CONTROL_TYPES
-        if data and _known(given.type) != _known(arg.type):
+        if (
+            isinstance(given, q.Read | q.Window)
+            and arg.type not in q.CONTROL_TYPES
+            and _known(given.type) != _known(arg.type)
+        ):
             return f"{call.proc.name} wants {arg.type} as {arg.var.name}, not {given.type}"
     return None
 
