@@ -22,6 +22,14 @@ class Statements(Writer):
         form = self.pick("{} += {}", "{} = {}", "{} += {}", "{} = {}", "{0} = {0} + {1}")
         return [str(form).format(place, value)]
 
+    def twice(self, scope: Scope) -> Lines:
+        """Two writes to one place."""
+        target = self.pick(*scope.buffers)
+        place = self.draw(accesses(target, scope.loops))
+        kinds = [self.source_type(scope, target.type) for _ in range(2)]
+        first, second = (self.value_of(scope, kind) for kind in kinds)
+        return [f"{place} {self.pick('=', '+=')} {first}", f"{place} += {second}"]
+
     def nothing(self, scope: Scope) -> Lines:
         return ["pass", *self.item(scope)]
 

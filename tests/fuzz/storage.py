@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fuzz.indices import Buffer, Linear, Loop, Span, accesses, expressions, plus, reach
 from fuzz.statements import Statements
-from fuzz.writer import TYPICAL, Lines, Scope, free_name, indent, nested
+from fuzz.writer import TYPES, TYPICAL, Lines, Scope, free_name, indent, nested
 
 HELPERS = {
     "scale": """
@@ -119,6 +119,19 @@ class Storage(Statements):
             factor = f" * {place}" if target.type == buffer.type else ""
             users.append(f"{place} {self.pick('=', '+=')} {buffer.name}{factor}")
         return [f"{buffer.name}: {buffer.type}", first, *users, *self.block(scope.knowing(buffer))]
+
+    def through(self, scope: Scope) -> Lines:
+        """A value that is stored in a scalar of another type on its way."""
+        buffer = self.buffer(self.fresh(scope, "v"), str(self.pick(*TYPES)), 0)
+        target = self.pick(*scope.buffers)
+        place = self.draw(accesses(target, scope.loops))
+        value = self.value_of(scope, self.source_type(scope, buffer.type))
+        user = self.pick(buffer.name, f"{buffer.name} * 2.0", f"{buffer.name} + {buffer.name}")
+        return [
+            f"{buffer.name}: {buffer.type}",
+            f"{buffer.name} = {value}",
+            f"{place} {self.pick('=', '+=')} {user}",
+        ]
 
     def window(self, scope: Scope) -> Lines:
         """A named window of an array, used in a nest of its own."""

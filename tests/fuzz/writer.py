@@ -102,7 +102,7 @@ class Writer:
         self.left -= 1
         if self.left < 0:
             return self.statement(scope)
-        kinds = ["statement"] if scope.depth else []
+        kinds = ["statement", "twice", "through"] if scope.depth else []
         if scope.depth < 4 and scope.left >= 2:
             kinds += ["loop"] * (5 - scope.depth) + ["temporary", "accumulator", "pipeline"]
             kinds += ["value"] * (1 + bool(scope.depth))
