@@ -25,7 +25,7 @@ from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.isa import KNOWN
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
-from schedsearch.transforms import conversions, exo_compat
+from schedsearch.transforms import conversions
 from schedsearch.transforms.conversions import INTEGERS
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fused import function, source
@@ -113,14 +113,8 @@ PLANTED: dict[str, tuple[str, str, list[tuple[ModuleType, str, object]], tuple[i
         [(module, "conversion_lost", lambda *_: False) for module in (inline_value, conversions)],
         (2, 3),
     ),
-    "constants are whole numbers": (
-        "",
-        "simplify",
-        [(exo_compat, "folds_constants", lambda _: False)],
-        (1, 20),
-    ),
 }
-"""What is drawn (anything if empty), which transform is tried, what is put out of order
+"""What is drawn, which transform is tried, what is put out of order
 there; the seed and how many procedures of it."""
 
 
