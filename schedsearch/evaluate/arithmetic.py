@@ -40,6 +40,9 @@ _EXTERNS: dict[str, Callable[..., Value]] = {
 
 KNOWN_EXTERNS = frozenset(_EXTERNS)
 
+_SINGLE = frozenset({"expf", "fmaxf"})
+"""In single precision in C, whatever they are given."""
+
 
 def is_integer(kind: str) -> bool:
     return STORED[kind].kind in "iu"
@@ -91,11 +94,13 @@ def binary(op: str, lhs: Value, rhs: Value, kind: str) -> Value:
 
 
 def extern(name: str, args: list[Value], kind: str) -> Value:
-    """Exo's function `name`; floats are computed in double precision, as C's `sin` is."""
+    """Exo's function `name`; floats are computed in double precision, as C's `sin` is, unless
+    the function is one of C for single precision."""
     if name not in _EXTERNS:
         raise NotImplementedError(f"the external function {name}")
-    wide = [converted(arg, kind).astype(summed(kind)) for arg in args]
-    return converted(_EXTERNS[name](*wide), kind).astype(computed(kind))
+    own = "f32" if name in _SINGLE and kind == "f64" else kind
+    wide = [converted(converted(arg, kind), own).astype(summed(kind)) for arg in args]
+    return converted(converted(_EXTERNS[name](*wide), own), kind).astype(computed(kind))
 
 
 def expression_kind(expr: q.Expr, stored: str) -> str:

@@ -52,6 +52,14 @@ that fails once Exo no longer needs it:
 24. C of named windows is `const` where it is written, of
    windows given by name whatever the callee takes      -> `exo_windows` writes them out
    (`tests/transforms/test_exo_windows.py`).
+25. `merge_writes`, `inline_assign`, `bind_expr` and
+   `set_precision` take numbers for real numbers, which
+   storing does not convert                             -> refused by `unsound` where a
+   conversion would move; where there are any is said in `conversions.py`.
+26. `simplify` combines constants of data: `1.0 / 3.0` is
+   0, `0.5 + 0.5` of integers 1                         -> refused by `unsound`.
+27. `replace` does not compare element types; Exo finds
+   that there is no C for the call                      -> refused by `unsound_result`.
 """
 
 from __future__ import annotations
@@ -76,6 +84,13 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.transforms import exo_fission, exo_order, exo_speed
 from schedsearch.transforms.aliases import aliased
 from schedsearch.transforms.asserts import broken_assert
+from schedsearch.transforms.conversions import (
+    CONVERTING,
+    Route,
+    folds_constants,
+    mismatch,
+    moved,
+)
 from schedsearch.transforms.exo_canonical import Canonicaliser
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.exo_speed.facts import blocks
@@ -152,15 +167,20 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
     return with_build(str(proc.name), header, source, build)
 
 
-def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
+def unsound(
+    procedure: Any, operator: str, path: q.Path, routes: tuple[Route, ...] = ()
+) -> str | None:
     """Why the result of an operator at a statement would be wrong although Exo accepts it;
-    None if Exo's own check can be trusted."""
+    None if Exo's own check can be trusted. `routes` leads to the parts of its right side
+    that the operator is given."""
     if operator not in ORDER_KEPT and _has_windows(procedure._loopir_proc.body):
         names = aliased(mirror(procedure))
         if names:
             return f"Exo does not see that {names} share elements"
     if operator == "simplify" and _simplify_drops_modulo(procedure):
         return "Exo would drop the `%` of a negative value"
+    if operator == "simplify" and folds_constants(mirror(procedure)):
+        return "Exo would take constants of data for whole numbers; write them as one constant"
     if operator == "remove_loop":
         loop = mirror(procedure).by_path[path]
         if isinstance(loop, q.For) and loop.lo != q.Affine(0):
@@ -173,12 +193,19 @@ def unsound(procedure: Any, operator: str, path: q.Path) -> str | None:
         ast = mirror(procedure)
         loop = ast.by_path[path]
         return conflict(ast, loop) if isinstance(loop, q.For) else None
+    if operator in CONVERTING:
+        return moved(mirror(procedure), operator, path, routes)
     return None
 
 
 def unsound_result(procedure: Any, operator: str, path: q.Path) -> str | None:
     """The same for what only the result shows; `path` is where the operator was applied."""
-    return broken_assert(mirror(procedure), path) if operator == "replace" else None
+    if operator != "replace":
+        return None
+    ast = mirror(procedure)
+    call = ast.by_path.get(path)
+    wrong = mismatch(call) if isinstance(call, q.Call) else None
+    return wrong or broken_assert(ast, path)
 
 
 def _called_alike(proc: q.Proc, path: q.Path) -> bool:

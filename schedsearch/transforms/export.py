@@ -8,6 +8,7 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.conversions import Route
 from schedsearch.transforms.excerpt import excerpt
 from schedsearch.transforms.fixed_sizes import specialize, specialize_lines
 from schedsearch.transforms.fused.model import Fused
@@ -27,7 +28,6 @@ from schedsearch.transforms.ops import (
     OpArg,
     Pair,
     Parts,
-    Route,
     Span,
     Vector,
     cursor_at,

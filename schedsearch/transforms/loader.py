@@ -17,6 +17,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.text_file import read_text
+from schedsearch.transforms.conversions import float_of_integers
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.outside import outside
@@ -84,10 +85,11 @@ def pick(source: Source, name: str | None) -> Any:
     """The procedure called `name`; without a name, the only one that no other calls.
 
     Raises UserError with the names to choose from, or if the procedure accesses something
-    outside of an array.
+    outside of an array or calls a function for floats with integers.
     """
     procedure = _chosen(source, name)
-    if problem := outside(mirror(procedure)):
+    ast = mirror(procedure)
+    if problem := outside(ast) or float_of_integers(ast):
         raise UserError(f"{source.path}: in {procedure.name()}, {problem} (Exo did not check this)")
     return procedure
 

@@ -17,6 +17,7 @@ from exo.stdlib import scheduling
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
+from schedsearch.transforms.conversions import Route
 from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound, unsound_result
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.fused.model import Fused
@@ -68,10 +69,6 @@ class Span:
 
     path: q.Path
     count: int
-
-
-Route = tuple[str | int, ...]
-"""Way to a part of an expression: names of Exo's cursor methods, numbers among arguments."""
 
 
 @dataclass(frozen=True)
@@ -174,10 +171,11 @@ def run_op(proc: Any, op: Op) -> Any:
     kwargs = {name: _resolve(proc, arg) for name, arg in op.kwargs}
     if op.name == "replace":
         kwargs["quiet"] = True  # else Exo prints what it could not match
-    where = next((arg.path for arg in op.args if isinstance(arg, At)), ())
+    where = next((arg.path for arg in op.args if isinstance(arg, At | Pair | Parts)), ())
+    routes = next((arg.routes for arg in op.args if isinstance(arg, Parts)), ())
     if op.name == "unroll_loop" and (copies := _unrolled(proc, where)) > MOST_STATEMENTS:
         raise RewriteError(f"unroll_loop: {copies} statements, {MOST_STATEMENTS} are allowed")
-    if reason := unsound(proc, op.name, where):
+    if reason := unsound(proc, op.name, where, routes):
         raise RewriteError(f"{op.name}: {reason}")
     try:
         after = getattr(scheduling, op.name)(proc, *args, **kwargs)

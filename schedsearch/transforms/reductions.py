@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.conversions import value_type
 from schedsearch.transforms.fused.model import ELEMENTS
 from schedsearch.transforms.ranges import bounds, ranges_at
 from schedsearch.transforms.vectors import C_TYPES
@@ -86,6 +87,8 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
     for found in q.walk(proc.body):
         if not (isinstance(found, q.Reduce) and found.type in C_TYPES and found.idx):
             continue
+        if value_type(found.rhs, found.type) != found.type:
+            continue  # there is no instruction that converts
         direct = _without_temporaries(proc, found)
         stmt = direct or found
         if not _dense(proc, stmt):

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.ops import Index, Op, Route
+from schedsearch.transforms.conversions import Route
+from schedsearch.transforms.ops import Index, Op
 
 Indices = tuple[q.Affine, ...]
 

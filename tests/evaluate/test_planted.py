@@ -14,6 +14,7 @@ import pytest
 from exo.rewrite import LoopIR_scheduling
 from exo.rewrite.new_eff import Check_FissionLoop
 from exo.stdlib.scheduling import (
+    bind_expr,
     fission,
     fuse,
     inline_assign,
@@ -161,6 +162,15 @@ OPERATORS: dict[str, tuple[Any, Callable[[Any], Any]]] = {
     "replace beyond what the instruction asserts: stride": (
         compat.down_a_column,
         lambda p: replace(p, "for i in _:_", procs.copy_up_to_8),
+    ),
+    "simplify of constants": (compat.constants, simplify),
+    "inline_assign of what is converted": (
+        compat.stored_between,
+        lambda p: inline_assign(p, p.find("t = _")),
+    ),
+    "bind_expr of what is computed in int": (
+        compat.computed_wide,
+        lambda p: bind_expr(p, [p.find("y[_] = _").rhs().lhs()], "t"),
     ),
     "inline_assign of another buffer of that name": (
         compat.one_name_twice,

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from transforms.native import Library
 
+from fuzz.enclosure import Bounds, within
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 
-Case = tuple[Mapping[str, int], list[Any], list[Any]]
-"""Sizes, arguments, and what they are afterwards."""
+Case = tuple[Mapping[str, int], list[Any], list[Bounds]]
+"""Sizes, arguments, and what they may be afterwards."""
 
 
 def compare(
@@ -55,14 +56,16 @@ def writable(code: GeneratedC) -> GeneratedC:
 
 
 def _difference(
-    library: Library, number: int, meaning: q.Proc, given: list[Any], wanted: list[Any]
+    library: Library, number: int, meaning: q.Proc, given: list[Any], wanted: list[Bounds]
 ) -> str:
     args = [value.copy() if isinstance(value, np.ndarray) else value for value in given]
     try:
         library.call(number, meaning, args)
     except AssertionError as error:
         return str(error)
-    for arg, value, right in zip(meaning.args, args, wanted, strict=True):
-        if not np.array_equal(value, right):
-            return f"{arg.var.name} is\n{value}\nand should be\n{right}"
+    for arg, value, bounds in zip(meaning.args, args, wanted, strict=True):
+        if bounds is not None and not within(value, bounds):
+            lo, hi = bounds
+            right = f"\n{lo}" if np.array_equal(lo, hi) else f" from\n{lo}\nto\n{hi}"
+            return f"{arg.var.name} is\n{value}\nand should be{right}"
     return ""

@@ -87,12 +87,13 @@ def examine(
         report.findings.append(Finding(generated.text, Trace(), problem, where))
         return report
     try:
-        data = cases(meaning, generated.sizes)
+        data, left_out = cases(meaning, generated.sizes)
     except Disagreement as error:
         report.findings.append(Finding(generated.text, Trace(), str(error), where))
         return report
+    report.left_out += left_out
     if not data:
-        report.left_out["results are not exact"] += 1
+        report.left_out["procedures without a defined result"] += 1
         return report
     try:
         codes: dict[str, tuple[GeneratedC, Trace]] = {}

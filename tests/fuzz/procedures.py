@@ -1,7 +1,8 @@
 """Random procedures as source text: nests of loops, branches, windows, calls, temporaries.
 
-What is drawn is kept small (some hundred iterations), and numbers small and whole, so that
-arithmetic is exact in any order. Not everything that is drawn passes Exo's front end.
+What is drawn is kept small (some hundred iterations), and numbers are small quarters, so that
+most arithmetic is exact in any order, and conversions to integers truncate. Not everything
+that is drawn passes Exo's front end.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from fuzz.indices import SIZES, Buffer
 from fuzz.storage import HELPERS, Storage
-from fuzz.writer import VALUES, Lines, Scope, indent
+from fuzz.writer import TYPES, VALUES, Lines, Scope, indent
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ def procedures(draw: st.DrawFn) -> Generated:
 class _Module(Storage):
     def module(self) -> Generated:
         self.sizes = SIZES[: self.pick(0, 0, 0, 1, 1, 2)]
-        self.type = self.pick("f32", "f32", "f32", "f64", "i32", "i8")
+        self.type = self.pick("f32", "f32", "f32", "f64", "i32", "i8", "f16", "ui8")
         self.configured = self.chance(12)
         args = self.arguments()
         scope = Scope(buffers=tuple(args))
@@ -90,13 +91,9 @@ class _Module(Storage):
         ranks = self.pick(None, None, (2, 2, 2), (1, 2, 1), (1, 1), (3, 2, 2))
         if ranks is None:
             return [self.argument(letter) for letter in "xyz"[: self.number(1, 3)]]
-        wide = {"i8": "i32", "f32": "f64"}.get(self.type, self.type)
-        target = wide if self.chance(6) else self.type
+        target = self.pick(*TYPES) if self.chance(3) else self.type
         kinds = (target, self.type, self.type)
         return [self.buffer(n, k, r) for n, k, r in zip("xyz", kinds, ranks, strict=False)]
 
     def argument(self, name: str) -> Buffer:
-        kind = self.type
-        if self.chance(8):
-            kind = {"i8": "i32", "f32": "f64", "i32": "i8", "f64": "f32"}[kind]
-        return self.buffer(name, kind, self.pick(2, 1, 2, 1, 2, 2, 3, 3, 1, 0))
+        return self.buffer(name, self.kind(), self.pick(2, 1, 2, 1, 2, 2, 3, 3, 1, 0))

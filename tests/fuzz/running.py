@@ -1,18 +1,19 @@
-"""What generated C computes, in a child process, against what the procedure means: by the
-product's NumPy reference, which has to agree with the tests' plain interpreter."""
+"""What generated C computes, in a child process, against what the procedure means: within
+enclosures that the tests' interpreter finds, as the product's NumPy reference has to be."""
 
 from __future__ import annotations
 
 import multiprocessing
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from transforms.helpers import arguments
-from transforms.interpret import interpret
 
 from fuzz.comparison import Case, compare
+from fuzz.enclosure import Undefined, enclosures, loose, within
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate import reference
@@ -20,48 +21,51 @@ from schedsearch.evaluate import reference
 TIMEOUT_S = 120.0
 """For compiling and running all of a procedure's schedules."""
 
-EXACT = 2**20
-"""Larger results may have been rounded on the way."""
-
 
 class Disagreement(Exception):
     """The two references differ, or an access of the procedure is out of bounds."""
 
 
-def cases(meaning: q.Proc, sizes: Sequence[Mapping[str, int]]) -> list[Case]:
-    """Arguments with what the procedure makes of them, where that is exact and defined.
+def cases(meaning: q.Proc, sizes: Sequence[Mapping[str, int]]) -> tuple[list[Case], Counter[str]]:
+    """Arguments with what the procedure may make of them, where that is defined; and how many
+    sizes are left out or say little, by reason.
 
-    Raises Disagreement if the product's reference and the plain interpreter differ.
+    Raises Disagreement if the product's reference computes what it may not.
     """
-    found = []
+    found: list[Case] = []
+    left_out: Counter[str] = Counter()
     for controls in sizes:
-        for most in (3, 1):
-            given, wanted, plain = (_arguments(meaning, controls, most) for _ in range(3))
+        reason = ""
+        for most, parts in ((3, 4), (1, 1)):
+            given, wanted = (_arguments(meaning, controls, most, parts) for _ in range(2))
             try:
+                bounds = enclosures(meaning, given)
                 reference.run(meaning, wanted)
-                with np.errstate(all="ignore"):
-                    interpret(meaning, plain)
-            except (OverflowError, ValueError):  # infinite or undefined, as an integer
+            except Undefined as error:
+                reason = reason or f"sizes with undefined results: {error}"
                 continue
             except (reference.OutOfBounds, AssertionError) as error:
                 raise Disagreement(f"{type(error).__name__}: {error}") from error
-            if not all(_exact(value) for value in wanted if isinstance(value, np.ndarray)):
-                continue
-            if not all(map(np.array_equal, wanted, plain)):
-                raise Disagreement(f"reference: {wanted}, interpreter: {plain}")
-            found.append((controls, given, wanted))
+            if not all(map(within, wanted, bounds)):
+                raise Disagreement(f"reference: {wanted}, enclosures: {bounds}")
+            found.append((controls, given, bounds))
+            reason = "sizes with loose bounds, compared" if loose(bounds) else ""
             break
-    return found
+        left_out.update([reason] if reason else [])
+    return found, left_out
 
 
-def _arguments(meaning: q.Proc, controls: Mapping[str, int], most: int) -> list[Any]:
-    """Whole numbers from `-most` to `most`."""
-    drawn = arguments(meaning, controls, 3)
-    return [np.asarray(v.clip(-most, most)) if isinstance(v, np.ndarray) else v for v in drawn]
-
-
-def _exact(values: Any) -> bool:
-    return bool(np.all(np.abs(values.astype(np.float64)) <= EXACT))
+def _arguments(meaning: q.Proc, controls: Mapping[str, int], most: int, parts: int) -> list[Any]:
+    """Numbers from `-most` to `most`: for floats multiples of 1 / `parts`."""
+    rng = np.random.default_rng(3)
+    args = arguments(meaning, controls, 3)
+    for number, value in enumerate(args):
+        if isinstance(value, np.ndarray):
+            divisor = parts if value.dtype.kind == "f" else 1
+            least = 0 if value.dtype.kind == "u" else -most * divisor
+            drawn = rng.integers(least, most * divisor + 1, value.shape)
+            args[number] = np.asarray(drawn / divisor, value.dtype)
+    return args
 
 
 def differences(

@@ -9,9 +9,6 @@ from hypothesis import strategies as st
 from fuzz.indices import Buffer, Linear, Loop, Span, accesses, expressions, reach
 from fuzz.writer import Lines, Scope, Writer, free_name, indent, nested
 
-CONVERTED = {"f32": {"i32", "i8"}, "f64": {"f32", "i32", "i8"}, "i32": {"i8"}, "i8": set[str]()}
-"""Types that convert to a type without loss or wrapping."""
-
 
 class Statements(Writer):
     def loop(self, scope: Scope) -> Lines:
@@ -25,18 +22,26 @@ class Statements(Writer):
         form = self.pick("{} += {}", "{} = {}", "{} += {}", "{} = {}", "{0} = {0} + {1}")
         return [str(form).format(place, value)]
 
+    def twice(self, scope: Scope) -> Lines:
+        """Two writes to one place."""
+        target = self.pick(*scope.buffers)
+        place = self.draw(accesses(target, scope.loops))
+        kinds = [self.source_type(scope, target.type) for _ in range(2)]
+        first, second = (self.value_of(scope, kind) for kind in kinds)
+        return [f"{place} {self.pick('=', '+=')} {first}", f"{place} += {second}"]
+
     def nothing(self, scope: Scope) -> Lines:
         return ["pass", *self.item(scope)]
 
     def source_type(self, scope: Scope, wanted: str) -> str:
-        """Mostly the target's own; else one that can be converted without loss or wrapping."""
-        others = {b.type for b in scope.buffers} & CONVERTED[wanted]
+        """Mostly the target's own; else one that is converted, with or without loss."""
+        others = {b.type for b in scope.buffers} - {wanted}
         return self.pick(wanted, *sorted(others))
 
     def value_of(self, scope: Scope, kind: str) -> str:
         """A sum or product of reads and constants of one type."""
         reads = [b for b in scope.buffers if b.type == kind]
-        floats = kind in ("f32", "f64")
+        floats = kind.startswith("f")
         if not reads:
             return "1.0"
 
@@ -54,6 +59,7 @@ class Statements(Writer):
             case "sum":
                 return " ".join([read(), self.pick("+", "-"), read(), *self.third(read)])
         forms = [f"-{read()}", f"{read()} - ({read()} - {read()})", f"{read()} + 2.0", "3.0"]
+        forms += ["2.75", f"{read()} + 0.75", f"{read()} * (3.0 / 2.0)", f"{read()} / 3.0"]
         if floats:
             forms += [f"relu({read()})", f"select({read()}, {read()}, {read()}, 1.0)"]
             forms += [f"{read()} * 0.5"]
@@ -76,8 +82,6 @@ class Statements(Writer):
             target, *operands = (self.draw(st.sampled_from(arrays)) for _ in range(3))
         if operands[1].type != operands[0].type:
             operands[1] = operands[0]
-        if operands[0].type not in {target.type} | CONVERTED[target.type]:
-            target = operands[0]
 
         def moved(buffer: Buffer, along: tuple[Loop, ...]) -> str:
             index = []

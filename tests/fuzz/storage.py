@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from fuzz.indices import Buffer, Linear, Loop, Span, accesses, expressions, plus, reach
 from fuzz.statements import Statements
-from fuzz.writer import TYPICAL, Lines, Scope, free_name, indent, nested
+from fuzz.writer import TYPES, TYPICAL, Lines, Scope, free_name, indent, nested
 
 HELPERS = {
     "scale": """
@@ -36,7 +36,7 @@ def cross(dst: [{t}][2, 3], src: [{t}][3]):
 class Storage(Statements):
     def temporary(self, scope: Scope) -> Lines:
         """An array that is filled, and then used."""
-        buffer = self.buffer(self.fresh(scope, "t"), self.type, self.pick(1, 2, 2))
+        buffer = self.buffer(self.fresh(scope, "t"), self.kind(), self.pick(1, 2, 2))
         return self.filled(scope, buffer, self.block(scope.knowing(buffer)))
 
     def unused(self, scope: Scope) -> Lines:
@@ -46,7 +46,7 @@ class Storage(Statements):
 
     def pipeline(self, scope: Scope) -> Lines:
         """A producer, and a consumer that reads some rows of it at a time."""
-        buffer = self.buffer(self.fresh(scope, "t"), self.type, self.pick(2, 1, 2))
+        buffer = self.buffer(self.fresh(scope, "t"), self.kind(), self.pick(2, 1, 2))
         lines, inner = Lines(), scope
         for _ in buffer.shape:
             header, inner = self.header(inner)
@@ -65,7 +65,7 @@ class Storage(Statements):
                 for dim, loop in enumerate(moving)
             ]
             reads.append(f"{buffer.name}[{', '.join(index)}]")
-        arrays = [b for b in scope.buffers if b.type == self.type and not b.fixed]
+        arrays = [b for b in scope.buffers if not b.fixed]
         targets = [b for b in arrays if len(b.shape) == len(moving)]
         target = self.draw(st.sampled_from(targets or [buffer]))
         index = [reach(target, dim, loop.name, loop.span) for dim, loop in enumerate(moving)]
@@ -88,19 +88,21 @@ class Storage(Statements):
             lines.append(f"for {loop.name} in seq(0, {length}):")
             inner = inner.inside(loop, length.at(TYPICAL))
         index = ", ".join(loop.name for loop in inner.loops[len(scope.loops) :])
-        lines.append(f"{buffer.name}[{index}] = {self.value_of(inner, self.type)}")
+        value = self.value_of(inner, self.source_type(inner, buffer.type))
+        lines.append(f"{buffer.name}[{index}] = {value}")
         memory = " @ DRAM_STACK" if on_stack else ""
-        return [f"{buffer.name}: {self.type}{buffer.tag}{memory}", *nested(lines), *users]
+        return [f"{buffer.name}: {buffer.type}{buffer.tag}{memory}", *nested(lines), *users]
 
     def accumulator(self, scope: Scope) -> Lines:
         """A scalar that is set, used in a block, and stored."""
-        buffer = self.buffer(self.fresh(scope, "s"), self.type, 0)
+        buffer = self.buffer(self.fresh(scope, "s"), self.kind(), 0)
         known = scope.knowing(buffer)
-        lines = [f"{buffer.name}: {self.type}"]
-        lines.append(f"{buffer.name} = {self.value_of(scope, self.type)}")
+        lines = [f"{buffer.name}: {buffer.type}"]
+        start, term = (self.source_type(scope, buffer.type) for _ in range(2))
+        lines.append(f"{buffer.name} = {self.value_of(scope, start)}")
         header, inner = self.header(known)
-        lines += [header, *indent([f"{buffer.name} += {self.value_of(inner, self.type)}"])]
-        targets = [b for b in scope.buffers if b.type == self.type]
+        lines += [header, *indent([f"{buffer.name} += {self.value_of(inner, term)}"])]
+        targets = list(scope.buffers)
         if targets and not self.chance(3):
             place = self.draw(accesses(self.draw(st.sampled_from(targets)), scope.loops))
             return [*lines, f"{place} {self.pick('=', '+=')} {buffer.name}"]
@@ -108,13 +110,28 @@ class Storage(Statements):
 
     def value(self, scope: Scope) -> Lines:
         """A scalar that is set once, and used in what follows."""
-        buffer = self.buffer(self.fresh(scope, "v"), self.type, 0)
-        first = f"{buffer.name} = {self.value_of(scope, self.type)}"
+        buffer = self.buffer(self.fresh(scope, "v"), self.kind(), 0)
+        value = self.value_of(scope, self.source_type(scope, buffer.type))
+        first = f"{buffer.name} = {value}"
         users: Lines = []
-        for target in [b for b in scope.buffers if b.type == self.type and b.shape][:2]:
+        for target in [b for b in scope.buffers if b.shape][:2]:
             place = self.draw(accesses(target, scope.loops))
-            users.append(f"{place} {self.pick('=', '+=')} {buffer.name} * {place}")
-        return [f"{buffer.name}: {self.type}", first, *users, *self.block(scope.knowing(buffer))]
+            factor = f" * {place}" if target.type == buffer.type else ""
+            users.append(f"{place} {self.pick('=', '+=')} {buffer.name}{factor}")
+        return [f"{buffer.name}: {buffer.type}", first, *users, *self.block(scope.knowing(buffer))]
+
+    def through(self, scope: Scope) -> Lines:
+        """A value that is stored in a scalar of another type on its way."""
+        buffer = self.buffer(self.fresh(scope, "v"), str(self.pick(*TYPES)), 0)
+        target = self.pick(*scope.buffers)
+        place = self.draw(accesses(target, scope.loops))
+        value = self.value_of(scope, self.source_type(scope, buffer.type))
+        user = self.pick(buffer.name, f"{buffer.name} * 2.0", f"{buffer.name} + {buffer.name}")
+        return [
+            f"{buffer.name}: {buffer.type}",
+            f"{buffer.name} = {value}",
+            f"{place} {self.pick('=', '+=')} {user}",
+        ]
 
     def window(self, scope: Scope) -> Lines:
         """A named window of an array, used in a nest of its own."""

@@ -17,6 +17,9 @@ TYPICAL = 9
 VALUES = (1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 17)
 """Of sizes, and lengths of loops."""
 
+TYPES = ("i32", "i8", "f32", "f64", "f16", "ui8", "ui16")
+"""Of arrays among others: what is stored in them is converted, mostly with loss."""
+
 NAMES = ("i", "j", "k", "l", "o", "p", "q", "r", "u", "v")
 
 STATEMENTS = 12
@@ -78,6 +81,10 @@ class Writer:
     def number(self, low: int, high: int) -> int:
         return self.draw(st.integers(low, high))
 
+    def kind(self) -> str:
+        """Of elements: mostly that of the procedure."""
+        return str(self.pick(*TYPES)) if self.chance(4) else self.type
+
     def buffer(self, name: str, kind: str, rank: int) -> Buffer:
         buffer = Buffer(name, kind, [Linear(1)] * rank, tag=f"<{len(self.buffers)}>")
         self.buffers.append(buffer)
@@ -95,7 +102,7 @@ class Writer:
         self.left -= 1
         if self.left < 0:
             return self.statement(scope)
-        kinds = ["statement"] if scope.depth else []
+        kinds = ["statement", "twice", "through"] if scope.depth else []
         if scope.depth < 4 and scope.left >= 2:
             kinds += ["loop"] * (5 - scope.depth) + ["temporary", "accumulator", "pipeline"]
             kinds += ["value"] * (1 + bool(scope.depth))

@@ -1,7 +1,8 @@
 """A plain interpreter of the query AST: what a procedure means, written down once more.
 
 It knows nothing of Exo and nothing of C. Temporaries start as NaN (integers as
--1), so that reading them too early shows; indices out of bounds raise.
+their largest), so that reading them too early shows; indices out of bounds raise. What
+arithmetic does is asked of an `Arithmetic`: numbers here, enclosures of them in `fuzz`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -26,11 +27,7 @@ DTYPES = {
     "i32": np.int32,
 }
 
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
+COMPARED: dict[str, Callable[[Any, Any], Any]] = {
     "<": operator.lt,
     ">": operator.gt,
     "<=": operator.le,
@@ -40,32 +37,100 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "or": lambda a, b: a or b,
 }
 
-EXTERNS: dict[str, Callable[..., float]] = {
+SINGLE = frozenset({"expf", "fmaxf"})
+"""Functions of C that compute in single precision, whatever they are given."""
+
+Configs = dict[tuple[str, str], Any]
+
+
+class Arithmetic(Protocol):
+    """What data expressions of type `kind` compute. Elements are kept in arrays."""
+
+    def array(self, shape: tuple[int, ...], kind: str) -> Any: ...
+    def constant(self, value: float, kind: str) -> Any: ...
+    def binary(self, op: str, left: Any, right: Any, kind: str) -> Any: ...
+    def extern(self, name: str, args: list[Any], kind: str) -> Any: ...
+    def converted(self, value: Any, before: str, kind: str) -> Any: ...
+
+
+def is_float(kind: str) -> bool:
+    return kind.startswith("f")
+
+
+def quotient(left: int, right: int) -> int:
+    """Of integers, truncated."""
+    size = abs(left) // abs(right)
+    return size if (left < 0) == (right < 0) else -size
+
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+}
+EXTERNS: dict[str, Callable[..., Any]] = {
     "sin": math.sin,
     "sqrt": math.sqrt,
-    "relu": lambda x: max(x, 0.0),
+    "relu": lambda x: x if x > 0 else 0,
     "fmaxf": max,
     "expf": math.exp,
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "select": lambda a, b, yes, no: yes if a < b else no,
 }
 
-Configs = dict[tuple[str, str], Any]
+
+class Numbers:
+    """Python's numbers, rounded as C does; f16, which C may compute in float, where stored."""
+
+    def array(self, shape: tuple[int, ...], kind: str) -> Any:
+        return np.full(
+            shape, math.nan if is_float(kind) else np.iinfo(DTYPES[kind]).max, DTYPES[kind]
+        )
+
+    def constant(self, value: float, kind: str) -> Any:
+        return self.converted(value, "f64", kind)
+
+    def binary(self, op: str, left: Any, right: Any, kind: str) -> Any:
+        if not is_float(kind) and op == "/":
+            return quotient(left, right)
+        value = OPERATORS[op](left, right)
+        return np.float32(value).item() if kind == "f32" else value
+
+    def extern(self, name: str, args: list[Any], kind: str) -> Any:
+        if name in SINGLE and kind == "f64":
+            args = [float(np.float32(arg)) for arg in args]
+            return float(np.float32(EXTERNS[name](*args)))
+        return EXTERNS[name](*args)
+
+    def converted(self, value: Any, before: str, kind: str) -> Any:
+        if is_float(before):
+            value = DTYPES[before](value).item()
+        if is_float(kind):
+            return DTYPES[kind](value).item()
+        return np.int64(value).astype(DTYPES[kind]).item()
 
 
-def interpret(proc: q.Proc, args: list[Any], configs: Configs | None = None) -> None:
+def interpret(
+    proc: q.Proc,
+    args: list[Any],
+    configs: Configs | None = None,
+    arithmetic: Arithmetic | None = None,
+) -> None:
     """Run `proc`; arrays (0-d for scalars) are changed in place, control values are ints."""
-    _Frame({} if configs is None else configs).run(proc, args)
+    _Frame({} if configs is None else configs, arithmetic or Numbers()).run(proc, args)
 
 
 class _Frame:
-    def __init__(self, configs: Configs) -> None:
+    def __init__(self, configs: Configs, arithmetic: Arithmetic) -> None:
         self.values: dict[int, Any] = {}
+        self.kinds: dict[int, str] = {}
         self.configs = configs
+        self.arithmetic = arithmetic
 
     def run(self, proc: q.Proc, args: list[Any]) -> None:
         for arg, value in zip(proc.args, args, strict=True):
-            self.values[arg.var.uid] = value
+            self.values[arg.var.uid], self.kinds[arg.var.uid] = value, _known(arg.type)
             if arg.shape is not None:
                 assert value.shape == tuple(map(self.index, arg.shape)), arg.var
         assert all(self.value(cond) for cond in proc.asserts), "an assert does not hold"
@@ -78,13 +143,16 @@ class _Frame:
     def stmt(self, stmt: q.Stmt) -> None:
         match stmt:
             case q.Assign() | q.Reduce():
-                place = self.place(stmt.buf, stmt.idx)
-                value = self.value(stmt.rhs)
-                kind = place.dtype.type
-                new = kind(value) if place.dtype.kind == "f" else np.int64(value).astype(kind)
-                place[...] = new if isinstance(stmt, q.Assign) else place + new
+                place, kind = self.place(stmt.buf, stmt.idx), self.kinds[stmt.buf.uid]
+                new = self.stored(stmt.rhs, kind)
+                if isinstance(stmt, q.Reduce):
+                    total = self.arithmetic.binary("+", place.item(), new, kind)
+                    new = self.arithmetic.converted(total, kind, kind)
+                place[...] = new
             case q.WriteConfig():
-                self.configs[stmt.config, stmt.field] = self.value(stmt.rhs)
+                data = not isinstance(stmt.rhs, q.Affine) and stmt.type != "bool"
+                value = self.stored(stmt.rhs, stmt.type) if data else self.value(stmt.rhs)
+                self.configs[stmt.config, stmt.field] = value
             case q.If():
                 self.block(stmt.body if self.value(stmt.cond) else stmt.orelse)
             case q.For():
@@ -94,16 +162,15 @@ class _Frame:
                     self.values[stmt.iter.uid] = i
                     self.block(stmt.body)
             case q.Alloc():
-                dtype = np.dtype(DTYPES[stmt.type])
-                fill = math.nan if dtype.kind == "f" else np.iinfo(dtype).max
-                shape = tuple(map(self.index, stmt.shape))
-                self.values[stmt.buf.uid] = np.full(shape, fill, dtype)
+                shape, kind = tuple(map(self.index, stmt.shape)), _known(stmt.type)
+                self.kinds[stmt.buf.uid] = kind
+                self.values[stmt.buf.uid] = self.arithmetic.array(shape, kind)
             case q.Call():
-                interpret(
-                    stmt.proc, [self.value(arg, whole=True) for arg in stmt.args], self.configs
-                )
+                passed = [self.value(arg, whole=True) for arg in stmt.args]
+                interpret(stmt.proc, passed, self.configs, self.arithmetic)
             case q.WindowStmt():
                 self.values[stmt.name.uid] = self.window(stmt.window)
+                self.kinds[stmt.name.uid] = self.kinds[stmt.window.buf.uid]
             case q.Pass():
                 pass
 
@@ -142,13 +209,25 @@ class _Frame:
             case _:
                 raise AssertionError(atom)
 
-    def value(self, expr: q.Expr, whole: bool = False) -> Any:
-        """Value of an expression; arguments of calls (`whole`) stay arrays where they are."""
+    def stored(self, expr: q.Expr, kind: str) -> Any:
+        """The value of a data expression as an element of type `kind`: computed in the type of
+        what is read, and then converted."""
+        own = kind
+        for node in q.walk_expr(expr):
+            if isinstance(node, q.Read):
+                own = self.kinds[node.buf.uid]
+            elif isinstance(node, q.ReadConfig) and node.type != "bool":
+                own = _known(node.type)
+        return self.arithmetic.converted(self.value(expr, own), own, kind)
+
+    def value(self, expr: q.Expr, kind: str = "", whole: bool = False) -> Any:
+        """Value of an expression, of data of type `kind` or of control; arguments of calls
+        (`whole`) stay arrays where they are."""
         match expr:
             case q.Affine():
                 return self.index(expr)
             case q.Const():
-                return expr.value
+                return self.arithmetic.constant(expr.value, kind) if kind else expr.value
             case q.Read():
                 held = self.values[expr.buf.uid]
                 if not isinstance(held, np.ndarray):
@@ -157,12 +236,21 @@ class _Frame:
                     return self.place(expr.buf, expr.idx) if expr.idx else held
                 return self.place(expr.buf, expr.idx).item()
             case q.USub():
-                return -self.value(expr.arg)
+                value = self.value(expr.arg, kind)
+                return -value
             case q.BinOp():
-                return OPERATORS[expr.op](self.value(expr.lhs), self.value(expr.rhs))
+                left, right = self.value(expr.lhs, kind), self.value(expr.rhs, kind)
+                if kind:
+                    return self.arithmetic.binary(expr.op, left, right, kind)
+                return COMPARED[expr.op](left, right)
             case q.Extern():
-                return EXTERNS[expr.name](*map(self.value, expr.args))
+                args = [self.value(arg, kind) for arg in expr.args]
+                return self.arithmetic.extern(expr.name, args, kind)
             case q.Window():
                 return self.window(expr)
             case q.ReadConfig():
                 return self.configs[expr.config, expr.field]
+
+
+def _known(kind: str) -> str:
+    return "f32" if kind == "R" else kind

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ from schedsearch.transforms.exo_compat import (
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.loader import load_source, pick
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, At, Op, Pair, Vector, cursor_at, run_op
+from schedsearch.transforms.ops import After, At, Op, Pair, Parts, Vector, cursor_at, run_op
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET, arguments
 from transforms.interpret import interpret
@@ -400,3 +401,49 @@ def test_23_external_functions_in_arguments_are_not_defined(tmp_path: Path) -> N
     assert "float _relu_float(" not in alone
     assert "float _relu_float(" in generate_c(nested).source
     assert right(generate_c(nested), nested, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "op", "given"),
+    [
+        (
+            "merged",
+            Op("merge_writes", (Pair((0, 0)),)),
+            lambda p: (cursor_at(p, (0, 0)).expand(0, 1),),
+        ),
+        (
+            "stored_between",
+            Op("inline_assign", (At((0, 1)),)),
+            lambda p: (cursor_at(p, (0, 1)),),
+        ),
+        (
+            "computed_wide",
+            Op("bind_expr", (Parts((0, 0), (("lhs",),)), "t")),
+            lambda p: ([cursor_at(p, (0, 0)).rhs().lhs()], "t"),
+        ),
+    ],
+)
+def test_25_operators_take_numbers_for_real_numbers(
+    name: str, op: Op, given: Callable[[Any], tuple[Any, ...]], tmp_path: Path
+) -> None:
+    procedure = PROCEDURES[name]
+    result = getattr(scheduling, op.name)(procedure, *given(procedure))
+    assert not right(generate_c(result), procedure, tmp_path)
+    with pytest.raises(RewriteError, match="converted"):
+        run_op(procedure, op)
+
+
+def test_26_simplify_takes_constants_for_whole_numbers(tmp_path: Path) -> None:
+    procedure = PROCEDURES["constants"]
+    assert not right(generate_c(scheduling.simplify(procedure)), procedure, tmp_path)
+    with pytest.raises(RewriteError, match="constants of data"):
+        run_op(procedure, Op("simplify"))
+
+
+def test_27_replace_does_not_compare_types() -> None:
+    procedure = PROCEDURES["of_another_type"]
+    replaced = scheduling.replace(procedure, cursor_at(procedure, (0,)), copy_up_to_8)
+    with pytest.raises(CodegenError, match="expected precision f32, but got f64"):
+        generate_c(replaced)
+    with pytest.raises(RewriteError, match="wants f32 as dst, not f64"):
+        run_op(procedure, Op("replace", (At((0,)), Vector("f32", 8, "vec_f32x8_load"))))

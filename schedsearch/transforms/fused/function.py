@@ -5,6 +5,9 @@ text serves SSE, AVX2, AVX-512 and NEON. What the extension has no operator for
 (conversions, square roots, sums over a register) is a loop over the lanes in an
 inlined snippet, which both compilers turn into the one instruction meant. Only
 partial loads and stores name instructions, where there are masked ones.
+
+It converts where Exo's C does (`transforms/conversions.py`): a term of a sum before it is
+added. A sum is kept in the type that C adds in.
 """
 
 from __future__ import annotations
@@ -13,16 +16,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.conversions import promoted
 from schedsearch.transforms.fused import snippets
 from schedsearch.transforms.fused.model import (
     ELEMENTS,
     LANE,
     Fused,
+    arithmetic,
     by_value,
     place_of,
     strides,
-    value_type,
-    wider,
 )
 from schedsearch.transforms.fused.naming import fused_name
 
@@ -101,16 +104,16 @@ class _Function:
             case q.Alloc():
                 yield f"{self.vec(stmt.type)} x{stmt.buf.uid};"
             case q.Assign() | q.Reduce():
-                kind = value_type(stmt)
+                kind = arithmetic(stmt)
                 assert kind is not None
                 value = self.expr(stmt.rhs, kind)
                 if isinstance(stmt, q.Reduce) and self.fixed(stmt.buf):
                     yield self.accumulate(stmt, value)
                 elif isinstance(stmt, q.Reduce):
-                    both = wider(stmt.type, kind)
-                    before = self.convert(self.read(q.Read(stmt.buf, stmt.idx, stmt.type)), both)
-                    after = self.convert(value, both)
-                    yield self.write(stmt, (f"{before[0]} + {after[0]}", both, True))
+                    total = promoted(stmt.type)
+                    before = self.convert(self.read(q.Read(stmt.buf, stmt.idx, stmt.type)), total)
+                    term = self.convert(value, total)
+                    yield self.write(stmt, (f"{before[0]} + {term[0]}", total, True))
                 else:
                     yield self.write(stmt, value)
             case _:
@@ -121,7 +124,7 @@ class _Function:
         return buf.uid < len(self.fused.operands) and not self.fused.operands[buf.uid].moves
 
     def accumulate(self, stmt: q.Reduce, value: Value) -> str:
-        kind = wider(stmt.type, value[1])
+        kind = promoted(stmt.type)
         self.sums[stmt.buf.uid] = kind
         text, _, _ = self.spread(self.convert(value, kind))
         if self.fused.counted:

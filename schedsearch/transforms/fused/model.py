@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
+from schedsearch.transforms.conversions import promoted, value_type
+from schedsearch.transforms.walkers import ELEMENT_BITS
 
 ELEMENTS = {
     "f32": ("float", 4),
@@ -90,21 +92,10 @@ def moving(fused: Fused, uid: int, place: int) -> bool:
     )
 
 
-def promoted(kind: str) -> str:
-    """C computes in `int` with smaller integers."""
-    return kind if kind in ("f32", "f64") else "i32"
-
-
-def wider(one: str, other: str) -> str:
-    """Type in which C adds values of two types."""
-    kinds = {promoted(one), promoted(other)}
-    return next(kind for kind in ("f64", "f32", "i32") if kind in kinds)
-
-
-def value_type(stmt: q.Assign | q.Reduce) -> str | None:
+def arithmetic(stmt: q.Assign | q.Reduce) -> str | None:
     """Type in which C computes the right-hand side; None if it mixes types."""
-    kinds = {promoted(read.type) for read in reads(stmt.rhs)} or {promoted(stmt.type)}
-    return kinds.pop() if len(kinds) == 1 else None
+    kind = value_type(stmt.rhs, stmt.type)
+    return kind and promoted(kind)
 
 
 def reads(expr: q.Expr) -> Iterator[q.Read]:
@@ -117,7 +108,7 @@ def widest(body: tuple[q.Stmt, ...]) -> int:
     for stmt in q.walk(body):
         if isinstance(stmt, q.Assign | q.Reduce):
             kinds |= {promoted(read.type) for read in reads(stmt.rhs)}
-    return max((ELEMENTS[kind][1] for kind in kinds), default=4)
+    return max((ELEMENT_BITS[kind] // 8 for kind in kinds), default=4)
 
 
 def by_value(op: Operand) -> bool:

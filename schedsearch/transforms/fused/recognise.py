@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.fused.model import ELEMENTS, EXTERNS, Fused, reads, value_type
+from schedsearch.transforms.fused.model import ELEMENTS, EXTERNS, Fused, arithmetic, reads
 from schedsearch.transforms.fused.operands import Accesses, Given, as_operand, declared, scalar
 
 MAX_LANES = 64
@@ -66,7 +66,7 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
 def _computable(stmt: q.Assign | q.Reduce, counted: bool) -> bool:
     """Whether the expression has a vector form. Whole-number division has none that is fast,
     and lanes beyond `n` would divide by 0."""
-    kind = value_type(stmt)
+    kind = arithmetic(stmt)
     if kind is None or stmt.type not in ELEMENTS:
         return False
     for node in q.walk_expr(stmt.rhs):

@@ -16,8 +16,9 @@ _EXTERNS = {
     "relu": "a[l] > 0 ? a[l] : 0",
     "select": "a[l] < b[l] ? c[l] : d[l]",
     "sqrt": "sqrt{f}(a[l])",
-    "fmaxf": "a[l] > b[l] || b[l] != b[l] ? a[l] : b[l]",  # of a NaN and a number, the number
-    "expf": "exp{f}(a[l])",
+    # Of a NaN and a number, the number.
+    "fmaxf": "{single}a[l] > {single}b[l] || b[l] != b[l] ? {single}a[l] : {single}b[l]",
+    "expf": "expf(a[l])",
     "sin": "sin{f}(a[l])",
     "sigmoid": "1 / (1 + exp{f}(-a[l]))",
 }
@@ -50,10 +51,13 @@ def conversion(before: str, after: str, lanes: int) -> Snippet:
 
 
 def extern(name: str, kind: str, lanes: int) -> Snippet:
-    """One of Exo's external functions, in single precision on single-precision numbers."""
+    """One of Exo's external functions, in single precision on single-precision numbers; two of
+    them, by name, on all."""
     vec = set_name(kind, lanes)
     params = ", ".join(f"{vec} {letter}" for letter in "abcd"[: _ARITY.get(name, 1)])
-    value = _EXTERNS[name].format(f="f" if kind == "f32" else "")
+    value = _EXTERNS[name].format(
+        f="f" if kind == "f32" else "", single="" if kind == "f32" else "(float)"
+    )
     function = f"{vec}_{name}"
     title, text = _lanewise(function, kind, lanes, params, value)
     return title, f"#include <math.h>\n{text}"

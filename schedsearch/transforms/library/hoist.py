@@ -18,7 +18,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_expr
-from schedsearch.transforms.ops import After, Args, At, Op, Pair, Parts, Proposal, Route, Steps
+from schedsearch.transforms.conversions import Route
+from schedsearch.transforms.ops import After, Args, At, Op, Pair, Parts, Proposal, Steps
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.transforms.walkers import fresh, names, next_path, written
 

@@ -9,7 +9,8 @@ for i in seq(0, n):              for i in seq(0, n):
 
 For an element of a temporary that one statement assigns and only statements after
 it in the same block read, at the same place: a producer fully inlined in its consumer.
-Integers are left alone, because a store of a small one truncates it.
+Not where the store converts the value, as one of a float to an integer does, unless the
+statement that reads it converts it likewise.
 """
 
 from collections.abc import Iterator
@@ -18,13 +19,12 @@ from dataclasses import dataclass
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
+from schedsearch.transforms.conversions import conversion_lost
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
 from schedsearch.transforms.walkers import accesses
 
 VERSION = 1
-
-FLOATS = ("f32", "f64")
 
 MAX_OPERATIONS = 32
 """Nodes of all copies of the expression: beyond it computing again costs more than a load."""
@@ -48,13 +48,14 @@ def _values(proc: q.Proc) -> Iterator[_Value]:
         uses[access.buf] = uses.get(access.buf, 0) + 1
     for block in q.all_blocks(proc):
         for position, stmt in enumerate(block):
-            if isinstance(stmt, q.Assign) and stmt.buf in allocs and stmt.type in FLOATS:
+            if isinstance(stmt, q.Assign) and stmt.buf in allocs:
                 after = _until_last_use(block[position + 1 :], stmt.buf)
                 found = list(accesses(after))
                 reads = [access for access in found if access.buf == stmt.buf]
                 alone = len(reads) + 1 == uses[stmt.buf]
                 here = all(not read.writes and read.idx == stmt.idx for read in reads)
-                if reads and alone and here and _steady(stmt, after, len(reads)):
+                kept = not conversion_lost(stmt, after)
+                if reads and alone and here and kept and _steady(stmt, after, len(reads)):
                     yield _Value(stmt, allocs[stmt.buf])
 
 
@@ -64,13 +65,11 @@ def _until_last_use(after: tuple[q.Stmt, ...], buf: q.Var) -> tuple[q.Stmt, ...]
 
 
 def _steady(stmt: q.Assign, after: tuple[q.Stmt, ...], reads: int) -> bool:
-    """Whether the expression has the same value and type after `stmt`, and is small."""
+    """Whether the expression has the same value after `stmt`, and is small."""
     nodes = list(q.walk_expr(stmt.rhs))
     if len(nodes) * reads > MAX_OPERATIONS or isinstance(stmt.rhs, q.Affine):
         return False
-    if stmt.rhs.type != stmt.type or any(
-        isinstance(n, q.ReadConfig | q.ConfigField) for n in nodes
-    ):
+    if any(isinstance(n, q.ReadConfig | q.ConfigField) for n in nodes):
         return False
     changed = {access.buf for access in accesses(after) if access.writes}
     return not changed & q.expr_vars(stmt.rhs)

@@ -440,3 +440,36 @@ def rectify(x: f32[16]):
 def nested_functions(x: f32[16], y: f32[16]):
     for i in seq(0, 16):
         x[i] = select(x[i], y[i], relu(-x[i]), y[i])
+
+
+@proc
+def merged(y: i32[8], x: f32[8], z: f32[8]):
+    for i in seq(0, 8):
+        y[i] = x[i] * 0.5
+        y[i] += z[i] * 0.5
+
+
+@proc
+def stored_between(y: f32[8], x: f32[8]):
+    for i in seq(0, 8):
+        t: i8
+        t = x[i] * 0.5
+        y[i] = t * 3.0
+
+
+@proc
+def computed_wide(y: i32[8], x: i8[8], z: i8[8]):
+    for i in seq(0, 8):
+        y[i] = x[i] * 50.0 * z[i]
+
+
+@proc
+def constants(y: f32[8], x: f32[8]):
+    for i in seq(0, 8):
+        y[i] = x[i] * (3.0 / 2.0)
+
+
+@proc
+def of_another_type(x: f64[8], y: f64[8]):
+    for i in seq(0, 8):
+        y[i] = x[i]
