@@ -19,12 +19,12 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
+from schedsearch.search.caveats import caveats
 from schedsearch.search.kept import load_kept, replayed
 from schedsearch.search.measured import Place, measure_pair, measure_steps
 from schedsearch.search.recorded import stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
-from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Candidate:
     def caveats(self) -> tuple[str, ...]:
         """What its user has to keep in mind (`not re-entrant: ...`), if it was measured."""
         code = self._store.code(self.keys.code) if self.keys.code else None
-        return caveats(code) if code else ()
+        return caveats(self._store, self.stored.scope, code)
 
     @property
     def parent(self) -> Candidate | None:

@@ -125,9 +125,9 @@ def _caveats(about: Search) -> Iterator[str]:
 def _examined(proc: str, summary: Mapping[str, Any]) -> Iterator[str]:
     """What a run's summary says of the procedure as written, and of its winner."""
     if reference := summary.get("reference"):
-        skipped = tuple((where, why) for where, why in reference["skipped"])
-        agreement = Agreement(tuple(reference["cases"]), skipped)
+        agreement = Agreement.from_json(reference)
         yield f"{proc} as written, compiled, {agreement}."
+        yield from agreement.caveats
     for what, found, detail in (summary.get("inspection") or {}).get("checks", ()):
         yield f"Sanitizers, {Check(what, Finding(found), detail)}."
 

@@ -141,6 +141,7 @@ class Result:
             f"{subject.name}: {fmt.claim(timed)}",
             rate(subject, self.run.roof, timed.candidate_ns),
             decision,
+            *self.run.setting.baseline.agreement.caveats,
             *caveats(self._code),
             stop,
         ]

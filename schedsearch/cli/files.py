@@ -45,10 +45,14 @@ def make_writable(out: Path) -> None:
         ) from error
 
 
-def schedule_notes(claim: str, target: Target, build: Build, workload: Workload) -> list[str]:
-    """What the files say of where they come from; `claim` is how fast it is."""
+def schedule_notes(
+    claim: str, verdict: str, target: Target, build: Build, workload: Workload
+) -> list[str]:
+    """What the files say of where they come from; `claim` is how fast it is, `verdict` what its
+    verification amounts to."""
     return [
         claim,
+        verdict,
         f"on {fmt.target(target, build)}",
         f"floating point: {fmt.contract(target.fp)}",
         f"sizes: {fmt.sizes(workload.sizes, workload.specialized) or 'as written'}",

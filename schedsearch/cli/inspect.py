@@ -16,10 +16,10 @@ from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
+from schedsearch.search.caveats import caveats as caveats_of
 from schedsearch.search.recorded import find_scopes, stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.contract import caveats as caveats_of
 
 
 def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None:
@@ -179,9 +179,8 @@ def _share(roof: Roof | None, measurement: Measurement) -> str:
 
 
 def _caveats(store: Store, candidate: StoredCandidate) -> tuple[str, ...]:
-    """What the C that was measured makes its user keep in mind."""
     code = store.code(candidate.record.keys.code or "")
-    return caveats_of(code) if code else ()
+    return caveats_of(store, candidate.scope, code)
 
 
 def _json(candidate: StoredCandidate, roof: Roof | None, caveats: Sequence[str]) -> dict[str, Any]:

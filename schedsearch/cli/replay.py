@@ -35,6 +35,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
+from schedsearch.search.caveats import verification
 from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
 from schedsearch.search.recorded import find_scopes
 from schedsearch.search.schedule_json import schedule_json
@@ -122,6 +123,7 @@ def export(
         candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target(candidate.scope)
+        checked = verification(opened, candidate.scope)
         if t4 is not None:
             write_text(t4, json.dumps(t4_results(opened, candidate.scope), indent=1) + "\n")
             print(t4)
@@ -136,7 +138,7 @@ def export(
     state = replayed(procedure, trace, tuned_for.fp)
     code = generate_c(state.procedure, state.build)
     claim = fmt.claim(measurement) if trace.steps else fmt.AS_WRITTEN
-    notes = schedule_notes(claim, tuned_for, state.build, workload)
+    notes = schedule_notes(claim, checked.verdict, tuned_for, state.build, workload)
     built_for = tuned_for
     if target is not None:
         built_for = _compiling_target(target, code, tuned_for.fp)
@@ -145,7 +147,7 @@ def export(
     data = schedule_json(candidate, workload, tuned_for, source.text, code)
     for path in write_schedule(out, source, workload, trace, kernel, notes, wanted, data):
         print(path)
-    for caveat in caveats(code):
+    for caveat in (*checked.caveats, *caveats(code)):
         print(f"{code.proc} is {caveat}", file=sys.stderr)
     if target is None:
         _note_compiler(tuned_for, state.build)

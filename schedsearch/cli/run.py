@@ -197,7 +197,8 @@ def _write(result: Result, out: Path) -> Written:
     trace = result.best.trace if result.best else Trace()
     state = Replayer(subject.procedure).state(trace)
     claim = fmt.claim(result.best.measurement) if result.best else fmt.AS_WRITTEN
-    notes = schedule_notes(claim, subject.target, state.build, subject.workload)
+    verdict = result.setting.baseline.agreement.verdict
+    notes = schedule_notes(claim, verdict, subject.target, state.build, subject.workload)
     kernel = Kernel(state.ast, generate_c(state.procedure, state.build), subject.target)
     paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
     return Written(tuple(paths), caveats(kernel.code))

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from schedsearch.evaluate.oracle import SHARP
 
@@ -37,6 +38,12 @@ class Agreement:
     skipped: tuple[tuple[str, str], ...] = ()
     weak: tuple[str, ...] = ()
 
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Agreement:
+        """Inverse of `dataclasses.asdict`; of runs of earlier versions nothing is weak."""
+        skipped = tuple((where, why) for where, why in data["skipped"])
+        return Agreement(tuple(data["cases"]), skipped, tuple(data.get("weak", ())))
+
     def __str__(self) -> str:
         total = len(self.cases) + len(self.skipped)
         text = f"agrees with its evaluation in {len(self.cases)} of {total} cases"
@@ -46,9 +53,12 @@ class Agreement:
     @property
     def verdict(self) -> str:
         """What verification on data amounts to, for all that is verified like this."""
-        if not self.weak:
-            return "verified on data"
-        return f"weakly verified: {'; '.join(self.weak)}"
+        return next(iter(self.caveats), "verified on data")
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """What is to be said wherever a kernel is offered that was verified like this."""
+        return (f"weakly verified: {'; '.join(self.weak)}",) if self.weak else ()
 
 
 NOT_COMPARED = Agreement(())

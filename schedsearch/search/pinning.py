@@ -18,12 +18,12 @@ from schedsearch.core.records import GeneratedC, InstructionSet, Measurement, Ou
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
+from schedsearch.search.caveats import caveats
 from schedsearch.search.kept import differs, load_kept, require_tuned, require_verified
 from schedsearch.search.locked_kernel import locked_file
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
-from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.instruction_sets import given_file, load_instructions, not_shipped
 
 AMONG = 50
@@ -130,7 +130,7 @@ def lock_entry(
         replace(candidate.record.keys, binary=None),
         _speed(store, candidate),
         __version__,
-        caveats(code),
+        caveats(store, candidate.scope, code),
     )
 
 

@@ -221,11 +221,24 @@ INLINE struct enclosed hs_sin(struct enclosed a, struct format type)
     return of_library(sin(a.value), fmin(a.radius, 2), type);
 }
 
+/* C's functions of that name take and return floats, whatever the type. */
+static const struct format SINGLE = {0x1p-24, 0x1p-126, 0x1p24, 0x1.fffffep127};
+
+INLINE struct enclosed in_single(struct enclosed a)
+{
+    float nearest = (float)a.value;
+    if (a.radius == INFINITY || !isfinite(a.value) || (a.radius == 0 && nearest == a.value))
+        return a;
+    return rounded(a.value, a.radius, fabs(a.value), false, SINGLE);
+}
+
 INLINE struct enclosed hs_expf(struct enclosed a, struct format type)
 {
+    a = in_single(a);
     if (a.radius == INFINITY)
         return ANYTHING;
-    return of_library(exp(a.value), a.radius > 0 ? exp(a.value) * expm1(a.radius) : 0, type);
+    double radius = a.radius > 0 ? exp(a.value) * expm1(a.radius) : 0;
+    return of_library(exp(a.value), radius, type.unit < SINGLE.unit ? SINGLE : type);
 }
 
 INLINE struct enclosed hs_sqrt(struct enclosed a, struct format type)
@@ -262,6 +275,7 @@ INLINE struct enclosed hs_relu(struct enclosed a)
 
 INLINE struct enclosed hs_fmaxf(struct enclosed a, struct enclosed b)
 {
+    a = in_single(a), b = in_single(b);
     if (isnan(a.value) || isnan(b.value))
         return isnan(a.value) ? b : a;
     if (a.radius + b.radius == 0 || fabs(a.value - b.value) > a.radius + b.radius)
