@@ -200,7 +200,11 @@ class _Emitter:
                     return f"exactly({element})"
                 return f"load_int(&{element})" if whole else f"load_float(&{element}, {kind})"
             case q.ReadConfig():
-                return f"load_int(&{self.field(expr)})" if whole else f"load_float(&{self.field(expr)}, {kind})"
+                return (
+                    f"load_int(&{self.field(expr)})"
+                    if whole
+                    else f"load_float(&{self.field(expr)}, {kind})"
+                )
             case q.USub():
                 return f"negative({self.value(expr.arg, kind)})"
             case q.BinOp():
@@ -291,4 +295,3 @@ def _converted(value: str, kind: str, stored: str) -> str:
         name = "int_as_int" if kind in INTEGERS else "float_as_int"
         return f"{name}({value}, {_limits(stored)})"
     return f"as_float({value}, ({C_TYPES[stored]}){value}.value, {stored})"
-

@@ -26,7 +26,8 @@ from schedsearch.evaluate.harness import (
     shared_sources,
 )
 from schedsearch.evaluate.host import measuring_cores
-from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, oracle
+from schedsearch.evaluate.inline import inline_calls
+from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, has_floats, oracle, scale_matters
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.evaluate.work import count_work
@@ -41,6 +42,8 @@ _MOST_EVALUATED = 2e9
 _PLACEMENT = {
     Mode.INTEGERS: Placement.GUARDED_END,
     Mode.FLOATS: Placement.GUARDED_START,
+    Mode.SMALL: Placement.GUARDED_END,
+    Mode.LARGE: Placement.GUARDED_START,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
 # Bytes from where arrays would be aligned to a cache line: as NumPy and malloc place them.
@@ -85,11 +88,8 @@ def prepare(
     plan = Plan(proc, base, seed)
     bench = Bench(executable, fields, (), (), baseline, cores, cache, contract=contract)
 
-    def affordable(case: Binding) -> bool:
-        work = count_work(proc, case)
-        return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
-
-    bindings = (*verification_bindings(proc, binding, affordable), binding)
+    sizes = verification_bindings(proc, binding, lambda case: _is_cheap(proc, case))
+    bindings = (*sizes, binding)
     cases, powers = evaluated(bench, plan, bindings)
     bench = confirmed(replace(bench, cases=cases), proc.name)
     skipped = tuple((str(case), why) for case in cases if (why := _why_not(plan, case)))
@@ -118,6 +118,8 @@ def evaluated(
     if bench.contract is not Contract.FAST:
         modes.append(Mode.SPECIALS)
     wanted = [(binding, mode) for binding in bindings for mode in modes]
+    scaled = [] if first else _scaled(plan.proc, bindings[len(bindings) // 2])
+    wanted += scaled
     best: dict[int, tuple[float, Case, dict[str, Power]]] = {}
     pending, rung = list(range(len(wanted))), 0
     while pending:
@@ -128,12 +130,25 @@ def evaluated(
             share = min((power.share for power in powers.values()), default=1.0)
             if at not in best or share > best[at][0]:
                 best[at] = share, case, powers
-            last = rung + 1 == len(LADDERS[wanted[at][1]]) or case.as_written
-            if best[at][0] < SHARP and not last:
+            more = rung + 1 < len(LADDERS[wanted[at][1]]) and not case.as_written
+            if best[at][0] < SHARP and more:
                 left.append(at)
         pending, rung = left, rung + 1
-    cases = tuple(best[at][1] for at in range(len(wanted)))
-    return cases, [best[at][2] for at in range(len(wanted))]
+    last = len(wanted) - len(scaled)  # what is timed comes last
+    order = [*range(last, len(wanted)), *range(last)]
+    return tuple(best[at][1] for at in order), [best[at][2] for at in order]
+
+
+def _scaled(proc: q.Proc, binding: Binding) -> list[tuple[Binding, Mode]]:
+    """Cases on other scales: that of a float is lost by what takes small numbers for 0."""
+    if scale_matters(inline_calls(proc)):
+        return [(binding, Mode.SMALL), (binding, Mode.LARGE)]
+    return [(binding, Mode.SMALL)] if has_floats(proc) and _is_cheap(proc, binding) else []
+
+
+def _is_cheap(proc: q.Proc, binding: Binding) -> bool:
+    work = count_work(proc, binding)
+    return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
 
 
 def confirmed(bench: Bench, name: str) -> Bench:

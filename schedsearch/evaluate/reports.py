@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from schedsearch.core.records import Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.agreement import Power
