@@ -14,6 +14,8 @@ always 0 then), or with a diagonal that outweighs the rest of its row (solves st
 *Small* and *large* floats: where the scale of inputs matters, as it does to a sigmoid, to a
 constant that is added, and to a conversion to integers.
 
+*Positive* floats: products of many stay near 1, and nothing cancels.
+
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.
 """
@@ -37,6 +39,7 @@ class Mode(StrEnum):
     FLOATS = "floats"
     SMALL = "small floats"
     LARGE = "large floats"
+    POSITIVE = "positive floats"
     SPECIALS = "special floats"
 
 
@@ -83,10 +86,11 @@ LADDERS = {
         Rung(Fill.FLOATS, -100.0, 100.0),
         Rung(Fill.FLOATS, 16.0, 64.0),
         Rung(Fill.FLOATS, -64.0, -16.0),
-        *(Rung(Fill.FLOATS, -1.0, 1.0, 2.0**-p) for p in (4, 8, 12)),
+        *(Rung(Fill.FLOATS, -1.0, 1.0, 2.0**-p) for p in (4, 8, 12, 13)),
     ),
     Mode.SMALL: (Rung(Fill.FLOATS, -1e-3, 1e-3),),
     Mode.LARGE: (Rung(Fill.FLOATS, -100.0, 100.0),),
+    Mode.POSITIVE: (Rung(Fill.FLOATS, 0.5, 1.5),),
     Mode.SPECIALS: (Rung(Fill.SPECIALS, -8.0, 8.0, 1 / 32),),
 }
 

@@ -10,7 +10,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Failure, GeneratedC
-from schedsearch.evaluate.agreement import Agreement, Power, weaknesses
+from schedsearch.evaluate.agreement import Agreement, Power, next_rung, weaknesses
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
@@ -44,6 +44,7 @@ _PLACEMENT = {
     Mode.FLOATS: Placement.GUARDED_START,
     Mode.SMALL: Placement.GUARDED_END,
     Mode.LARGE: Placement.GUARDED_START,
+    Mode.POSITIVE: Placement.GUARDED_END,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
 # Bytes from where arrays would be aligned to a cache line: as NumPy and malloc place them.
@@ -118,32 +119,41 @@ def evaluated(
     if bench.contract is not Contract.FAST:
         modes.append(Mode.SPECIALS)
     wanted = [(binding, mode) for binding in bindings for mode in modes]
-    scaled = [] if first else _scaled(plan.proc, bindings[len(bindings) // 2])
-    wanted += scaled
+    further = [] if first else _further(plan.proc, bindings)
+    wanted += further
     best: dict[int, tuple[float, Case, dict[str, Power]]] = {}
-    pending, rung = list(range(len(wanted))), 0
+    pending = dict.fromkeys(range(len(wanted)), 0)  # with the rungs to try
     while pending:
-        tried = [_case(plan, *wanted[at], rung, first + at) for at in pending]
+        tried = [_case(plan, *wanted[at], rung, first + at) for at, rung in pending.items()]
         heard = bench.enclose(tried, plan.proc.name)
-        left = []
-        for at, case, powers in zip(pending, tried, heard.powers, strict=True):
+        left = {}
+        for (at, rung), case, powers in zip(pending.items(), tried, heard.powers, strict=True):
             share = min((power.share for power in powers.values()), default=1.0)
             if at not in best or share > best[at][0]:
                 best[at] = share, case, powers
-            more = rung + 1 < len(LADDERS[wanted[at][1]]) and not case.as_written
-            if best[at][0] < SHARP and more:
-                left.append(at)
-        pending, rung = left, rung + 1
-    last = len(wanted) - len(scaled)  # what is timed comes last
+            following = next_rung(wanted[at][1], rung, powers.values())
+            if best[at][0] < SHARP and following is not None and not case.as_written:
+                left[at] = following
+        pending = left
+    last = len(wanted) - len(further)  # what is timed comes last
     order = [*range(last, len(wanted)), *range(last)]
     return tuple(best[at][1] for at in order), [best[at][2] for at in order]
 
 
-def _scaled(proc: q.Proc, binding: Binding) -> list[tuple[Binding, Mode]]:
-    """Cases on other scales: that of a float is lost by what takes small numbers for 0."""
+def _further(proc: q.Proc, bindings: Sequence[Binding]) -> list[tuple[Binding, Mode]]:
+    """Cases with other data, of the largest size that is cheap. What takes small numbers for 0
+    is lost on inputs that are not; where the scale of inputs matters, they need not be cheap.
+    If there is but one size, what it computes of them depends on few numbers."""
+    cheap = [binding for binding in bindings if _is_cheap(proc, binding)]
+    largest = max(cheap, key=lambda each: count_work(proc, each).flops, default=bindings[-1])
+    modes = list[Mode]()
     if scale_matters(inline_calls(proc)):
-        return [(binding, Mode.SMALL), (binding, Mode.LARGE)]
-    return [(binding, Mode.SMALL)] if has_floats(proc) and _is_cheap(proc, binding) else []
+        modes += [Mode.SMALL, Mode.LARGE]
+    elif cheap and has_floats(proc):
+        modes += [Mode.SMALL]
+    if cheap and len(bindings) == 1:
+        modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
+    return [(largest, mode) for mode in modes]
 
 
 def _is_cheap(proc: q.Proc, binding: Binding) -> bool:

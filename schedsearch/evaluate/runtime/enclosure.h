@@ -33,7 +33,7 @@ struct cell {
     double value, size, error, terms;
     int state;
 };
-enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4 };
+enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4, ADDED_TO = 8 };
 
 _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
 void *hs_cells(int64_t count);
@@ -297,7 +297,7 @@ INLINE void add_float(struct cell *cell, struct enclosed a)
     cell->size += a.size;
     cell->error += a.radius;
     cell->terms += a.size != 0;
-    cell->state |= (a.radius == 0 && is_whole(a.value) ? 0 : FRACTION) | WRITTEN_TO;
+    cell->state |= (a.radius == 0 && is_whole(a.value) ? 0 : FRACTION) | WRITTEN_TO | ADDED_TO;
 }
 
 /* Sums wrap, too. */
@@ -311,5 +311,5 @@ INLINE void add_int(struct cell *cell, struct enclosed a, double least, double m
         cell->size += fabs(a.value) + a.radius;
         cell->terms += a.size != 0;
     }
-    cell->state |= WRITTEN_TO;
+    cell->state |= WRITTEN_TO | ADDED_TO;
 }
