@@ -95,7 +95,9 @@ def prepare(
     bench = confirmed(replace(bench, cases=cases), proc.name)
     skipped = tuple((str(case), why) for case in cases if (why := _why_not(plan, case)))
     agreed = tuple(str(case) for case in cases if not case.as_written)
-    weak = (*weaknesses(powers), *dict.fromkeys(why for _, why in skipped))
+    # Small sizes may tell of sums that grow, or get lost, at the size that is timed.
+    told = [own for case, own in zip(cases, powers, strict=True) if case.binding == binding]
+    weak = (*weaknesses(told), *dict.fromkeys(why for _, why in skipped))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
     agreement = Agreement(agreed, skipped, weak)
     return replace(bench, cases=(*cases, timed), agreement=agreement)
@@ -122,7 +124,11 @@ def evaluated(
     further = [] if first else _further(plan.proc, bindings)
     wanted += further
     best: dict[int, tuple[float, Case, dict[str, Power]]] = {}
-    pending = dict.fromkeys(range(len(wanted)), 0)  # with the rungs to try
+    # With the rungs to try: sizes by turns begin with numbers around 1 and larger ones.
+    pending = {
+        at: int(mode is Mode.FLOATS and wanted[at][0] != bindings[-1] and at // len(modes) % 2)
+        for at, (_, mode) in enumerate(wanted)
+    }
     while pending:
         tried = [_case(plan, *wanted[at], rung, first + at) for at, rung in pending.items()]
         heard = bench.enclose(tried, plan.proc.name)
@@ -199,5 +205,5 @@ def _why_not(plan: Plan, case: Case) -> str:
     if unknown := unknown_externs(plan.proc):
         return f"the external function {unknown[0]} is not known"
     if count_work(plan.proc, case.binding).flops > _MOST_EVALUATED:
-        return f"{case.binding or 'its size'} takes too long to evaluate"
+        return f"{str(case.binding) or 'its size'} takes too long to evaluate"
     return ""

@@ -315,7 +315,7 @@ def _flushed(value: q.Expr, kind: str, stored: str) -> Iterator[q.Expr]:
     """Small values are 0."""
     if kind not in INTEGERS:
         size = q.Extern("fmaxf", (value, q.USub(value, kind)), kind)
-        args = (size, q.Const(0.01, kind), q.Const(0.0, kind), value)
+        args = (size, q.Const(0.1, kind), q.Const(0.0, kind), value)
         yield q.Extern("select", args, kind)
 
 
