@@ -141,8 +141,9 @@ def evaluated(
             if best[at][0] < SHARP and following is not None and not case.as_written:
                 left[at] = following
         pending = left
-    last = len(wanted) - len(further)  # what is timed comes last
-    order = [*range(last, len(wanted)), *range(last)]
+    own, last = len(modes) * (len(bindings) - 1), len(modes) * len(bindings)
+    # What is timed comes last.
+    order = [*range(own), *range(last, len(wanted)), *range(own, last)]
     return tuple(best[at][1] for at in order), [best[at][2] for at in order]
 
 

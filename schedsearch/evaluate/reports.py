@@ -27,8 +27,8 @@ class Enclosures:
     def handle(self, words: list[str]) -> None:
         """Take one report."""
         match words:
-            case ["power", number, position, *counts]:
-                power = Power(*map(int, counts))
+            case ["power", number, position, written, defined, sharp, rough]:
+                power = Power(int(written), int(defined), int(sharp), int(rough))
                 buffer = _buffer(self.cases, number, position)
                 self.powers[int(number)][buffer.name] = power
             case ["enclosed", number, size]:
@@ -91,9 +91,9 @@ class Verdict:
                 _expect(0 <= int(number) in (self.verifying, self.verifying + 1))
                 self.verifying = int(number)
                 self.stage = f"verifying with {self._case(int(number))}"
-            case ["called", number, ns]:
+            case ["called", number, taken]:
                 _expect(int(number) == self.verifying)
-                self.call_ns.setdefault(int(number), float(ns))
+                self.call_ns.setdefault(int(number), float(taken))
             case ["sandbox", *layers]:
                 self.sandbox = parse_sandbox(layers)
             case ["mismatch", number, position, flat, count, got, low, high]:

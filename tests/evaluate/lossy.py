@@ -1,4 +1,4 @@
-# ruff: noqa: F821
+# ruff: noqa: F821, B007
 """Exo procedures of which an oracle may tell little: lossy conversions, long sums, small and
 undefined results."""
 
@@ -65,3 +65,11 @@ def same_exponentials(n: size, y: f32[n], x: f32[n]):
 def reciprocal(n: size, y: f32[n], x: f32[n]):
     for i in seq(0, n):
         y[i] = 1.0 / x[i]
+
+
+@proc
+def repeated(n: size, x: f32[n + 3], y: f32[n + 1]):
+    for i in seq(1, n):
+        for j in seq(i, n):
+            for k in seq(0, 3):
+                x[i] += y[i] * x[k]

@@ -13,6 +13,7 @@ from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.enclosure import repeated_terms
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
@@ -150,3 +151,11 @@ def verified(bench: Bench, builder: Builder, code: Any, body: str) -> Failure | 
     artifact = builder.build(procs.handwritten(code, f"{head}{signature}{{ {body} }}\n"), 60)
     assert isinstance(artifact, Artifact), artifact
     return bench.verify(artifact)
+
+
+def test_roundings_of_equal_terms_do_not_cancel(builder: Builder, tmp_path: Path) -> None:
+    """Each of three terms is added 130 times: more is lost than of a sum of random terms."""
+    proc = mirror(lossy.repeated)
+    assert len(list(repeated_terms(proc.body))) == 1
+    assert not list(repeated_terms(mirror(procs.matmul).body))
+    prepare(proc, generate_c(lossy.repeated), bind(proc, {}), builder, tmp_path)
