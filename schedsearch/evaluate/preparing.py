@@ -148,9 +148,9 @@ def evaluated(
 
 
 def _further(proc: q.Proc, bindings: Sequence[Binding]) -> list[tuple[Binding, Mode]]:
-    """Cases with other data, of the largest size that is cheap. What takes small numbers for 0
-    is lost on inputs that are not; where the scale of inputs matters, they need not be cheap.
-    If there is but one size, what it computes of them depends on few numbers."""
+    """Cases with other data, of the largest size that is cheap, small numbers also of a small
+    one: what takes them for 0 does not show on others. Where the scale of inputs matters, they
+    need not be cheap. If there is but one size, few numbers decide what it computes of them."""
     cheap = [binding for binding in bindings if _is_cheap(proc, binding)]
     largest = max(cheap, key=lambda each: count_work(proc, each).flops, default=bindings[-1])
     modes = list[Mode]()
@@ -160,7 +160,10 @@ def _further(proc: q.Proc, bindings: Sequence[Binding]) -> list[tuple[Binding, M
         modes += [Mode.SMALL]
     if cheap and len(bindings) == 1:
         modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
-    return [(largest, mode) for mode in modes]
+    found = [(largest, mode) for mode in modes]
+    if cheap and Mode.SMALL in modes:
+        found.append((cheap[min(1, len(cheap) - 1)], Mode.SMALL))
+    return list(dict.fromkeys(found)) if len(bindings) > 1 else found
 
 
 def _is_cheap(proc: q.Proc, binding: Binding) -> bool:

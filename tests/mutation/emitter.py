@@ -45,7 +45,6 @@ _MARK = b"variant:"
 _PRELUDE = """
 #include <stdbool.h>
 #include <stdint.h>
-int outside;
 static const volatile struct { char mark[8]; int32_t number; } selected = {"variant:", 0};
 static inline int64_t clamp(int64_t i, int64_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
 static inline int64_t mod(int64_t a, int64_t b) { return (a % b + b) % b; }
@@ -63,10 +62,7 @@ static inline double x_as_f16(double a) { return (double)(_Float16)a; }
 static inline double x_as_f32(double a) { return (double)(float)a; }
 """
 _INSIDE = """
-static inline int64_t inside(int64_t i, int64_t n)
-{
-    return i >= 0 && i < n ? i : (outside = 1, 0);
-}
+static inline int64_t inside(int64_t i, int64_t n) { return i >= 0 && i < n ? i : 0; }
 """
 _UNCHECKED = "\n#define inside(i, n) (i)\n"
 _CONTEXT = re.compile(r"^typedef struct kernel_Context \{.*?^\} kernel_Context;", re.M | re.S)

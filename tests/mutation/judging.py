@@ -186,8 +186,6 @@ class Comparison:
         if not path.exists():
             Path(artifact(self.library, number).path).rename(path)
         loaded = ctypes.CDLL(str(path))
-        outside = ctypes.c_int.in_dll(loaded, "outside")
-        outside.value = 0
         context = (ctypes.c_char * 4096)()
         arrays: dict[str, Any] = {}
         given: list[Any] = [ctypes.byref(context)]
@@ -202,7 +200,6 @@ class Comparison:
         function = loaded[self.code.proc]
         function.restype = None
         function(*given)
-        arrays["outside"] = np.array([float(outside.value)])
         if context_fields(self.code.header):
             arrays["configuration"] = np.frombuffer(bytes(context), np.uint8)
         return arrays
