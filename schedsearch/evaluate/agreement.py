@@ -7,21 +7,23 @@ written as for every candidate: a miscompile of it is found, and says nothing of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from schedsearch.evaluate.oracle import SHARP
+from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode
 
 
 @dataclass(frozen=True)
 class Power:
     """Of an output in a case: elements `written`, of these `defined` ones, for which a result
-    is promised, and `sharp` ones, for which a wrong one shows."""
+    is promised, `sharp` ones, for which a wrong one shows, and `rough` ones, in which a term of
+    a sum drowns in roundings."""
 
     written: int
     defined: int
     sharp: int
+    rough: int = 0
 
     @property
     def share(self) -> float:
@@ -59,6 +61,17 @@ class Agreement:
     def caveats(self) -> tuple[str, ...]:
         """What is to be said wherever a kernel is offered that was verified like this."""
         return (f"weakly verified: {'; '.join(self.weak)}",) if self.weak else ()
+
+
+def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
+    """The distribution to try after one on which too little shows, None if there is none. If
+    terms drown in a sum, they do so on all inputs that are as dense."""
+    ladder = LADDERS[mode]
+    drowned = any(power.rough > (1 - SHARP) * power.written for power in powers)
+    for number in range(rung + 1, len(ladder)):
+        if mode is not Mode.FLOATS or not drowned or ladder[number].density < ladder[rung].density:
+            return number
+    return None
 
 
 NOT_COMPARED = Agreement(())

@@ -9,13 +9,17 @@ from pathlib import Path
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
-from schedsearch.evaluate.agreement import Power
+from schedsearch.evaluate.agreement import Power, next_rung
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.enclosure import unknown_externs
 from schedsearch.evaluate.harness import Case, Placement, layout
-from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, oracle
+from schedsearch.evaluate.inline import inline_calls
+from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, has_floats, oracle, scale_matters
 from schedsearch.evaluate.work import count_work
 
+# A case that is only verified may cost about 20 ms, as written.
+_CASE_FLOPS = 2e7
+_CASE_BYTES = 8 << 20
 # The same of those that a candidate asks for, of which there are dozens.
 _CALL_FLOPS = 4e6
 _CALL_BYTES = 2 << 20
@@ -26,9 +30,13 @@ _MOST_EVALUATED = 2e9
 _PLACEMENT = {
     Mode.INTEGERS: Placement.GUARDED_END,
     Mode.FLOATS: Placement.GUARDED_START,
+    Mode.SMALL: Placement.GUARDED_END,
+    Mode.LARGE: Placement.GUARDED_START,
+    Mode.POSITIVE: Placement.GUARDED_END,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
-# Bytes from where arrays would be aligned to a cache line: as NumPy and malloc place them.
+# Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
+# is also that of the call that is timed.
 _OFFSETS = (0, 4, 16, 32)
 
 
@@ -43,45 +51,95 @@ class Plan:
     fp: FloatingPoint
 
 
-def every_mode(bindings: Sequence[Binding], fp: FloatingPoint) -> list[tuple[Binding, Mode]]:
-    """Each call on all inputs that the contract covers."""
+@dataclass(frozen=True)
+class Inputs:
+    """Of a case: a call, a distribution of its data, by mode and rung of that ladder, and how
+    many bytes arrays are from the memory that guards them, or a small multiple of that."""
+
+    call: Binding
+    mode: Mode
+    rung: int = 0
+    offset: int = 0
+
+
+def first_inputs(
+    proc: q.Proc, small: Sequence[Binding], timed: Binding, fp: FloatingPoint
+) -> list[Inputs]:
+    """What every kernel is verified on: calls of some sizes, and last the one that is timed, each
+    on integers and on floats; small sizes by turns on floats around 1 and on larger ones."""
     modes = [Mode.INTEGERS, Mode.FLOATS]
     if fp is not FloatingPoint.FAST:
-        modes.append(Mode.SPECIALS)
-    return [(binding, mode) for binding in bindings for mode in modes]
+        modes.insert(1, Mode.SPECIALS)
+    found = [
+        Inputs(call, mode, turn % 2 if mode is Mode.FLOATS else 0, _OFFSETS[turn % len(_OFFSETS)])
+        for turn, call in enumerate(small)
+        for mode in modes
+    ]
+    *others, floats = (Inputs(timed, mode) for mode in modes)
+    return [*found, *others, *_further(proc, small, timed), floats]
+
+
+def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inputs]:
+    """Other data, of the largest size that is cheap, small numbers also of a small one: what
+    takes them for 0 does not show on others. Where the scale of inputs matters, they need not
+    be cheap. If there is but one size, few numbers decide what it computes of them."""
+    cheap = [call for call in (*small, timed) if is_cheap(proc, call)]
+    largest = max(cheap, key=lambda each: count_work(proc, each).flops, default=timed)
+    modes = list[Mode]()
+    if scale_matters(inline_calls(proc)):
+        modes += [Mode.SMALL, Mode.LARGE]
+    elif cheap and has_floats(proc):
+        modes += [Mode.SMALL]
+    if cheap and not small:
+        modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
+    pairs = [(largest, mode) for mode in modes]
+    if cheap and Mode.SMALL in modes:
+        pairs.append((cheap[min(1, len(cheap) - 1)], Mode.SMALL))
+    return [
+        Inputs(call, mode, offset=_OFFSETS[(1 + turn) % len(_OFFSETS)])
+        for turn, (call, mode) in enumerate(pairs)
+    ]
+
+
+def is_cheap(proc: q.Proc, call: Binding) -> bool:
+    """Whether a call that is only verified costs little: about 20 ms, as written."""
+    work = count_work(proc, call)
+    return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
+
+
+Enclose = Callable[[Sequence[Case]], Sequence[Mapping[str, Power]]]
+"""Evaluates the procedure on cases; says what that tells of each output, by name."""
 
 
 def evaluated(
-    enclose: Callable[[Sequence[Case]], Sequence[Mapping[str, Power]]],
-    plan: Plan,
-    wanted: Sequence[tuple[Binding, Mode]],
-    first: int = 0,
+    enclose: Enclose, plan: Plan, wanted: Sequence[Inputs], first: int = 0
 ) -> tuple[tuple[Case, ...], list[Mapping[str, Power]]]:
-    """Cases of calls and inputs, each on the first distribution of its ladder on which enough
-    can be told, or else on the best; and what can be told, which `enclose` finds out. `first`:
-    the number of cases before."""
+    """Cases on these inputs, or on the next of their ladder on which enough can be told, or else
+    on the best; and what can be told. `first`: the number of cases before."""
     best: dict[int, tuple[float, Case, Mapping[str, Power]]] = {}
-    pending, rung = list(range(len(wanted))), 0
+    pending = {at: inputs.rung for at, inputs in enumerate(wanted)}
     while pending:
-        tried = [_case(plan, *wanted[at], rung, first + at) for at in pending]
-        left = []
-        for at, case, powers in zip(pending, tried, enclose(tried), strict=True):
+        tried = [
+            _case(plan, replace(wanted[at], rung=rung), first + at) for at, rung in pending.items()
+        ]
+        left = {}
+        for (at, rung), case, powers in zip(pending.items(), tried, enclose(tried), strict=True):
             share = min((power.share for power in powers.values()), default=1.0)
             if at not in best or share > best[at][0]:
                 best[at] = share, case, powers
-            last = rung + 1 == len(LADDERS[wanted[at][1]]) or case.as_written
-            if best[at][0] < SHARP and not last:
-                left.append(at)
-        pending, rung = left, rung + 1
-    cases = tuple(best[at][1] for at in range(len(wanted)))
-    return cases, [best[at][2] for at in range(len(wanted))]
+            following = next_rung(wanted[at].mode, rung, powers.values())
+            if best[at][0] < SHARP and following is not None and not case.as_written:
+                left[at] = following
+        pending = left
+    found = [best[at] for at in range(len(wanted))]
+    return tuple(case for _, case, _ in found), [powers for _, _, powers in found]
 
 
 _kept: dict[tuple[Path, Binding], Case] = {}  # what candidates of this process asked for
 
 
 def cases_of_calls(
-    enclose: Callable[[Sequence[Case]], Sequence[Mapping[str, Power]]],
+    enclose: Enclose,
     record: Callable[[Sequence[Case]], None],
     plan: Plan,
     calls: Sequence[Binding],
@@ -89,7 +147,14 @@ def cases_of_calls(
     """Small cases of calls that a kernel asks for, each on one kind of inputs, by its sizes;
     evaluated once, and then given to `record`."""
     new = [call for call in calls if (plan.base, call) not in _kept]
-    wanted = [(call, Mode.FLOATS if _odd_one(call) else Mode.INTEGERS) for call in new]
+    wanted = [
+        Inputs(
+            call,
+            Mode.FLOATS if _sum(call) % 3 == 0 else Mode.INTEGERS,
+            offset=_OFFSETS[_sum(call) % len(_OFFSETS)],
+        )
+        for call in new
+    ]
     if new:
         cases, _ = evaluated(enclose, plan, wanted, _FIRST_OF_CALLS)
         record(cases)
@@ -103,19 +168,19 @@ def is_small(proc: q.Proc, call: Binding) -> bool:
     return work.flops <= _CALL_FLOPS and work.bytes <= _CALL_BYTES
 
 
-def _odd_one(call: Binding) -> bool:
-    return sum(value for _, value in call.values) % 3 == 0
+def _sum(call: Binding) -> int:
+    """Of its sizes: what its inputs are is taken from that, so that it does not change."""
+    return sum(value for _, value in call.values)
 
 
-def _case(plan: Plan, binding: Binding, mode: Mode, rung: int, number: int) -> Case:
+def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
     """A case with its own file: sessions with other sizes may share the directory."""
-    seed = plan.seed + number
-    judge = oracle(plan.proc, mode, LADDERS[mode][rung])
-    own = digest_of([binding.to_json(), mode, rung, seed])
+    seed, call, mode = plan.seed + number, inputs.call, inputs.mode
+    judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
+    own = digest_of([call.to_json(), mode, inputs.rung, seed])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
-    arrays = layout(plan.proc, binding)
-    offset = _OFFSETS[number // 2 % len(_OFFSETS)]
-    case = Case(binding, judge, arrays, expected, seed, _PLACEMENT[mode], offset)
+    arrays = layout(plan.proc, call)
+    case = Case(call, judge, arrays, expected, seed, _PLACEMENT[mode], inputs.offset)
     return replace(case, as_written=bool(why_not(plan, case)))
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import count
 
 from schedsearch.core import ast as q
@@ -61,6 +62,25 @@ def enclosure_source(proc: q.Proc, context: str, fields: Sequence[str]) -> str:
     return "\n".join([*head, context, *unused, *body, ""])
 
 
+def repeated_terms(body: tuple[q.Stmt, ...], loops: tuple[q.For, ...] = ()) -> Iterator[q.Reduce]:
+    """Sums that add the same term in many iterations of a loop around them."""
+    for stmt in body:
+        if isinstance(stmt, q.Reduce) and any(_repeats(stmt, loop) for loop in loops):
+            yield stmt
+        inner = (*loops, stmt) if isinstance(stmt, q.For) else loops
+        for block in q.blocks(stmt):
+            yield from repeated_terms(block, inner)
+
+
+def _repeats(stmt: q.Reduce, loop: q.For) -> bool:
+    """Whether neither the element nor the term depends on the loop's variable, or on what other
+    statements write in the loop."""
+    used = q.expr_vars(stmt.rhs).union(*map(q.expr_vars, stmt.idx))
+    others = (s for s in q.walk(loop.body) if s is not stmt)
+    written = {s.buf for s in others if isinstance(s, q.Assign | q.Reduce)}
+    return loop.iter not in used and not used & written
+
+
 def expression_kind(expr: q.Expr, stored: str) -> str:
     """The one type of a data expression: of what it reads, or, if it is all constants,
     of where it is stored. Exo refuses expressions of several types."""
@@ -86,6 +106,11 @@ class _Emitter:
     buffers: dict[int, _Buffer] = field(default_factory=dict)
     temporaries: Iterator[int] = field(default_factory=count)
     last: str = ""
+    places: dict[q.Stmt, str] = field(default_factory=dict)
+
+    @cached_property
+    def repeated(self) -> frozenset[q.Stmt]:
+        return frozenset(repeated_terms(self.proc.body))
 
     def function(self) -> Iterator[str]:
         written = written_buffers(self.proc)
@@ -113,7 +138,7 @@ class _Emitter:
     # -- statements ---------------------------------------------------------------
 
     def block(self, body: tuple[q.Stmt, ...]) -> Iterator[str]:
-        heaps = [stmt for stmt in body if isinstance(stmt, q.Alloc)]
+        heaps = [stmt for stmt in body if isinstance(stmt, q.Alloc) and stmt.shape]
         for stmt in body:
             yield from self.stmt(stmt)
         for stmt in reversed(heaps):
@@ -125,9 +150,19 @@ class _Emitter:
                 yield from self.write(stmt)
             case q.For():
                 var, lo, hi = _name(stmt.iter), self.index(stmt.lo), self.index(stmt.hi)
-                yield f"for (int64_t {var} = {lo}, end_{var} = {hi}; {var} < end_{var}; {var}++) {{"
+                yield f"const int64_t lo_{var} = {lo}, end_{var} = {hi};"
+                held = self.held(stmt)
+                if held:
+                    place = self.element(held.buf, held.idx)
+                    yield f"struct cell *const at_{var} = lo_{var} < end_{var} ? &{place} : NULL;"
+                    yield f"struct cell sum_{var} = at_{var} ? *at_{var} : (struct cell){{0}};"
+                    self.places[held] = f"&sum_{var}"
+                yield f"for (int64_t {var} = lo_{var}; {var} < end_{var}; {var}++) {{"
                 yield from _indented(self.block(stmt.body))
                 yield "}"
+                if held:
+                    yield f"if (at_{var}) *at_{var} = sum_{var};"
+                    del self.places[held]
             case q.If():
                 yield f"if ({self.truth(stmt.cond)}) {{"
                 yield from _indented(self.block(stmt.body))
@@ -144,6 +179,18 @@ class _Emitter:
             case q.Call() | q.WindowStmt():
                 raise AssertionError("calls and windows are resolved by inline_calls")
 
+    def held(self, loop: q.For) -> q.Reduce | None:
+        """The sum of a loop that adds to one element, which may be kept in registers meanwhile."""
+        sums = [stmt for stmt in loop.body if isinstance(stmt, q.Reduce)]
+        if len(sums) != 1 or any(q.blocks(stmt) for stmt in loop.body):
+            return None
+        used = [name for s in loop.body for x in q.stmt_exprs(s) for name in q.expr_vars(x)]
+        bound = {loop.iter, *(s.buf for s in loop.body if isinstance(s, q.Alloc))}
+        writes = [s for s in loop.body if isinstance(s, q.Assign | q.Reduce)]
+        alone = sum(s.buf == sums[0].buf for s in writes) == 1 and sums[0].buf not in used
+        fixed = not bound & {sums[0].buf}.union(*map(q.expr_vars, sums[0].idx))
+        return sums[0] if alone and fixed else None
+
     def alloc(self, stmt: q.Alloc) -> Iterator[str]:
         name = _name(stmt.buf)
         extents = tuple(f"{name}_{dim}" for dim in range(len(stmt.shape)))
@@ -151,19 +198,22 @@ class _Emitter:
             yield f"const int64_t {extent} = {self.index(shape)};"
         strides = tuple(" * ".join(extents[d + 1 :]) or "1" for d in range(len(extents)))
         self.buffers[stmt.buf.uid] = _Buffer(extents, strides, True)
-        yield f"struct cell *const {name} = hs_cells({' * '.join(extents) or '1'});"
+        if stmt.shape:
+            yield f"struct cell *const {name} = hs_cells({' * '.join(extents)});"
+        else:
+            yield f"struct cell {name}[1] = {{0}};"
 
     def write(self, stmt: q.Assign | q.Reduce) -> Iterator[str]:
         kind = expression_kind(stmt.rhs, stmt.type)
         stored = "f32" if stmt.type == "R" else stmt.type
-        place = f"&{self.element(stmt.buf, stmt.idx)}"
+        place = self.places.get(stmt) or f"&{self.element(stmt.buf, stmt.idx)}"
         yield from self.converted(stmt.rhs, kind, stored)
         if isinstance(stmt, q.Assign):
             yield f"assign({place}, {self.last});"
         elif stored in INTEGERS:
             yield f"add_int({place}, {self.last}, {_limits(stored)});"
         else:
-            yield f"add_float({place}, {self.last});"
+            yield f"add_float({place}, {self.last}, {int(stmt in self.repeated)});"
 
     def setting(self, stmt: q.WriteConfig) -> Iterator[str]:
         where = _field(stmt.config, stmt.field)

@@ -11,6 +11,11 @@ inputs are zero, except near the ends of each dimension, where tails are.
 *Floats*: of both signs, else away from zero, larger ones (what is converted to integers is not
 always 0 then), or with a diagonal that outweighs the rest of its row (solves stay stable).
 
+*Small* and *large* floats: where the scale of inputs matters, as it does to a sigmoid, to a
+constant that is added, and to a conversion to integers.
+
+*Positive* floats: products of many stay near 1, and nothing cancels.
+
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.
 """
@@ -22,7 +27,7 @@ from enum import StrEnum
 
 from schedsearch.core import ast as q
 from schedsearch.evaluate.effects import read_buffers, written_buffers
-from schedsearch.evaluate.enclosure import INTEGERS
+from schedsearch.evaluate.enclosure import INTEGERS, expression_kind
 from schedsearch.evaluate.inline import inline_calls
 
 SHARP = 0.4
@@ -32,6 +37,9 @@ SHARP = 0.4
 class Mode(StrEnum):
     INTEGERS = "integers"
     FLOATS = "floats"
+    SMALL = "small floats"
+    LARGE = "large floats"
+    POSITIVE = "positive floats"
     SPECIALS = "special floats"
 
 
@@ -78,8 +86,11 @@ LADDERS = {
         Rung(Fill.FLOATS, -100.0, 100.0),
         Rung(Fill.FLOATS, 16.0, 64.0),
         Rung(Fill.FLOATS, -64.0, -16.0),
-        *(Rung(Fill.FLOATS, -1.0, 1.0, 2.0**-p) for p in (4, 8, 12)),
+        *(Rung(Fill.FLOATS, -1.0, 1.0, 2.0**-p) for p in (4, 8, 12, 13)),
     ),
+    Mode.SMALL: (Rung(Fill.FLOATS, -1e-3, 1e-3),),
+    Mode.LARGE: (Rung(Fill.FLOATS, -100.0, 100.0),),
+    Mode.POSITIVE: (Rung(Fill.FLOATS, 0.5, 1.5),),
     Mode.SPECIALS: (Rung(Fill.SPECIALS, -8.0, 8.0, 1 / 32),),
 }
 
@@ -113,7 +124,7 @@ def oracle(proc: q.Proc, mode: Mode, rung: Rung) -> Oracle:
     for arg in proc.args:
         if arg.type in q.CONTROL_TYPES:
             continue
-        own = _of_type(arg.type, mode, rung, _converts_floats(proc))
+        own = _of_type(arg.type, mode, rung, has_floats(proc))
         if arg.var not in reads and arg.var in written:
             own = Rung(Fill.POISON, 0.0, 0.0)
         data.append((arg.var.name, Data(own, arg.var in written)))
@@ -132,8 +143,31 @@ def _of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
     return Rung(Fill.INTEGERS, max(lo, least), min(hi, most), rung.density)
 
 
-def _converts_floats(proc: q.Proc) -> bool:
+def has_floats(proc: q.Proc) -> bool:
     """Whether floats take part: what overflows when converted to an integer is undefined."""
     kinds = {stmt.type for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)}
     kinds |= {arg.type for arg in proc.args} - set(q.CONTROL_TYPES)
     return not kinds <= INTEGERS.keys()
+
+
+def scale_matters(proc: q.Proc) -> bool:
+    """Whether `proc` (inlined) has a scale of its own: other inputs then show other faults."""
+    return any(
+        _has_scale(stmt) for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)
+    )
+
+
+def _has_scale(stmt: q.Assign | q.Reduce) -> bool:
+    kind = expression_kind(stmt.rhs, stmt.type)
+    if kind in INTEGERS:
+        return False
+    addends: list[object] = [stmt.rhs]
+    for node in q.walk_expr(stmt.rhs):
+        if isinstance(node, q.Extern):
+            if node.name in ("sin", "expf", "sigmoid"):
+                return True
+            addends += node.args
+        elif isinstance(node, q.BinOp) and node.op in "+-":
+            addends += (node.lhs, node.rhs)
+    constant = any(isinstance(each, q.Const) and each.value != 0 for each in addends)
+    return constant or stmt.type in INTEGERS

@@ -14,7 +14,7 @@ from schedsearch.evaluate.agreement import Agreement, weaknesses
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.cases import Plan, evaluated, every_mode, why_not
+from schedsearch.evaluate.cases import Plan, evaluated, first_inputs, is_cheap, why_not
 from schedsearch.evaluate.disk import disk_explained
 from schedsearch.evaluate.harness import (
     Placement,
@@ -25,12 +25,8 @@ from schedsearch.evaluate.harness import (
 from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
-from schedsearch.evaluate.work import count_work
 
 _COMPILE_S = 120.0
-# A case that is only verified may cost about 20 ms, as written.
-_CASE_FLOPS = 2e7
-_CASE_BYTES = 8 << 20
 
 
 @disk_explained()
@@ -73,19 +69,18 @@ def prepare(
     if fp is FloatingPoint.STRICT:
         bench = replace(bench, exact=_unoptimised(builder, reference))
 
-    def affordable(case: Binding) -> bool:
-        work = count_work(proc, case)
-        return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
-
-    bindings = (*verification_bindings(proc, binding, affordable), binding)
-    cases, powers = evaluated(bench.enclose, plan, every_mode(bindings, fp))
+    sizes = verification_bindings(proc, binding, lambda case: is_cheap(proc, case))
+    wanted = first_inputs(proc, sizes, binding, fp)
+    cases, powers = evaluated(bench.enclose, plan, wanted)
     bench = confirmed(replace(bench, cases=cases), proc.name)
     if bench.exact is not None:
         bench.record_bits(cases)
         bench = confirmed(bench, proc.name, fp)
     skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case)))
     agreed = tuple(str(case) for case in cases if not case.as_written)
-    weak = (*weaknesses(powers), *dict.fromkeys(why for _, why in skipped))
+    # Small sizes may tell of sums that grow, or get lost, at the size that is timed.
+    told = [own for case, own in zip(cases, powers, strict=True) if case.binding == binding]
+    weak = (*weaknesses(told), *dict.fromkeys(why for _, why in skipped))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
     agreement = Agreement(agreed, skipped, weak)
     return replace(bench, cases=(*cases, timed), agreement=agreement)

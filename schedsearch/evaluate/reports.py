@@ -27,8 +27,8 @@ class Enclosures:
     def handle(self, words: list[str]) -> None:
         """Take one report."""
         match words:
-            case ["power", number, position, written, defined, sharp]:
-                power = Power(int(written), int(defined), int(sharp))
+            case ["power", number, position, written, defined, sharp, rough]:
+                power = Power(int(written), int(defined), int(sharp), int(rough))
                 buffer = _buffer(self.cases, number, position)
                 self.powers[int(number)][buffer.name] = power
             case ["enclosed", number, size]:

@@ -124,7 +124,7 @@ def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
     assert "a difference of more than 2% is ruled out" in text
     assert "written, as written, without rewrites:\n  matmul32.c" in text
     assert "schedule (" not in text
-    data = as_json(result, [Path("matmul32.c")])
+    data = as_json(result, Written((Path("matmul32.c"),)))
     assert (data["best"], data["files"]) == (None, ["matmul32.c"])
 
 
@@ -141,7 +141,8 @@ def test_a_result_above_its_roof_is_an_error_of_measuring(subject: Subject) -> N
     assert "117 % of its roof" in text
     assert "an error of measuring or counting" in text
     assert "an error of measuring" not in said(subject, Stop.TIME, timed("confirm", 16.0))
-    found = [as_json(ended(subject, Stop.TIME, timed("confirm", x)), []) for x in (16.0, 20.0)]
+    ends = (ended(subject, Stop.TIME, timed("confirm", x)) for x in (16.0, 20.0))
+    found = [as_json(each, Written()) for each in ends]
     assert [data["best"]["over_roof"] for data in found] == [False, True]
     assert found[0]["roof"]["name"] == "f32 multiply-add peak, 140 GFLOP/s"
 

@@ -100,9 +100,8 @@ def test_crash(bench: Bench, builder: Builder, body: str, part: str) -> None:
 
 
 def test_crash_says_what_was_going_on(bench: Bench, builder: Builder) -> None:
-    result = run(
-        bench, kernel(builder, "right(y, x); if (calls++ > 3) abort();", "static int calls;")
-    )
+    body = f"right(y, x); if (calls++ > {len(bench.cases)}) abort();"
+    result = run(bench, kernel(builder, body, "static int calls;"))
     assert isinstance(result, Failure)
     assert result.message == "SIGABRT, while timing"
 
@@ -127,9 +126,8 @@ def test_endless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
 
 
 def test_endless_once_it_is_timed(bench: Bench, builder: Builder, home: Path) -> None:
-    result = run(
-        bench, kernel(builder, "right(y, x); if (calls++ > 3) for (;;);", "static int calls;")
-    )
+    body = f"right(y, x); if (calls++ > {len(bench.cases)}) for (;;);"
+    result = run(bench, kernel(builder, body, "static int calls;"))
     assert isinstance(result, Failure)
     assert result.outcome is Outcome.TIMEOUT
     assert "while timing" in result.message

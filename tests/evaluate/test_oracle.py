@@ -23,8 +23,9 @@ def cases(procedure: Any, builder: Builder, work: Path, **sizes: int) -> tuple[C
 
 
 def rungs(procedure: Any, builder: Builder, work: Path, **sizes: int) -> list[Rung]:
-    """Of the cases at the timed size, on integers and on floats."""
-    return [case.oracle.rung for case in cases(procedure, builder, work, **sizes)[-3:-1]]
+    """Of the last cases on integers and on floats: those of the timed size."""
+    last = {case.oracle.mode: case.oracle.rung for case in cases(procedure, builder, work, **sizes)}
+    return [last[Mode.INTEGERS], last[Mode.FLOATS]]
 
 
 def test_usual_sums_take_the_first_rungs(builder: Builder, tmp_path: Path) -> None:

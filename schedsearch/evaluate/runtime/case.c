@@ -49,6 +49,9 @@ static double special_number(enum hs_type type, uint64_t *state)
     return all[next_random(state) % (sizeof all / sizeof *all)];
 }
 
+/* Inputs with fewer numbers than that have few at their edges, too. */
+static const double SPARSEST = 0x1p-12;
+
 /* An element of an input. Sparse ones are dense at their edges; in dominant ones the diagonal
  * of the last two dimensions outweighs the rest of its row; a few of special ones are not
  * ordinary numbers. */
@@ -56,7 +59,8 @@ static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, 
 {
     double value = draw(state, arg->fill, arg->lo, arg->hi);
     bool special = arg->fill == FILL_SPECIAL, sparse = arg->density < 1 && !special;
-    if (sparse && !near_edge(arg, index) && unit_random(state) >= arg->density)
+    double edge = arg->density < SPARSEST ? 0.25 : 1;
+    if (sparse && unit_random(state) >= (near_edge(arg, index) ? edge : arg->density))
         return 0;
     if (arg->fill == FILL_DOMINANT && arg->ndim > 1) {
         int row = arg->ndim - 2, column = arg->ndim - 1;

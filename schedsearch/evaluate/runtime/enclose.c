@@ -81,15 +81,19 @@ static void store_anything(enum hs_type type, void *low, void *high, size_t i)
 }
 
 /* What cases can tell of an array: how many elements are written, for how many of these a
- * result is promised, and in how many a term more or less, or a value left at 0, would show. */
+ * result is promised, in how many a term more or less, or a value left at 0, would show, and in
+ * how many it drowns in roundings. */
 struct power {
-    size_t written, defined, sharp;
+    size_t written, defined, sharp, rough;
 };
 
-static bool is_sharp(struct enclosed a, double terms)
+static void judge_power(struct power *power, struct enclosed a, const struct cell *cell)
 {
-    double term = a.size / (terms + 1);
-    return a.value != 0 && a.radius <= fabs(a.value) / 4 && (a.radius == 0 || a.radius <= term / 4);
+    double term = a.size / (cell->terms + 1);
+    bool added = !(cell->state & ADDED_TO) || cell->terms > 0;
+    bool clear = a.radius == 0 || a.radius <= term / 4;
+    power->rough += !clear;
+    power->sharp += clear && added && a.value != 0 && a.radius <= fabs(a.value) / 4;
 }
 
 static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, bool finite_only,
@@ -114,7 +118,10 @@ static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, b
             continue;
         }
         power->defined++;
-        power->sharp += special || is_sharp(a, cells[flat].terms);
+        if (special)
+            power->sharp++;
+        else
+            judge_power(power, a, &cells[flat]);
         if (special || a.radius == 0) {
             store(arg->type, low, flat, a.value);
             store(arg->type, high, flat, a.value);
@@ -223,7 +230,8 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
         if (!test->args[i].written)
             continue;
         bytes += write_array(&test->args[i], cells[i], contract == FAST, output, &power);
-        report("power %zu %zu %zu %zu %zu", number, i, power.written, power.defined, power.sharp);
+        report("power %zu %zu %zu %zu %zu %zu", number, i, power.written, power.defined,
+               power.sharp, power.rough);
         free(cells[i]);
     }
     bytes += write_context(test, fields, output);

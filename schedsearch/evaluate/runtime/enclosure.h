@@ -9,7 +9,8 @@
  * every order: probabilistic rounding analysis (Higham and Mary, "A new approach to
  * probabilistic rounding error analysis", SISC 41(5), 2019) gives
  *     |computed - true| <= min(n, 8 sqrt(n)) u sum |terms|
- * with probability 1 - 2 n exp(-8^2 / 2). Integers that the type represents are not rounded.
+ * with probability 1 - 2 n exp(-8^2 / 2). Where a sum adds the same term again and again, roundings
+ * do not cancel, and the factor is n. Integers that the type represents are not rounded.
  */
 #pragma once
 #include "harness.h"
@@ -35,7 +36,7 @@ struct cell {
     double value, size, error, terms;
     int state;
 };
-enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4 };
+enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4, ADDED_TO = 8, REPEATED = 16 };
 
 _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
 void *hs_cells(int64_t count);
@@ -289,7 +290,7 @@ INLINE double rounding_of_sum(double terms, double size, int state, struct forma
 {
     if (terms == 0 || (!(state & FRACTION) && size <= type.whole))
         return 0;
-    return type.unit * size * fmin(terms, 8 * sqrt(terms));
+    return type.unit * size * (state & REPEATED ? terms : fmin(terms, 8 * sqrt(terms)));
 }
 
 INLINE struct enclosed load_float(const struct cell *cell, struct format type)
@@ -317,13 +318,14 @@ INLINE void assign(struct cell *cell, struct enclosed a)
     *cell = (struct cell){a.value, a.size, a.radius, 0, state | WRITTEN_TO};
 }
 
-INLINE void add_float(struct cell *cell, struct enclosed a)
+INLINE void add_float(struct cell *cell, struct enclosed a, bool repeated)
 {
     cell->value += a.value;
     cell->size += a.size;
     cell->error += a.radius;
     cell->terms += a.size != 0;
-    cell->state |= (a.radius == 0 && is_whole(a.value) ? 0 : FRACTION) | WRITTEN_TO;
+    cell->state |= (a.radius == 0 && is_whole(a.value) ? 0 : FRACTION) | WRITTEN_TO | ADDED_TO
+                   | (repeated ? REPEATED : 0);
 }
 
 /* Sums wrap, too. */
@@ -337,5 +339,5 @@ INLINE void add_int(struct cell *cell, struct enclosed a, double least, double m
         cell->size += fabs(a.value) + a.radius;
         cell->terms += a.size != 0;
     }
-    cell->state |= WRITTEN_TO;
+    cell->state |= WRITTEN_TO | ADDED_TO;
 }

@@ -1,0 +1,75 @@
+# ruff: noqa: F821, B007
+"""Exo procedures of which an oracle may tell little: lossy conversions, long sums, small and
+undefined results."""
+
+from __future__ import annotations
+
+from exo import proc
+from exo.libs.externs import expf, sqrt
+
+
+@proc
+def requantised(n: size, y: i8[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i] * 0.37
+
+
+@proc
+def accumulated(n: size, y: i8[n], x: f32[n], s: f32[n]):
+    for i in seq(0, n):
+        y[i] += x[i] * s[i]
+
+
+@proc
+def half_products(y: f16[64], A: f16[64, 4096], x: f16[4096]):
+    for i in seq(0, 64):
+        y[i] = 0.0
+        for k in seq(0, 4096):
+            y[i] += A[i, k] * x[k]
+
+
+@proc
+def long_sum(y: f32[1], x: f32[2097152]):
+    y[0] = 0.0
+    for i in seq(0, 2097152):
+        y[0] += x[i]
+
+
+@proc
+def long_products(y: f32[4], A: f32[4, 262144], B: f32[262144]):
+    for i in seq(0, 4):
+        y[i] = 0.0
+        for k in seq(0, 262144):
+            y[i] += (A[i, k] * 0.1) * B[k]
+
+
+@proc
+def units(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i] * 1.0e-10 * 6.0e10
+
+
+@proc
+def shifted_root(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = sqrt(x[i] - 10.0)
+
+
+@proc
+def same_exponentials(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = expf(x[i] * 100.0) / expf(x[i] * 100.0)
+
+
+@proc
+def reciprocal(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = 1.0 / x[i]
+
+
+@proc
+def repeated(n: size, x: f32[n + 3], y: f32[n + 1]):
+    for i in seq(1, n):
+        for j in seq(i, n):
+            for k in seq(0, 3):
+                x[i] += y[i] * x[k]

@@ -1,0 +1,161 @@
+"""Kernels that are wrong by little, or where an oracle tends to be blind, are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.suite.kernels.softmax import softmax
+from benchmarks.suite.kernels.triangular import trsm
+from schedsearch.core.records import Artifact, Failure, Outcome
+from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.enclosure import repeated_terms
+from schedsearch.evaluate.preparing import prepare
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.mirror import mirror
+
+from . import lossy, procs
+
+EACH = "for (long i = 0; i < n; i++)"
+ROW = """
+for (int i = 0; i < 512; i++) {
+    const float *a = x + i * 1024;
+    float *o = out + i * 1024, top = a[0], total = 0;
+    for (int j = 0; j < 1024; j++) top = fmaxf(top, a[j]);
+    for (int j = 0; j < 1024; j++) { o[j] = expf(a[j] - top); total += j < SUMMED ? o[j] : 0; }
+    for (int j = 0; j < 1024; j++) { o[j] = o[j] / total * FACTOR; if (o[j] < LEAST) o[j] = 0; }
+}"""
+SOLVE = """
+for (int i = 0; i < 128; i++) {
+    for (int j = 0; j < 512; j++) B[i * 512 + j] *= i < 100 ? 1.0f : FACTOR;
+    for (int k = 0; k < i; k++)
+        for (int j = 0; j < 512; j++) B[i * 512 + j] += -L[i * 128 + k] * B[k * 512 + j];
+}"""
+
+
+def row(summed: int = 1024, factor: str = "1", least: str = "0") -> str:
+    text = ROW.replace("SUMMED", str(summed)).replace("FACTOR", factor)
+    return text.replace("LEAST", least)
+
+
+def products(count: str, terms: int, size: int, term: str) -> str:
+    return f"""for (int i = 0; i < {count}; i++) {{
+        float s = 0;
+        for (long k = 0; k < {terms}; k++) s += {term.replace("[i]", f"[i * {size}L + k]")};
+        y[i] = s;
+    }}"""
+
+
+HALF = "(float)A[i] * (float)x[k]"
+SINGLE = "A[i] * 0.1f * B[k]"
+PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
+    "conversions": (
+        lossy.requantised,
+        f"{EACH} y[i] = (int8_t)(x[i] * 0.37f);",
+        {
+            "rounded": f"{EACH} y[i] = (int8_t)rintf(x[i] * 0.37f);",
+            "floored": f"{EACH} y[i] = (int8_t)floorf(x[i] * 0.37f);",
+            "one too much": f"{EACH} y[i] = (int8_t)(x[i] * 0.37f) + 1;",
+        },
+    ),
+    "sums of conversions": (
+        lossy.accumulated,
+        f"{EACH} y[i] += (int8_t)(x[i] * s[i]);",
+        {"converted afterwards": f"{EACH} y[i] = (int8_t)((float)y[i] + x[i] * s[i]);"},
+    ),
+    "f16": (
+        lossy.half_products,
+        products("64", 4096, 4096, HALF),
+        {
+            "zeros": "for (int i = 0; i < 64; i++) y[i] = 0;",
+            "half": products("64", 2048, 4096, HALF),
+        },
+    ),
+    "a sum": (
+        lossy.long_sum,
+        products("1", 2097152, 0, "x[k]"),
+        {"zero": "y[0] = 0;", "half": products("1", 1048576, 0, "x[k]")},
+    ),
+    "long products": (
+        lossy.long_products,
+        products("4", 262144, 262144, SINGLE),
+        {
+            "zeros": "for (int i = 0; i < 4; i++) y[i] = 0;",
+            "last 64k left out": products("4", 262144 - 65536, 262144, SINGLE),
+            "last left out": products("4", 262143, 262144, SINGLE),
+        },
+    ),
+    "small factors": (
+        lossy.units,
+        f"{EACH} y[i] = 6 * x[i];",
+        {"zeros": f"{EACH} y[i] = 0;", "doubled": f"{EACH} y[i] = 12 * x[i];"},
+    ),
+    "roots of negative numbers": (
+        lossy.shifted_root,
+        f"{EACH} y[i] = sqrtf(x[i] - 10);",
+        {"nothing": "", "first": "y[0] = sqrtf(x[0] - 10);"},
+    ),
+    "overflow": (
+        lossy.same_exponentials,
+        f"{EACH} y[i] = expf(x[i] * 100) / expf(x[i] * 100);",
+        {"nothing": ""},
+    ),
+    "reciprocals": (
+        lossy.reciprocal,
+        f"{EACH} y[i] = 1 / x[i];",
+        {
+            "by 1e-4, small ones": f"{EACH} y[i] = 1 / x[i] * (fabsf(x[i]) > .1f ? 1.0001f : 1);",
+            "by 5e-6": f"{EACH} y[i] = 1 / x[i] * (1 + 5e-6f);",
+        },
+    ),
+    "softmax": (
+        softmax,
+        row(),
+        {
+            "sum without the last 16": row(summed=1008),
+            "sum without the last": row(summed=1023),
+            "1.5 % too large": row(factor="1.015f"),
+            "small values flushed": row(least="4e-5f"),
+        },
+    ),
+    "trsm": (
+        trsm,
+        SOLVE.replace("FACTOR", "1.0f"),
+        {"own row scaled": SOLVE.replace("FACTOR", "0.999f")},
+    ),
+}
+
+
+@pytest.mark.parametrize(("procedure", "right", "wrong"), PLANTED.values(), ids=PLANTED.keys())
+def test_small_faults_are_refused(
+    procedure: Any, right: str, wrong: dict[str, str], builder: Builder, tmp_path: Path
+) -> None:
+    proc, code = mirror(procedure), generate_c(procedure)
+    bench = prepare(proc, code, bind(proc, {}), builder, tmp_path)
+    assert not bench.agreement.weak
+    assert verified(bench, builder, code, right) is None
+    for body in wrong.values():
+        failure = verified(bench, builder, code, body)
+        assert failure is not None, body
+        assert failure.outcome is Outcome.INCORRECT
+
+
+def verified(bench: Bench, builder: Builder, code: Any, body: str) -> Failure | None:
+    """What verification makes of a body in C."""
+    signature = code.source[code.source.index(f"void {code.proc}(") :].split("{")[0]
+    head = "#include <math.h>\n#include <stdint.h>\n"
+    artifact = builder.build(procs.handwritten(code, f"{head}{signature}{{ {body} }}\n"), 60)
+    assert isinstance(artifact, Artifact), artifact
+    return bench.verify(artifact)
+
+
+def test_roundings_of_equal_terms_do_not_cancel(builder: Builder, tmp_path: Path) -> None:
+    """Each of three terms is added 130 times: more is lost than of a sum of random terms."""
+    proc = mirror(lossy.repeated)
+    assert len(list(repeated_terms(proc.body))) == 1
+    assert not list(repeated_terms(mirror(procs.matmul).body))
+    prepare(proc, generate_c(lossy.repeated), bind(proc, {}), builder, tmp_path)

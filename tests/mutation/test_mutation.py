@@ -1,0 +1,119 @@
+"""A slice of the campaign (`python -m mutation` runs more), and that it finds a weak oracle."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from evaluate import lossy, procs
+
+from mutation.emitter import Variant
+from mutation.judging import Comparison, Fate, Verdicts, judge, judged
+from mutation.operators import OPERATORS, mutants
+from schedsearch.core import ast as q
+from schedsearch.evaluate import enclosure, oracle, preparing
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.inline import inline_calls
+from schedsearch.evaluate.oracle import Fill, Mode, Rung
+from schedsearch.evaluate.preparing import prepare
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.mirror import mirror
+
+MOST = 40
+KERNELS = (procs.every_type, procs.branches, procs.rows, procs.normalise, lossy.accumulated)
+
+
+@pytest.fixture(scope="module")
+def builder(tmp_path_factory: pytest.TempPathFactory) -> Builder:
+    return Builder(find_compiler(), default_flags(), tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="module")
+def verdicts(builder: Builder) -> list[Verdicts]:
+    return [judge(procedure, builder, {}, MOST) for procedure in KERNELS]
+
+
+def fates(verdicts: Verdicts) -> list[Fate]:
+    return [each.fate for each in verdicts.judged]
+
+
+def test_wrong_kernels_are_refused(verdicts: list[Verdicts]) -> None:
+    for own in verdicts:
+        assert not own.weak
+        survivors = [each for each in own.judged if each.fate is Fate.SURVIVED]
+        assert not survivors, (own.name, survivors[0])
+        assert fates(own).count(Fate.REFUSED) > len(own.judged) / 2
+
+
+def test_every_operator_makes_wrong_kernels(verdicts: list[Verdicts]) -> None:
+    refused = {
+        each.operator for own in verdicts for each in own.judged if each.fate is Fate.REFUSED
+    }
+    assert refused == set(OPERATORS)
+
+
+def test_wide_bounds_lower_the_score(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(enclosure._FORMATS, "f32", "{0x1p-3, 0x1p-3, 0, 0x1.fffffep127}")
+    monkeypatch.setattr(preparing, "weaknesses", lambda _: ())
+    assert judge(procs.rows, builder, {}, MOST).score < 0.9
+
+
+@pytest.mark.parametrize(("silent", "fate"), [(False, Fate.WEAK), (True, Fate.SURVIVED)])
+def test_inputs_of_zeros_tell_nothing(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch, silent: bool, fate: Fate
+) -> None:
+    """Of `y[i] = sum(A[i, k] * x[k])` the verification says so, unless that is planted too."""
+    for mode in Mode:
+        monkeypatch.setitem(oracle.LADDERS, mode, (Rung(Fill.FLOATS, 0.0, 0.0),) * 2)
+    if silent:
+        monkeypatch.setattr(preparing, "weaknesses", lambda _: ())
+    found = judge(procs.rows, builder, {}, MOST)
+    assert bool(found.weak) is not silent
+    assert fates(found).count(fate) > len(found.judged) / 4
+    assert (found.score == 1) is not silent
+
+
+def test_a_procedure_that_is_not_accepted_ends_it(builder: Builder, tmp_path: Path) -> None:
+    bench, meaning, code = prepared(procs.triple, builder, tmp_path)
+    with pytest.raises(AssertionError, match="triple itself is refused"):
+        judged(bench, replace(meaning, body=()), code, tmp_path)
+    assert judged(bench, meaning, code, tmp_path, MOST).score == 1
+
+
+def test_roundings_are_no_difference_and_small_changes_are(
+    builder: Builder, tmp_path: Path
+) -> None:
+    bench, meaning, code = prepared(procs.triple, builder, tmp_path)
+    own = inline_calls(meaning)
+    loop = own.body[0]
+    assert isinstance(loop, q.For)
+    write = loop.body[0]
+    assert isinstance(write, q.Assign)
+    factors = (1.0, 1 + 1e-14, 1 + 1e-9)
+    bodies = (q.BinOp("*", write.rhs, q.Const(factor, "f32"), "f32") for factor in factors)
+    variants = [
+        with_body(own, loop, q.Assign((), write.buf, write.idx, body, write.type))
+        for body in bodies
+    ]
+    comparison = Comparison(own, code, variants, bench, tmp_path)
+    assert [sorted(comparison.differences(number)) for number in range(3)] == [[], [], ["y"]]
+
+
+def test_each_mutant_is_another_text() -> None:
+    own = inline_calls(mirror(procs.matmul))
+    bodies = [(each.variant.proc.body, each.variant.clamped) for each in mutants(own)]
+    assert len(set(bodies)) == len(bodies)
+    assert (own.body, False) not in bodies
+
+
+def with_body(own: q.Proc, loop: q.For, write: q.Assign) -> Variant:
+    return Variant(replace(own, body=(replace(loop, body=(write,)),)))
+
+
+def prepared(procedure: Any, builder: Builder, folder: Path) -> tuple[Any, q.Proc, Any]:
+    meaning, code = mirror(procedure), generate_c(procedure)
+    return prepare(meaning, code, bind(meaning, {}), builder, folder), meaning, code
