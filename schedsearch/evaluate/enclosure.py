@@ -63,10 +63,13 @@ def enclosure_source(proc: q.Proc, context: str, fields: Sequence[str]) -> str:
 
 
 def repeated_terms(body: tuple[q.Stmt, ...], loops: tuple[q.For, ...] = ()) -> Iterator[q.Reduce]:
-    """Sums that add the same term in many iterations of a loop around them."""
+    """Sums that add the same term in many iterations of a loop around them, or multiples of what
+    they add to."""
     for stmt in body:
-        if isinstance(stmt, q.Reduce) and any(_repeats(stmt, loop) for loop in loops):
-            yield stmt
+        if isinstance(stmt, q.Reduce):
+            own = q.Read(stmt.buf, stmt.idx, stmt.type) in q.walk_expr(stmt.rhs)
+            if own or any(_repeats(stmt, loop) for loop in loops):
+                yield stmt
         inner = (*loops, stmt) if isinstance(stmt, q.For) else loops
         for block in q.blocks(stmt):
             yield from repeated_terms(block, inner)
@@ -233,7 +236,7 @@ class _Emitter:
         """Statements that leave the value, converted to where it is stored, in `last`."""
         self.last = f"t{next(self.temporaries)}"
         yield f"struct enclosed {self.last} = {self.value(expr, kind)};"
-        if kind != stored:
+        if kind != stored or stored in INTEGERS:  # C computes in int
             yield f"{self.last} = {_converted(self.last, kind, stored)};"
 
     # -- expressions ----------------------------------------------------------------
