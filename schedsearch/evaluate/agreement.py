@@ -78,6 +78,18 @@ def weaknesses(powers: Sequence[Mapping[str, Power]]) -> tuple[str, ...]:
     return tuple(found)
 
 
+def undefined_sizes(powers: Mapping[str, Sequence[Mapping[str, Power]]]) -> tuple[str, ...]:
+    """Outputs of which nothing is promised at some sizes, on none of the inputs; `powers` of
+    the cases of each size, by what it is called."""
+    found = dict[str, str]()
+    for size, cases in powers.items():
+        for name in sorted({name for case in cases for name in case}):
+            own = [case[name] for case in cases if name in case and case[name].written]
+            if own and max(power.defined / power.written for power in own) < SHARP:
+                found.setdefault(name, f"{name} is undefined, infinite or NaN with {size}")
+    return tuple(found.values())
+
+
 def _reason(powers: Sequence[Power]) -> str:
     best = max(powers, key=lambda power: power.share)
     seen = f"at best {100 * best.share:.0f} % of its elements"

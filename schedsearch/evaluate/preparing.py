@@ -10,7 +10,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Failure, GeneratedC
-from schedsearch.evaluate.agreement import Agreement, Power, next_rung, weaknesses
+from schedsearch.evaluate.agreement import Agreement, Power, next_rung, undefined_sizes, weaknesses
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
@@ -96,8 +96,12 @@ def prepare(
     skipped = tuple((str(case), why) for case in cases if (why := _why_not(plan, case)))
     agreed = tuple(str(case) for case in cases if not case.as_written)
     # Small sizes may tell of sums that grow, or get lost, at the size that is timed.
-    told = [own for case, own in zip(cases, powers, strict=True) if case.binding == binding]
-    weak = (*weaknesses(told), *dict.fromkeys(why for _, why in skipped))
+    told: dict[Binding, list[dict[str, Power]]] = {each: [] for each in bindings}
+    for case, own in zip(cases, powers, strict=True):
+        told[case.binding].append(own)
+    elsewhere = {str(each): told[each] for each in sizes}
+    weak = (*weaknesses(told[binding]), *undefined_sizes(elsewhere))
+    weak = (*weak, *dict.fromkeys(why for _, why in skipped))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
     agreement = Agreement(agreed, skipped, weak)
     return replace(bench, cases=(*cases, timed), agreement=agreement)

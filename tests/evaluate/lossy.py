@@ -88,3 +88,10 @@ def growing(n: size, y: f32[n], v: f32):
     for i in seq(0, n):
         for j in seq(0, n):
             y[i] += v * y[i]
+
+
+@proc
+def exploding(n: size, x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            x[i] += x[j] * x[j]

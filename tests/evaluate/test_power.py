@@ -174,3 +174,9 @@ def test_integers_wrap_where_they_are_stored(builder: Builder, tmp_path: Path) -
     failure = verified(bench, builder, code, f"{EACH} {{ {wrong}; }}")
     assert failure is not None
     assert failure.outcome is Outcome.INCORRECT
+
+
+def test_sizes_at_which_nothing_is_defined_are_weak(builder: Builder, tmp_path: Path) -> None:
+    proc = mirror(lossy.exploding)
+    bench = prepare(proc, generate_c(lossy.exploding), bind(proc, {"n": 2}), builder, tmp_path)
+    assert any("infinite or NaN with n=" in weak for weak in bench.agreement.weak)
