@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from schedsearch.core.errors import DisagreementError
 from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode
 
 
@@ -29,6 +30,20 @@ class Power:
     def share(self) -> float:
         """Of what is written, what is sharp; nothing written needs nothing."""
         return self.sharp / self.written if self.written else 1.0
+
+
+@dataclass(frozen=True)
+class Told:
+    """Of a case that was evaluated: what it tells, by name of the output, and nanoseconds of a
+    call of the procedure as written, None if that took no part."""
+
+    powers: Mapping[str, Power]
+    call_ns: float | None = None
+
+    @property
+    def share(self) -> float:
+        """Of its outputs the least share that is sharp."""
+        return min((power.share for power in self.powers.values()), default=1.0)
 
 
 @dataclass(frozen=True)
@@ -77,6 +92,16 @@ def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
 NOT_COMPARED = Agreement(())
 
 
+def disagreement(name: str, difference: str) -> DisagreementError:
+    """The procedure as written, compiled, is not what it was evaluated to."""
+    return DisagreementError(
+        f"the compiled unscheduled procedure {name} disagrees with its evaluation: "
+        f"{difference}.\nExo's code generator or the C compiler made something else of it. "
+        "Nothing can be verified against it: write the procedure differently, or try another "
+        "compiler (--cc)."
+    )
+
+
 def weaknesses(powers: Sequence[Mapping[str, Power]]) -> tuple[str, ...]:
     """Of every output that is sharp in no case, what is wrong with it; `powers` of the cases,
     by name of the output."""
@@ -86,6 +111,18 @@ def weaknesses(powers: Sequence[Mapping[str, Power]]) -> tuple[str, ...]:
         if own and max(power.share for power in own) < SHARP:
             found.append(f"{name} {_reason(own)}")
     return tuple(found)
+
+
+def undefined_sizes(powers: Mapping[str, Sequence[Mapping[str, Power]]]) -> tuple[str, ...]:
+    """Outputs of which nothing is promised at some sizes, on none of the inputs; `powers` of
+    the cases of each size, by what it is called."""
+    found = dict[str, str]()
+    for size, cases in powers.items():
+        for name in sorted({name for case in cases for name in case}):
+            own = [case[name] for case in cases if name in case and case[name].written]
+            if own and max(power.defined / power.written for power in own) < SHARP:
+                found.setdefault(name, f"{name} is undefined, infinite or NaN with {size}")
+    return tuple(found.values())
 
 
 def _reason(powers: Sequence[Power]) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import tempfile
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round
-from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, Power
+from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, Told, disagreement
 from schedsearch.evaluate.allowance import HOPELESS, Allowance
 from schedsearch.evaluate.cases import Plan, cases_of_calls
 from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
@@ -182,9 +182,10 @@ class Bench:
         cases = cases_of_calls(self.enclose, self.record_bits, self.plan, calls)
         return replace(self, cases=(*cases, *self.cases))
 
-    def enclose(self, cases: Sequence[Case]) -> Sequence[Mapping[str, Power]]:
+    def enclose(self, cases: Sequence[Case]) -> Sequence[Told]:
         """Evaluate the procedure on `cases` and keep what its outputs may be; returns what that
-        tells of each output. Raises UserError if it cannot be done."""
+        tells. Raises DisagreementError if the procedure as written, where it takes part, does not
+        lie within, and UserError if the evaluation cannot be done."""
         name = self.plan.proc.name
         heard = Enclosures(cases)
         written = sum(_LARGEST_RECORD * case.bytes + _SPARE_RECORD for case in cases)
@@ -203,6 +204,8 @@ class Bench:
             output.seek(0)
             for case, size in zip(cases, heard.bytes, strict=False):
                 _keep(case.expected, output.read(size))
+        if heard.difference:
+            raise disagreement(name, heard.difference)
         if failure is not None and was_killed(failure):
             raise UserError(f"the process that evaluates {name} was {failure.message}; run again")
         if failure is not None or len(heard.bytes) != len(cases):
@@ -214,7 +217,9 @@ class Bench:
                 f"{name} itself, unscheduled, cannot be evaluated with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
-        return heard.powers
+        return [
+            Told(powers, heard.call_ns.get(number)) for number, powers in enumerate(heard.powers)
+        ]
 
     def record_bits(self, cases: Sequence[Case]) -> None:
         """Under the strict contract: keep, instead of what outputs may be, what the C as written

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
-from schedsearch.evaluate.agreement import Power, next_rung
+from schedsearch.evaluate.agreement import Told, next_rung
 from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.enclosure import unknown_externs
+from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
 from schedsearch.evaluate.harness import Case, Placement, layout
 from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, has_floats, oracle, scale_matters
@@ -24,7 +24,9 @@ _CASE_BYTES = 8 << 20
 _CALL_FLOPS = 4e6
 _CALL_BYTES = 2 << 20
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
-# Evaluating takes some 5 ns an operation: beyond, the procedure as written says what is right.
+# Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
+# are independent, beyond the other the procedure as written says what is right.
+_SAMPLED = 2e8
 _MOST_EVALUATED = 2e9
 # Of the cases of a mode: both ends of every array are guarded in one of them.
 _PLACEMENT = {
@@ -107,32 +109,31 @@ def is_cheap(proc: q.Proc, call: Binding) -> bool:
     return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
 
 
-Enclose = Callable[[Sequence[Case]], Sequence[Mapping[str, Power]]]
-"""Evaluates the procedure on cases; says what that tells of each output, by name."""
+Enclose = Callable[[Sequence[Case]], Sequence[Told]]
+"""Evaluates the procedure on cases; says what that tells."""
 
 
 def evaluated(
     enclose: Enclose, plan: Plan, wanted: Sequence[Inputs], first: int = 0
-) -> tuple[tuple[Case, ...], list[Mapping[str, Power]]]:
+) -> tuple[tuple[Case, ...], list[Told]]:
     """Cases on these inputs, or on the next of their ladder on which enough can be told, or else
     on the best; and what can be told. `first`: the number of cases before."""
-    best: dict[int, tuple[float, Case, Mapping[str, Power]]] = {}
+    best: dict[int, tuple[Case, Told]] = {}
     pending = {at: inputs.rung for at, inputs in enumerate(wanted)}
     while pending:
         tried = [
             _case(plan, replace(wanted[at], rung=rung), first + at) for at, rung in pending.items()
         ]
         left = {}
-        for (at, rung), case, powers in zip(pending.items(), tried, enclose(tried), strict=True):
-            share = min((power.share for power in powers.values()), default=1.0)
-            if at not in best or share > best[at][0]:
-                best[at] = share, case, powers
-            following = next_rung(wanted[at].mode, rung, powers.values())
-            if best[at][0] < SHARP and following is not None and not case.as_written:
+        for (at, rung), case, told in zip(pending.items(), tried, enclose(tried), strict=True):
+            if at not in best or told.share > best[at][1].share:
+                best[at] = case, told
+            following = next_rung(wanted[at].mode, rung, told.powers.values())
+            if best[at][1].share < SHARP and following is not None and not case.as_written:
                 left[at] = following
         pending = left
     found = [best[at] for at in range(len(wanted))]
-    return tuple(case for _, case, _ in found), [powers for _, _, powers in found]
+    return tuple(case for case, _ in found), [told for _, told in found]
 
 
 _kept: dict[tuple[Path, Binding], Case] = {}  # what candidates of this process asked for
@@ -180,14 +181,24 @@ def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
     own = digest_of([call.to_json(), mode, inputs.rung, seed])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
     arrays = layout(plan.proc, call)
-    case = Case(call, judge, arrays, expected, seed, _PLACEMENT[mode], inputs.offset)
-    return replace(case, as_written=bool(why_not(plan, case)))
+    share, as_written = _share(plan, call), bool(why_not(plan, call))
+    placement = _PLACEMENT[mode]
+    return Case(call, judge, arrays, expected, seed, placement, inputs.offset, share, as_written)
 
 
-def why_not(plan: Plan, case: Case) -> str:
-    """Why a case cannot be evaluated; empty if it can."""
+def why_not(plan: Plan, call: Binding) -> str:
+    """Why a call cannot be evaluated; empty if it can."""
     if unknown := unknown_externs(plan.proc):
         return f"the external function {unknown[0]} is not known"
-    if count_work(plan.proc, case.binding).flops > _MOST_EVALUATED:
-        return f"{str(case.binding) or 'its size'} takes too long to evaluate"
+    sampled = sampled_loops(inline_calls(plan.proc))
+    if not sampled and count_work(plan.proc, call).flops > _MOST_EVALUATED:
+        return f"{str(call) or 'its size'} takes too long to evaluate"
     return ""
+
+
+def _share(plan: Plan, call: Binding) -> float:
+    """Of the iterations of each loop that may be sampled, so that all takes a second at most."""
+    loops, flops = sampled_loops(inline_calls(plan.proc)), count_work(plan.proc, call).flops
+    if not loops or flops <= _SAMPLED:
+        return 1.0
+    return float((_SAMPLED / flops) ** (1 / len(loops)))

@@ -62,11 +62,45 @@ def enclosure_source(proc: q.Proc, context: str, fields: Sequence[str]) -> str:
     return "\n".join([*head, context, *unused, *body, ""])
 
 
+def sampled_loops(proc: q.Proc) -> tuple[q.Var, ...]:
+    """The loops of an inlined `proc`, the outermost first, of which any iterations may be left
+    out: the rest computes what it did. Every array that is written has one index that is the
+    loop's variable, wherever it is accessed, and all statements are in the loop."""
+    found, body = list[q.Var](), proc.body
+    while len(body) == 1 and isinstance(body[0], q.For):
+        loop, body = body[0], body[0].body
+        if _owns_elements(loop):
+            found.append(loop.iter)
+    return tuple(found)
+
+
+def _owns_elements(loop: q.For) -> bool:
+    own = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
+    places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
+    for stmt in q.walk(loop.body):
+        if isinstance(stmt, q.WriteConfig):
+            return False
+        if isinstance(stmt, q.Assign | q.Reduce):
+            places.setdefault(stmt.buf, []).append(stmt.idx)
+    exprs = (e for stmt in q.walk(loop.body) for e in q.stmt_exprs(stmt))
+    for node in (node for expr in exprs for node in q.walk_expr(expr)):
+        if isinstance(node, q.Read) and node.buf in places:
+            places[node.buf].append(node.idx)
+    return all(
+        any(all(idx[dim].as_var == loop.iter for idx in found) for dim in range(len(found[0])))
+        for buf, found in places.items()
+        if buf not in own
+    )
+
+
 def repeated_terms(body: tuple[q.Stmt, ...], loops: tuple[q.For, ...] = ()) -> Iterator[q.Reduce]:
-    """Sums that add the same term in many iterations of a loop around them."""
+    """Sums that add the same term in many iterations of a loop around them, or multiples of what
+    they add to."""
     for stmt in body:
-        if isinstance(stmt, q.Reduce) and any(_repeats(stmt, loop) for loop in loops):
-            yield stmt
+        if isinstance(stmt, q.Reduce):
+            own = q.Read(stmt.buf, stmt.idx, stmt.type) in q.walk_expr(stmt.rhs)
+            if own or any(_repeats(stmt, loop) for loop in loops):
+                yield stmt
         inner = (*loops, stmt) if isinstance(stmt, q.For) else loops
         for block in q.blocks(stmt):
             yield from repeated_terms(block, inner)
@@ -111,6 +145,10 @@ class _Emitter:
     @cached_property
     def repeated(self) -> frozenset[q.Stmt]:
         return frozenset(repeated_terms(self.proc.body))
+
+    @cached_property
+    def sampled(self) -> frozenset[q.Var]:
+        return frozenset(sampled_loops(self.proc))
 
     def function(self) -> Iterator[str]:
         written = written_buffers(self.proc)
@@ -158,6 +196,8 @@ class _Emitter:
                     yield f"struct cell sum_{var} = at_{var} ? *at_{var} : (struct cell){{0}};"
                     self.places[held] = f"&sum_{var}"
                 yield f"for (int64_t {var} = lo_{var}; {var} < end_{var}; {var}++) {{"
+                if stmt.iter in self.sampled:
+                    yield f"    if (!hs_taken({var}, lo_{var}, end_{var})) continue;"
                 yield from _indented(self.block(stmt.body))
                 yield "}"
                 if held:
@@ -233,7 +273,7 @@ class _Emitter:
         """Statements that leave the value, converted to where it is stored, in `last`."""
         self.last = f"t{next(self.temporaries)}"
         yield f"struct enclosed {self.last} = {self.value(expr, kind)};"
-        if kind != stored:
+        if kind != stored or stored in INTEGERS:  # C computes in int
             yield f"{self.last} = {_converted(self.last, kind, stored)};"
 
     # -- expressions ----------------------------------------------------------------

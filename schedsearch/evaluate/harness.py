@@ -210,6 +210,7 @@ class Case:
     may be.
 
     Arrays are `offset` bytes, or a small multiple, from where their placement has them.
+    `share` of the iterations of loops that may be sampled are evaluated (`sampled_loops`).
     `as_written`: the procedure as written says what outputs are, which is not checked.
     """
 
@@ -220,6 +221,7 @@ class Case:
     seed: int
     placement: Placement
     offset: int = 0
+    share: float = 1.0
     as_written: bool = False
 
     @property
@@ -232,7 +234,8 @@ class Case:
 
     def job(self, fields: Sequence[Field]) -> str:
         """The case as `read_case` of runtime/case.c reads it."""
-        numbers = f"{self.placement:d} {self.offset} {int(self.as_written)} {self.seed}"
+        numbers = f"{self.placement:d} {self.offset} {self.share!r} {int(self.as_written)}"
+        numbers += f" {self.seed}"
         lines = [str(self.expected), numbers]
         for field in fields:
             rung = initial_value(self, field)

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import DisagreementError, UserError
+from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Artifact, Failure, GeneratedC
-from schedsearch.evaluate.agreement import Agreement, weaknesses
+from schedsearch.evaluate.agreement import (
+    Agreement,
+    Power,
+    disagreement,
+    undefined_sizes,
+    weaknesses,
+)
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
@@ -71,16 +78,20 @@ def prepare(
 
     sizes = verification_bindings(proc, binding, lambda case: is_cheap(proc, case))
     wanted = first_inputs(proc, sizes, binding, fp)
-    cases, powers = evaluated(bench.enclose, plan, wanted)
-    bench = confirmed(replace(bench, cases=cases), proc.name)
+    cases, heard = evaluated(bench.enclose, plan, wanted)
+    bench = confirmed(replace(bench, cases=cases), [told.call_ns for told in heard])
     if bench.exact is not None:
         bench.record_bits(cases)
-        bench = confirmed(bench, proc.name, fp)
-    skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case)))
+        bench = confirmed(bench, [None] * len(cases), fp)
+    skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case.binding)))
     agreed = tuple(str(case) for case in cases if not case.as_written)
     # Small sizes may tell of sums that grow, or get lost, at the size that is timed.
-    told = [own for case, own in zip(cases, powers, strict=True) if case.binding == binding]
-    weak = (*weaknesses(told), *dict.fromkeys(why for _, why in skipped))
+    told = dict[Binding, list[Mapping[str, Power]]]()
+    for case, own in zip(cases, heard, strict=True):
+        told.setdefault(case.binding, []).append(own.powers)
+    elsewhere = {str(each): told[each] for each in sizes}
+    weak = (*weaknesses(told[binding]), *undefined_sizes(elsewhere))
+    weak = (*weak, *dict.fromkeys(why for _, why in skipped))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
     agreement = Agreement(agreed, skipped, weak)
     return replace(bench, cases=(*cases, timed), agreement=agreement)
@@ -94,23 +105,29 @@ def _unoptimised(builder: Builder, reference: GeneratedC) -> Artifact:
     return built
 
 
-def confirmed(bench: Bench, name: str, fp: FloatingPoint = FloatingPoint.REASSOCIATE) -> Bench:
-    """The bench with the times of its cases. Raises UserError if the procedure as written does
-    not compute what its evaluation says, or, under the strict contract, not the same bits as
-    without optimisation."""
-    verdict, failure = bench.run_baseline(bench.cases, fp)
-    if verdict.difference:
-        raise DisagreementError(
-            f"the compiled unscheduled procedure {name} disagrees with its evaluation: "
-            f"{verdict.difference}.\nExo's code generator or the C compiler made something else "
-            "of it. Nothing can be verified against it: write the procedure differently, or try "
-            "another compiler (--cc)."
-        )
-    if failure is not None:
-        cause = verdict.error or failure.message
-        raise UserError(
-            f"{name} itself, unscheduled, fails while {verdict.stage}: {cause}. "
-            "Correct the procedure, or give its asserts what it relies on."
-        )
-    times = tuple(verdict.call_ns[number] for number in range(len(bench.cases)))
-    return replace(bench, call_ns=times, sandbox=verdict.sandbox)
+def confirmed(
+    bench: Bench,
+    known: Sequence[float | None],
+    fp: FloatingPoint = FloatingPoint.REASSOCIATE,
+) -> Bench:
+    """The bench with the times of its cases: those `known`, where evaluation compared the
+    procedure as written already, and else of a call that is compared. Raises UserError if it
+    does not compute what its evaluation says, or, under the strict contract, not the same bits
+    as without optimisation."""
+    left = [number for number, call_ns in enumerate(known) if call_ns is None]
+    times = {number: call_ns for number, call_ns in enumerate(known) if call_ns is not None}
+    name, sandbox = bench.plan.proc.name, bench.sandbox
+    if left:
+        verdict, failure = bench.run_baseline([bench.cases[number] for number in left], fp)
+        if verdict.difference:
+            raise disagreement(name, verdict.difference)
+        if failure is not None:
+            cause = verdict.error or failure.message
+            raise UserError(
+                f"{name} itself, unscheduled, fails while {verdict.stage}: {cause}. "
+                "Correct the procedure, or give its asserts what it relies on."
+            )
+        times |= {number: verdict.call_ns[at] for at, number in enumerate(left)}
+        sandbox = verdict.sandbox
+    call_ns = tuple(times[number] for number in range(len(bench.cases)))
+    return replace(bench, call_ns=call_ns, sandbox=sandbox)

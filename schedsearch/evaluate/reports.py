@@ -15,13 +15,15 @@ from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 
 
 class Enclosures:
-    """Collects the reports while cases are evaluated: bytes written of each, and what each can
-    tell, by name of the output."""
+    """Collects the reports while cases are evaluated: bytes written of each, what each can tell,
+    by name of the output, and the times of calls of the procedure as written, if any."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
         self.bytes: list[int] = []
         self.powers: list[dict[str, Power]] = [{} for _ in cases]
+        self.call_ns: dict[int, float] = {}
+        self.difference = ""
         self.error = ""
 
     def handle(self, words: list[str]) -> None:
@@ -31,6 +33,10 @@ class Enclosures:
                 power = Power(int(written), int(defined), int(sharp), int(rough))
                 buffer = _buffer(self.cases, number, position)
                 self.powers[int(number)][buffer.name] = power
+            case ["called", number, elapsed]:
+                self.call_ns[int(number)] = float(elapsed)
+            case ["mismatch", *_]:
+                self.difference = _mismatch(self.cases, words)
             case ["enclosed", number, size]:
                 _expect(int(number) == len(self.bytes))
                 self.bytes.append(int(size))
@@ -97,13 +103,8 @@ class Verdict:
                 self.call_ns.setdefault(int(number), float(elapsed))
             case ["sandbox", *layers]:
                 self.sandbox = parse_sandbox(layers)
-            case ["mismatch", number, position, flat, count, got, low, high]:
-                buffer = _buffer(self.cases, number, position)
-                self.difference = (
-                    f"{_element(buffer, int(flat))} is {float(got):.9g}, "
-                    f"expected {_expected(float(low), float(high))}; "
-                    f"{count} elements differ, with {self._case(int(number))}"
-                )
+            case ["mismatch", *_]:
+                self.difference = _mismatch(self.cases, words)
             case ["touched", number, position, offset, size]:
                 buffer = _buffer(self.cases, number, position)
                 where = _touched(buffer, int(offset), int(size))
@@ -195,6 +196,14 @@ def _touched(buffer: Buffer, offset: int, size: int) -> str:
     if buffer.index(flat) is None:
         return f"wrote between the rows of {buffer.name}, at element {flat}"
     return f"changed the input {_element(buffer, flat)}"
+
+
+def _mismatch(cases: Sequence[Case], words: list[str]) -> str:
+    _, number, position, flat, count, got, low, high = words
+    return (
+        f"{_element(_buffer(cases, number, position), int(flat))} is {float(got):.9g}, expected "
+        f"{_expected(float(low), float(high))}; {count} elements differ, with {cases[int(number)]}"
+    )
 
 
 def _expected(low: float, high: float) -> str:

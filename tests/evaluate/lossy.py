@@ -73,3 +73,25 @@ def repeated(n: size, x: f32[n + 3], y: f32[n + 1]):
         for j in seq(i, n):
             for k in seq(0, 3):
                 x[i] += y[i] * x[k]
+
+
+@proc
+def wrapped(n: size, y: i8[n], x: i8[n]):
+    for i in seq(0, n):
+        y[i] = x[i] + x[i]
+        y[i] = y[i] + y[i]
+        y[i] = y[i] * y[i] + x[i]
+
+
+@proc
+def growing(n: size, y: f32[n], v: f32):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            y[i] += v * y[i]
+
+
+@proc
+def exploding(n: size, x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            x[i] += x[j] * x[j]

@@ -153,9 +153,30 @@ def verified(bench: Bench, builder: Builder, code: Any, body: str) -> Failure | 
     return bench.verify(artifact)
 
 
-def test_roundings_of_equal_terms_do_not_cancel(builder: Builder, tmp_path: Path) -> None:
-    """Each of three terms is added 130 times: more is lost than of a sum of random terms."""
-    proc = mirror(lossy.repeated)
+@pytest.mark.parametrize("procedure", [lossy.repeated, lossy.growing])
+def test_roundings_of_equal_terms_do_not_cancel(
+    procedure: Any, builder: Builder, tmp_path: Path
+) -> None:
+    """Each of three terms is added 130 times, or an element is multiplied by almost the same
+    number: more is lost than of a sum of random terms."""
+    proc = mirror(procedure)
     assert len(list(repeated_terms(proc.body))) == 1
     assert not list(repeated_terms(mirror(procs.matmul).body))
-    prepare(proc, generate_c(lossy.repeated), bind(proc, {}), builder, tmp_path)
+    prepare(proc, generate_c(procedure), bind(proc, {}), builder, tmp_path)
+
+
+def test_integers_wrap_where_they_are_stored(builder: Builder, tmp_path: Path) -> None:
+    proc, code = mirror(lossy.wrapped), generate_c(lossy.wrapped)
+    bench = prepare(proc, code, bind(proc, {}), builder, tmp_path)
+    twice = "int t = 2 * x[i]; y[i] = (int8_t)(4 * t * t + x[i])"
+    assert verified(bench, builder, code, f"{EACH} {{ {twice}; }}") is None
+    wrong = twice.replace("t * t", "(t > 127 ? 127 : t) * t")
+    failure = verified(bench, builder, code, f"{EACH} {{ {wrong}; }}")
+    assert failure is not None
+    assert failure.outcome is Outcome.INCORRECT
+
+
+def test_sizes_at_which_nothing_is_defined_are_weak(builder: Builder, tmp_path: Path) -> None:
+    proc = mirror(lossy.exploding)
+    bench = prepare(proc, generate_c(lossy.exploding), bind(proc, {"n": 2}), builder, tmp_path)
+    assert any("infinite or NaN with n=" in weak for weak in bench.agreement.weak)

@@ -153,7 +153,7 @@ class _Emitter:
         for stmt in body:
             yield from self.stmt(stmt)
         for stmt in body:
-            if isinstance(stmt, q.Alloc):
+            if isinstance(stmt, q.Alloc) and stmt.shape:
                 yield f"__builtin_free({_name(stmt.buf)}_data - 1024);"
 
     def stmt(self, stmt: q.Stmt) -> Iterator[str]:
@@ -179,6 +179,9 @@ class _Emitter:
                 self.add_dense(stmt.buf, stmt.shape)
                 count = " * ".join(self.buffers[stmt.buf].extents) or "1"
                 name = f"{_name(stmt.buf)}_data"
+                if not stmt.shape:
+                    yield f"{stmt.type} {name}[1] = {{0}};"
+                    return
                 # Loops that are too long may go beyond its ends.
                 yield f"{stmt.type} *{name} = __builtin_calloc({count} + 2048, sizeof *{name});"
                 yield f"{name} += 1024;"

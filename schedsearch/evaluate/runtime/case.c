@@ -140,8 +140,9 @@ struct test_case read_case(void)
     job_line(test.expected_path, sizeof test.expected_path);
     test.placement = (enum placement)job_number();
     test.offset = (size_t)job_number();
+    test.share = job_number();
     test.as_written = job_number() != 0;
-    uint64_t seed = (uint64_t)job_number();
+    uint64_t seed = test.seed = (uint64_t)job_number();
     test.args = calloc(hs_arg_count + 1, sizeof *test.args);
     test.context = calloc(1, hs_context_size + 1);
     test.pristine_context = calloc(1, hs_context_size + 1);

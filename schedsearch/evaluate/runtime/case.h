@@ -11,6 +11,8 @@ struct test_case {
     char expected_path[4096];
     enum placement placement;
     size_t offset; /* bytes between arrays and the boundary that they are placed at */
+    uint64_t seed;
+    double share; /* of the iterations of loops that may be sampled, those that are evaluated */
     bool as_written; /* what outputs are is what the procedure as written makes of them */
     struct hs_arg *args;
     unsigned char *context, *pristine_context;

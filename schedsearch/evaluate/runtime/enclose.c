@@ -80,6 +80,20 @@ static void store_anything(enum hs_type type, void *low, void *high, size_t i)
     store(type, high, i, 0);
 }
 
+static double share_of_iterations = 1;
+static uint64_t seed_of_iterations;
+enum { FIRST_ITERATIONS = 4, LAST_ITERATIONS = 12 };
+
+/* Whether an iteration of a loop is evaluated of which all others may be left out. */
+bool hs_taken(int64_t iteration, int64_t first, int64_t end)
+{
+    if (share_of_iterations == 1 || iteration < first + FIRST_ITERATIONS
+        || iteration >= end - LAST_ITERATIONS)
+        return true;
+    uint64_t state = seed_of_iterations + (uint64_t)iteration;
+    return (next_random(&state) >> 11) * 0x1p-53 < share_of_iterations;
+}
+
 /* What cases can tell of an array: how many elements are written, for how many of these a
  * result is promised, in how many a term more or less, or a value left at 0, would show, and in
  * how many it drowns in roundings. */
@@ -111,17 +125,18 @@ static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, b
         }
         struct enclosed a = load_cell(arg->type, &cells[flat]);
         bool special = !isfinite(a.value);
-        power->written++;
+        struct power nothing = {0}, *own = cells[flat].state & TAKEN ? &nothing : power;
+        own->written++;
         if (a.radius == INFINITY || (special && finite_only)) {
             store_anything(arg->type, low, high, flat);
             intervals = true;
             continue;
         }
-        power->defined++;
+        own->defined++;
         if (special)
-            power->sharp++;
+            own->sharp++;
         else
-            judge_power(power, a, &cells[flat]);
+            judge_power(own, a, &cells[flat]);
         if (special || a.radius == 0) {
             store(arg->type, low, flat, a.value);
             store(arg->type, high, flat, a.value);
@@ -148,21 +163,13 @@ static struct cell *initial_cells(const struct hs_arg *arg)
     return cells;
 }
 
-static size_t write_array(const struct hs_arg *arg, const struct cell *cells, bool finite_only,
-                          int output, struct power *power)
+static size_t write_array(const struct hs_arg *arg, const unsigned char *low,
+                          const unsigned char *high, bool intervals, int output)
 {
     size_t bytes = arg->elements * size_of(arg->type);
-    unsigned char *low = calloc(1, bytes), *high = calloc(1, bytes);
-    if (!low || !high)
-        fail("out of memory for the bounds of an array");
-    uint64_t intervals = bound_elements(arg, cells, finite_only, low, high, power);
-    size_t written = append(output, &intervals, sizeof intervals);
-    written += append(output, low, bytes);
-    if (intervals)
-        written += append(output, high, bytes);
-    free(low);
-    free(high);
-    return written;
+    uint64_t sides = intervals;
+    size_t written = append(output, &sides, sizeof sides) + append(output, low, bytes);
+    return written + (intervals ? append(output, high, bytes) : 0);
 }
 
 static size_t write_context(struct test_case *test, const struct cell *fields, int output)
@@ -182,30 +189,65 @@ static size_t write_context(struct test_case *test, const struct cell *fields, i
     return written;
 }
 
-/* What the kernel makes of them: just that, or, for want of an evaluation, within a thousandth. */
+/* What the kernel makes of elements that were not evaluated: just that, or within a thousandth. */
 static void take_outputs(const struct hs_arg *arg, bool exact, struct cell *cells)
 {
+    size_t width = size_of(arg->type);
     double total = 0;
     for (int pass = 0; pass < 2; pass++) {
         size_t flat = 0;
         int_fast32_t index[HS_MAX_DIMS] = {0};
         do {
-            double value = load(arg->type, arg->data, flat), size = fabs(value);
+            const unsigned char *element = (const unsigned char *)arg->data + flat * width;
+            double value = load(arg->type, element, 0), size = fabs(value);
+            bool untouched = arg->fill == FILL_POISON && is_poison(element, width);
             if (pass == 0) {
                 total += isfinite(size) ? size / arg->elements : 0;
-                continue;
+            } else if (!untouched && !(cells[flat].state & WRITTEN_TO)) {
+                bool open = !exact && is_float(arg->type) && isfinite(value);
+                assign(&cells[flat], (struct enclosed){value, open ? 1e-3 * (size + total) : 0, size});
+                cells[flat].state |= TAKEN;
             }
-            bool open = !exact && is_float(arg->type) && isfinite(value);
-            double radius = open ? 1e-3 * (size + total) : 0;
-            assign(&cells[flat], (struct enclosed){value, radius, size});
         } while (next_index(arg, index, &flat));
     }
+}
+
+/* The kernel has been called: it must lie within the bounds of what was evaluated. */
+static void check_outputs(const struct hs_arg *arg, size_t number, size_t position,
+                          const unsigned char *low, const unsigned char *high)
+{
+    size_t width = size_of(arg->type), flat = 0;
+    int_fast32_t index[HS_MAX_DIMS] = {0};
+    do {
+        const unsigned char *element = (const unsigned char *)arg->data + flat * width;
+        size_t at = flat * width;
+        if (!is_admissible(arg, element, low + at, high + at, false)) {
+            report("mismatch %zu %zu %zu 1 %.9g %.9g %.9g", number, position, flat,
+                   load(arg->type, element, 0), load(arg->type, low, flat),
+                   load(arg->type, high, flat));
+            _exit(0);
+        }
+    } while (next_index(arg, index, &flat));
+}
+
+static void call_as_written(struct test_case *test, void *as_written, size_t number, bool exact,
+                            struct cell *const *cells)
+{
+    restore(test);
+    double start = now_ns();
+    hs_invoke(as_written, test->context, test->args);
+    report("called %zu %.0f", number, now_ns() - start);
+    for (size_t i = 0; i < hs_arg_count; i++)
+        if (test->args[i].written)
+            take_outputs(&test->args[i], exact, cells[i]);
 }
 
 void enclose_case(struct test_case *test, void *as_written, size_t number, enum contract contract,
                   int output)
 {
     restore(test);
+    share_of_iterations = test->share;
+    seed_of_iterations = test->seed;
     struct cell **cells = calloc(hs_arg_count + 1, sizeof *cells);
     struct cell *fields = hs_cells((int64_t)hs_field_count);
     for (size_t i = 0; i < hs_arg_count; i++)
@@ -216,22 +258,29 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
         assign(&fields[i], exactly(load(field->type, (char *)test->context + field->offset, 0)));
         fields[i].state &= ~WRITTEN_TO;
     }
-    if (test->as_written) {
-        hs_invoke(as_written, test->context, test->args);
-        for (size_t i = 0; i < hs_arg_count; i++)
-            if (test->args[i].written)
-                take_outputs(&test->args[i], contract == STRICT, cells[i]);
-    } else {
+    bool called = test->as_written || test->share < 1;
+    if (!test->as_written)
         hs_enclose(test->args, test->context, cells, fields);
-    }
+    if (called)
+        call_as_written(test, as_written, number, contract == STRICT, cells);
     size_t bytes = 0;
     for (size_t i = 0; i < hs_arg_count; i++) {
+        struct hs_arg *arg = &test->args[i];
         struct power power = {0};
-        if (!test->args[i].written)
+        if (!arg->written)
             continue;
-        bytes += write_array(&test->args[i], cells[i], contract == FAST, output, &power);
+        size_t size = arg->elements * size_of(arg->type);
+        unsigned char *low = calloc(1, size), *high = calloc(1, size);
+        if (!low || !high)
+            fail("out of memory for the bounds of an array");
+        bool intervals = bound_elements(arg, cells[i], contract == FAST, low, high, &power);
+        if (called)
+            check_outputs(arg, number, i, low, intervals ? high : low);
+        bytes += write_array(arg, low, high, intervals, output);
         report("power %zu %zu %zu %zu %zu %zu", number, i, power.written, power.defined,
                power.sharp, power.rough);
+        free(low);
+        free(high);
         free(cells[i]);
     }
     bytes += write_context(test, fields, output);

@@ -9,8 +9,10 @@
  * every order: probabilistic rounding analysis (Higham and Mary, "A new approach to
  * probabilistic rounding error analysis", SISC 41(5), 2019) gives
  *     |computed - true| <= min(n, 8 sqrt(n)) u sum |terms|
- * with probability 1 - 2 n exp(-8^2 / 2). Where a sum adds the same term again and again, roundings
- * do not cancel, and the factor is n. Integers that the type represents are not rounded.
+ * with probability 1 - 2 n exp(-8^2 / 2). Where a sum adds the same term again and again, or
+ * multiples of itself, roundings do not cancel, and the factor is n. -ffast-math makes a product
+ * of a sum, `x + v * x` -> `x * (1 + v)`: one rounding more. Integers that the type represents are
+ * not rounded.
  */
 #pragma once
 #include "harness.h"
@@ -36,10 +38,11 @@ struct cell {
     double value, size, error, terms;
     int state;
 };
-enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4, ADDED_TO = 8, REPEATED = 16 };
+enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4, ADDED_TO = 8, REPEATED = 16, TAKEN = 32 };
 
 _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
 void *hs_cells(int64_t count);
+bool hs_taken(int64_t iteration, int64_t first, int64_t end);
 
 #define INLINE static inline __attribute__((always_inline))
 
@@ -87,7 +90,9 @@ INLINE struct enclosed sum(struct enclosed a, struct enclosed b, struct format t
 {
     if (a.radius == INFINITY || b.radius == INFINITY)
         return ANYTHING;
-    return rounded(a.value + b.value, a.radius + b.radius, a.size + b.size, are_whole(a, b), type);
+    bool exact = are_whole(a, b);
+    double size = a.size + b.size, more = exact && size <= type.whole ? 0 : type.unit * size;
+    return rounded(a.value + b.value, a.radius + b.radius + more, size, exact, type);
 }
 
 INLINE bool is_power_of_two(double value)
@@ -290,7 +295,8 @@ INLINE double rounding_of_sum(double terms, double size, int state, struct forma
 {
     if (terms == 0 || (!(state & FRACTION) && size <= type.whole))
         return 0;
-    return type.unit * size * (state & REPEATED ? terms : fmin(terms, 8 * sqrt(terms)));
+    double count = state & REPEATED ? 2 * terms : fmin(terms + 1, 8 * sqrt(terms));
+    return type.unit * size * count;
 }
 
 INLINE struct enclosed load_float(const struct cell *cell, struct format type)

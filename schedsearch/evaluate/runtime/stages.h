@@ -12,6 +12,13 @@ enum contract { FAST, REASSOCIATE, STRICT };
 void enclose_case(struct test_case *test, void *as_written, size_t number, enum contract contract,
                   int output);
 
+bool is_poison(const unsigned char *bytes, size_t width); /* what outputs start as */
+
+/* Whether an element lies within its bounds. The NaN that outputs start as is no result: only
+ * what is not to be written keeps it. */
+bool is_admissible(const struct hs_arg *arg, const unsigned char *got, const unsigned char *low,
+                   const unsigned char *high, bool bitwise);
+
 /* Call the kernel and compare, bit by bit if asked to; reports the first difference and ends
  * the process. */
 void verify_case(struct test_case *test, void *function, size_t number, bool bitwise);

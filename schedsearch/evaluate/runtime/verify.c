@@ -25,7 +25,7 @@ size_t append(int output, const void *data, size_t size)
     return size;
 }
 
-static bool is_poison(const unsigned char *bytes, size_t width)
+bool is_poison(const unsigned char *bytes, size_t width)
 {
     for (size_t i = 0; i < width; i++)
         if (bytes[i] != 0xFF)
@@ -33,10 +33,8 @@ static bool is_poison(const unsigned char *bytes, size_t width)
     return true;
 }
 
-/* Whether an element lies within its bounds. The NaN that outputs start as is no result:
- * only what is not to be written keeps it. */
-static bool is_admissible(const struct hs_arg *arg, const unsigned char *got,
-                          const unsigned char *low, const unsigned char *high, bool bitwise)
+bool is_admissible(const struct hs_arg *arg, const unsigned char *got,
+                   const unsigned char *low, const unsigned char *high, bool bitwise)
 {
     size_t width = size_of(arg->type);
     if (memcmp(got, low, width) == 0)
