@@ -60,7 +60,7 @@ def doctor(
     files = tuple(instructions or ())
     found = resolve_target(read_target(target), cc, instructions=files, fp=fp)
     _show_target(console, found)
-    if not runs_here(found):
+    if not runs_here(found.isa):
         _line(console, "timing", f"not on this machine: {found.isa} is foreign to it")
         return
     _measure(console, cc, target, files, found.fp)
@@ -89,7 +89,7 @@ def _show_target(console: Console, target: Target) -> None:
 
 def _openmp(target: Target) -> str:
     """Whether `--threads` can be used, with the reason if not."""
-    if not runs_here(target):
+    if not runs_here(target.isa):
         return "not tried"
     try:
         able = with_openmp(target, cache_dir() / "artifacts")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import platform
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from schedsearch.core.text_file import read_text
 from schedsearch.search.kept import require_tuned
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
-from schedsearch.search.targets import read_target, require_native, resolve_target
+from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here
 from schedsearch.store.database import Store
 from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import imports_exo, load_source, pick
@@ -148,6 +149,9 @@ def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
     a compiler."""
     if locked.isa not in NAMES:
         raise NotHereError(f"locked for {locked.isa}, which this schedsearch does not know")
+    if not runs_here(locked.isa):
+        here = platform.machine()
+        raise NotHereError(f"kernels for {locked.isa} do not run on this {here} machine")
     files = locked_sets(locked, root, where)
     target = resolve_target(
         read_target(where.target or locked.isa), where.cc, locked.threads, files, locked.fp

@@ -179,15 +179,15 @@ def _within(fp: FloatingPoint, flags: list[str]) -> list[str]:
     return [*flags, *(flag for flag in contract_flags(fp) if flag not in flags)]
 
 
-def runs_here(target: Target) -> bool:
-    """Whether kernels for the target are for machines of this kind."""
-    return not _is_foreign(isa(target.isa))
+def runs_here(name: str) -> bool:
+    """Whether kernels for the ISA of this name are for machines of this kind."""
+    return not _is_foreign(isa(name))
 
 
 def require_native(target: Target) -> None:
     """Raises UserError if kernels for the target do not run here."""
     missing = isa(target.isa).needs - set(cpu_identity()[1])
-    if not runs_here(target):
+    if not runs_here(target.isa):
         raise UserError(
             f"kernels for {target.isa} do not run on this {platform.machine()} machine, so they "
             "cannot be timed: tune on such a machine, or carry a schedule over with "

@@ -49,7 +49,7 @@ def test_options_and_restrict_reach_every_file(run: Run, tmp_path: Path) -> None
         text = (out / "matmul32.c").read_text()
         header = (out / "matmul32.h").read_text()
         assert ("__restrict__" in text) == ("__restrict__" in header) == build.restrict
-        assert build.options in text.splitlines()[1]
+        assert any(build.options in line for line in text.splitlines()[:4])
         assert "must not overlap" in header
         command = ["gcc", "-Wall", "-Werror", "-c", out / "matmul32.c", "-o", out / "out.o"]
         subprocess.run(command, check=True)

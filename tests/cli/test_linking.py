@@ -108,7 +108,8 @@ def test_the_link_line_leaves_denormals_alone(target: Target, tmp_path: Path) ->
         assert not {"-ffast-math", "-Ofast", "-funsafe-math-optimizations"} & set(found.linking)
         assert "link without -ffast-math" in (tmp_path / "activate.h").read_text()
     plain = exported(EXTERNS["activate"], replace(target, flags=("-O2",)), tmp_path)
-    assert "-ffast-math" not in (plain.folder / "activate.h").read_text()
+    lines = (plain.folder / "activate.h").read_text().splitlines()
+    assert not any("-ffast-math" in line for line in lines if "floating point:" not in line)
 
 
 def test_build_options_are_in_the_lines(target: Target, tmp_path: Path) -> None:

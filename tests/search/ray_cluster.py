@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 
 ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
@@ -32,18 +32,25 @@ class RayCluster:
 def started() -> Iterator[RayCluster]:
     secret = secrets.token_hex(32)
     own = {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN": secret}
-    with TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder:
+    with (
+        TemporaryDirectory(prefix="ray-", ignore_cleanup_errors=True) as folder,
+        TemporaryFile("w+") as said,
+    ):
         process = subprocess.Popen(
             [sys.executable, __file__, folder],
             env=os.environ | ON_LOOPBACK | own,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
+            stderr=said,
             text=True,
         )
         assert process.stdout is not None
         try:
-            yield RayCluster(process.stdout.readline().strip(), secret, process)
+            address = process.stdout.readline().strip()
+            if not address:
+                said.seek(0)
+                raise RuntimeError(f"Ray's head did not start: {said.read()[-2000:]}")
+            yield RayCluster(address, secret, process)
             process.communicate(timeout=60)
         finally:
             process.kill()
@@ -52,6 +59,8 @@ def started() -> Iterator[RayCluster]:
 def serve(folder: Path) -> None:
     from ray.cluster_utils import Cluster
 
+    # Wherever the head's files are, its address is written there, and Ray makes no such folder.
+    Path(gettempdir(), "ray").mkdir(exist_ok=True)
     cluster = Cluster()
     for cores in (0, 1):
         cluster.add_node(
