@@ -65,11 +65,13 @@ class Agreement:
 
 def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
     """The distribution to try after one on which too little shows, None if there is none. If
-    terms drown in a sum, they do so on all inputs that are as dense."""
+    terms drown in a sum, they do so on all inputs that are as dense; but `steady` ones help where
+    results grow, or vanish, from one to the next."""
     ladder = LADDERS[mode]
     drowned = any(power.rough > (1 - SHARP) * power.written for power in powers)
     for number in range(rung + 1, len(ladder)):
-        if mode is not Mode.FLOATS or not drowned or ladder[number].density < ladder[rung].density:
+        fewer = ladder[number].density < ladder[rung].density
+        if mode is not Mode.FLOATS or not drowned or fewer or ladder[number].steady:
             return number
     return None
 

@@ -61,6 +61,11 @@ class Rung:
     hi: float
     density: float = 1.0
 
+    @property
+    def steady(self) -> bool:
+        """Whether products of many, and solves, neither grow nor vanish."""
+        return self.fill is Fill.DOMINANT or (self.lo, self.hi) == (0.5, 1.5)
+
     def __str__(self) -> str:
         sparse = self.density < 1 and self.fill is not Fill.SPECIALS
         share = f", {1 / self.density:.0f} times as many zeros" if sparse else ""

@@ -73,3 +73,18 @@ def repeated(n: size, x: f32[n + 3], y: f32[n + 1]):
         for j in seq(i, n):
             for k in seq(0, 3):
                 x[i] += y[i] * x[k]
+
+
+@proc
+def solved(n: size, L: f32[n, n], b: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            b[i] += -L[i, j] * b[j]
+        b[i] = b[i] / L[i, i]
+
+
+@proc
+def multiplied(n: size, y: f32[1], x: f32[n]):
+    y[0] = 1.0
+    for i in seq(0, n):
+        y[0] = y[0] * x[i]
