@@ -14,7 +14,15 @@ from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.enclosure import unknown_externs
 from schedsearch.evaluate.harness import Case, Placement, layout
 from schedsearch.evaluate.inline import inline_calls
-from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, has_floats, oracle, scale_matters
+from schedsearch.evaluate.oracle import (
+    LADDERS,
+    SHARP,
+    Mode,
+    has_floats,
+    has_integers,
+    oracle,
+    scale_matters,
+)
 from schedsearch.evaluate.work import count_work
 
 # A case that is only verified may cost about 20 ms, as written.
@@ -33,6 +41,7 @@ _PLACEMENT = {
     Mode.SMALL: Placement.GUARDED_END,
     Mode.LARGE: Placement.GUARDED_START,
     Mode.POSITIVE: Placement.GUARDED_END,
+    Mode.WIDE: Placement.GUARDED_START,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
 # Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
@@ -92,6 +101,8 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
         modes += [Mode.SMALL]
     if cheap and not small:
         modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
+    if has_integers(inline_calls(proc)):
+        modes += [Mode.WIDE]
     pairs = [(largest, mode) for mode in modes]
     if cheap and Mode.SMALL in modes:
         pairs.append((cheap[min(1, len(cheap) - 1)], Mode.SMALL))
@@ -115,7 +126,7 @@ def evaluated(
     enclose: Enclose, plan: Plan, wanted: Sequence[Inputs], first: int = 0
 ) -> tuple[tuple[Case, ...], list[Mapping[str, Power]]]:
     """Cases on these inputs, or on the next of their ladder on which enough can be told, or else
-    on the best; and what can be told. `first`: the number of cases before."""
+    on the best, if any is of use; and what can be told. `first`: the number of cases before."""
     best: dict[int, tuple[float, Case, Mapping[str, Power]]] = {}
     pending = {at: inputs.rung for at, inputs in enumerate(wanted)}
     while pending:
@@ -124,15 +135,27 @@ def evaluated(
         ]
         left = {}
         for (at, rung), case, powers in zip(pending.items(), tried, enclose(tried), strict=True):
-            share = min((power.share for power in powers.values()), default=1.0)
+            share = _share(case, powers)
             if at not in best or share > best[at][0]:
                 best[at] = share, case, powers
             following = next_rung(wanted[at].mode, rung, powers.values())
             if best[at][0] < SHARP and following is not None and not case.as_written:
                 left[at] = following
         pending = left
-    found = [best[at] for at in range(len(wanted))]
+    found = [best[at] for at in range(len(wanted)) if best[at][0] > _UNDEFINED]
     return tuple(case for _, case, _ in found), [powers for _, _, powers in found]
+
+
+_UNDEFINED = -1.0
+
+
+def _share(case: Case, powers: Mapping[str, Power]) -> float:
+    """Of the output of which least shows, what does. Wide numbers are of no use if there is one
+    element whose value is not defined: sanitizers find that, too."""
+    if case.oracle.mode is Mode.WIDE:
+        defined = all(power.defined == power.written for power in powers.values())
+        return 1.0 if defined and not case.as_written else _UNDEFINED
+    return min((power.share for power in powers.values()), default=1.0)
 
 
 _kept: dict[tuple[Path, Binding], Case] = {}  # what candidates of this process asked for

@@ -88,3 +88,32 @@ def multiplied(n: size, y: f32[1], x: f32[n]):
     y[0] = 1.0
     for i in seq(0, n):
         y[0] = y[0] * x[i]
+
+
+@proc
+def narrowed(n: size, y: i8[n], x: i32[n]):
+    for i in seq(0, n):
+        y[i] = x[i]
+
+
+@proc
+def beside_floats(n: size, y: i8[n], x: ui8[n], z: f32[n]):
+    for i in seq(0, n):
+        z[i] = z[i] * 2.0
+        y[i] = x[i] + x[i]
+
+
+@proc
+def squared(n: size, y: i32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i] * x[i]
+
+
+@proc
+def summed_squares(n: size, y: ui16[n], x: i32[n, 40]):
+    for i in seq(0, n):
+        t: i32
+        t = 0.0
+        for k in seq(0, 40):
+            t += x[i, k] * x[i, k]
+        y[i] = t

@@ -55,6 +55,12 @@ def products(count: str, terms: int, size: int, term: str) -> str:
 
 HALF = "(float)A[i] * (float)x[k]"
 SINGLE = "A[i] * 0.1f * B[k]"
+SQUARES = """
+for (int i = 0; i < n; i++) {
+    int t = 0;
+    for (int k = 0; k < 40; k++) t += x[i * 40 + k] * x[i * 40 + k];
+    y[i] = t;
+}"""
 SUBSTITUTION = """
 for (int i = 0; i < n; i++) {
     for (int j = 0; j < (i < 200 ? i : i - 1); j++) b[i] += -L[i * n + j] * b[j];
@@ -75,6 +81,29 @@ PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
         lossy.accumulated,
         f"{EACH} y[i] += (int8_t)(x[i] * s[i]);",
         {"converted afterwards": f"{EACH} y[i] = (int8_t)((float)y[i] + x[i] * s[i]);"},
+    ),
+    "integers that wrap": (
+        lossy.narrowed,
+        f"{EACH} y[i] = (int8_t)x[i];",
+        {"saturated": f"{EACH} y[i] = x[i] > 127 ? 127 : x[i] < -128 ? -128 : x[i];"},
+    ),
+    "integers that wrap, beside floats": (
+        lossy.beside_floats,
+        f"{EACH} {{ z[i] *= 2; y[i] = (int8_t)(x[i] + x[i]); }}",
+        {"saturated": f"{EACH} {{ z[i] *= 2; y[i] = x[i] > 63 ? 127 : x[i] + x[i]; }}"},
+    ),
+    "large floats as integers": (
+        lossy.squared,
+        f"{EACH} y[i] = (int32_t)(x[i] * x[i]);",
+        {"by way of a short": f"{EACH} y[i] = (int16_t)(int32_t)(x[i] * x[i]);"},
+    ),
+    "sums of integers that would overflow": (
+        lossy.summed_squares,
+        SQUARES,
+        {
+            "in 16 bits, saturated": SQUARES.replace("t;\n", "t > 65535 ? 65535 : t;\n"),
+            "factors in 8 bits": SQUARES.replace("x[i * 40 + k] *", "(int8_t)x[i * 40 + k] *"),
+        },
     ),
     "f16": (
         lossy.half_products,

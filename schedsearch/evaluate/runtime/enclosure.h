@@ -328,7 +328,7 @@ INLINE void add_float(struct cell *cell, struct enclosed a, bool repeated)
                    | (repeated ? REPEATED : 0);
 }
 
-/* Sums wrap, too. */
+/* Sums wrap, too; but those of i32, of which some order overflows, are undefined. */
 INLINE void add_int(struct cell *cell, struct enclosed a, double least, double most)
 {
     struct enclosed total = {cell->value + a.value, cell->error + a.radius, 0};
@@ -338,6 +338,8 @@ INLINE void add_int(struct cell *cell, struct enclosed a, double least, double m
         cell->error = total.radius;
         cell->size += fabs(a.value) + a.radius;
         cell->terms += a.size != 0;
+        if (most > 0xffff && !(cell->size <= most))
+            cell->error = INFINITY;
     }
     cell->state |= WRITTEN_TO | ADDED_TO;
 }
