@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode
+from schedsearch.evaluate.oracle import LADDERS, SHARP, UNCLEAR, Mode
 
 
 @dataclass(frozen=True)
@@ -27,8 +27,13 @@ class Power:
 
     @property
     def share(self) -> float:
-        """Of what is written, what is sharp; nothing written needs nothing."""
-        return self.sharp / self.written if self.written else 1.0
+        """Of what is written, what is sharp; nothing written needs nothing. It is less than
+        `SHARP` as long as more than `UNCLEAR` of what is written is rough or undefined, however
+        sharp the rest is: that may be a part of its own."""
+        if not self.written:
+            return 1.0
+        unclear = (self.written - self.defined + self.rough) / self.written
+        return max(min(self.sharp / self.written, SHARP + UNCLEAR - unclear), 0.0)
 
 
 @dataclass(frozen=True)
@@ -92,7 +97,7 @@ def weaknesses(powers: Sequence[Mapping[str, Power]]) -> tuple[str, ...]:
 
 def _reason(powers: Sequence[Power]) -> str:
     best = max(powers, key=lambda power: power.share)
-    seen = f"at best {100 * best.share:.0f} % of its elements"
-    if max(power.defined / power.written for power in powers) < SHARP:
+    seen = f"at best {100 * best.sharp / best.written:.0f} % of its elements"
+    if max(power.defined / power.written for power in powers) < 1 - UNCLEAR:
         return f"is undefined, infinite or NaN on the inputs tried ({seen} show a fault)"
     return f"is known so roughly that a wrong or missing term may not show (it shows in {seen})"

@@ -36,6 +36,9 @@ from schedsearch.evaluate.inline import inline_calls
 SHARP = 0.4
 """Share of the elements of an output that have to be sharp; many are zero by right (`relu`)."""
 
+UNCLEAR = 0.1
+"""Share of the elements of an output in which a missing term may drown, or nothing is promised."""
+
 
 class Mode(StrEnum):
     INTEGERS = "integers"

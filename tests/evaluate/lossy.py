@@ -117,3 +117,10 @@ def summed_squares(n: size, y: ui16[n], x: i32[n, 40]):
         for k in seq(0, 40):
             t += x[i, k] * x[i, k]
         y[i] = t
+
+
+@proc
+def half_defined(n: size, y: f32[2 * n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i]
+        y[n + i] = sqrt(x[i] - 1000.0)

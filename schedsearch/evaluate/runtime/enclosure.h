@@ -271,6 +271,8 @@ INLINE struct enclosed hs_relu(struct enclosed a)
 {
     if (a.radius == INFINITY)
         return ANYTHING;
+    if (a.value + a.radius <= 0)
+        return exactly(0);
     return (struct enclosed){a.value > 0 ? a.value : 0, a.radius, a.value > 0 ? a.size : a.radius};
 }
 
