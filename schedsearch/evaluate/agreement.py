@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from schedsearch.core.errors import DisagreementError
-from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode
+from schedsearch.evaluate.oracle import LADDERS, SHARP, UNCLEAR, Mode
 
 
 @dataclass(frozen=True)
@@ -28,8 +28,13 @@ class Power:
 
     @property
     def share(self) -> float:
-        """Of what is written, what is sharp; nothing written needs nothing."""
-        return self.sharp / self.written if self.written else 1.0
+        """Of what is written, what is sharp; nothing written needs nothing. It is less than
+        `SHARP` as long as more than `UNCLEAR` of what is written is rough or undefined, however
+        sharp the rest is: that may be a part of its own."""
+        if not self.written:
+            return 1.0
+        unclear = (self.written - self.defined + self.rough) / self.written
+        return max(min(self.sharp / self.written, SHARP + UNCLEAR - unclear), 0.0)
 
 
 @dataclass(frozen=True)
@@ -80,11 +85,13 @@ class Agreement:
 
 def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
     """The distribution to try after one on which too little shows, None if there is none. If
-    terms drown in a sum, they do so on all inputs that are as dense."""
+    terms drown in a sum, they do so on all inputs that are as dense; but `steady` ones help where
+    results grow, or vanish, from one to the next."""
     ladder = LADDERS[mode]
     drowned = any(power.rough > (1 - SHARP) * power.written for power in powers)
     for number in range(rung + 1, len(ladder)):
-        if mode is not Mode.FLOATS or not drowned or ladder[number].density < ladder[rung].density:
+        fewer = ladder[number].density < ladder[rung].density
+        if mode is not Mode.FLOATS or not drowned or fewer or ladder[number].steady:
             return number
     return None
 
@@ -127,7 +134,7 @@ def undefined_sizes(powers: Mapping[str, Sequence[Mapping[str, Power]]]) -> tupl
 
 def _reason(powers: Sequence[Power]) -> str:
     best = max(powers, key=lambda power: power.share)
-    seen = f"at best {100 * best.share:.0f} % of its elements"
-    if max(power.defined / power.written for power in powers) < SHARP:
+    seen = f"at best {100 * best.sharp / best.written:.0f} % of its elements"
+    if max(power.defined / power.written for power in powers) < 1 - UNCLEAR:
         return f"is undefined, infinite or NaN on the inputs tried ({seen} show a fault)"
     return f"is known so roughly that a wrong or missing term may not show (it shows in {seen})"

@@ -63,7 +63,7 @@ _SMALL = (
 )
 # Several whole register tiles and a rest in every dimension, the most that is affordable.
 _TAILS = tuple(
-    _Preferences(sizes=sizes, index=1, truth=1, innermost=1, pad=_ODD_PAD)
+    _Preferences(sizes=sizes, index=29, truth=1, innermost=1, pad=_ODD_PAD)
     for sizes in ((131, 197, 71, 139), (67, 73, 41, 37))
 )
 
@@ -88,7 +88,7 @@ def verification_bindings(
     A size that is still an argument may be anything its asserts allow, however
     it was bound for timing: 1 (Exo has no size 0), sizes that divide nothing,
     smaller than usual tiles and, if `affordable`, larger; both truth values, indices
-    0, 1 and 2, and windows whose innermost stride is 2 where that is allowed.
+    0, 1, 2 and 29, and windows whose innermost stride is 2 where that is allowed.
     """
     found = [_solve(Constraints(proc), proc, {}, preferences) for preferences in _SMALL]
     tails = (_solve(Constraints(proc), proc, {}, preferences) for preferences in _TAILS)

@@ -14,7 +14,15 @@ from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
 from schedsearch.evaluate.harness import Case, Placement, layout
 from schedsearch.evaluate.inline import inline_calls
-from schedsearch.evaluate.oracle import LADDERS, SHARP, Mode, has_floats, oracle, scale_matters
+from schedsearch.evaluate.oracle import (
+    LADDERS,
+    SHARP,
+    Mode,
+    has_floats,
+    has_integers,
+    oracle,
+    scale_matters,
+)
 from schedsearch.evaluate.work import count_work
 
 # A case that is only verified may cost about 20 ms, as written.
@@ -35,6 +43,7 @@ _PLACEMENT = {
     Mode.SMALL: Placement.GUARDED_END,
     Mode.LARGE: Placement.GUARDED_START,
     Mode.POSITIVE: Placement.GUARDED_END,
+    Mode.WIDE: Placement.GUARDED_START,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
 # Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
@@ -94,6 +103,8 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
         modes += [Mode.SMALL]
     if cheap and not small:
         modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
+    if has_integers(inline_calls(proc)):
+        modes += [Mode.WIDE]
     pairs = [(largest, mode) for mode in modes]
     if cheap and Mode.SMALL in modes:
         pairs.append((cheap[min(1, len(cheap) - 1)], Mode.SMALL))
@@ -117,8 +128,8 @@ def evaluated(
     enclose: Enclose, plan: Plan, wanted: Sequence[Inputs], first: int = 0
 ) -> tuple[tuple[Case, ...], list[Told]]:
     """Cases on these inputs, or on the next of their ladder on which enough can be told, or else
-    on the best; and what can be told. `first`: the number of cases before."""
-    best: dict[int, tuple[Case, Told]] = {}
+    on the best, if any is of use; and what can be told. `first`: the number of cases before."""
+    best: dict[int, tuple[float, Case, Told]] = {}
     pending = {at: inputs.rung for at, inputs in enumerate(wanted)}
     while pending:
         tried = [
@@ -126,14 +137,27 @@ def evaluated(
         ]
         left = {}
         for (at, rung), case, told in zip(pending.items(), tried, enclose(tried), strict=True):
-            if at not in best or told.share > best[at][1].share:
-                best[at] = case, told
+            share = _use(case, told)
+            if at not in best or share > best[at][0]:
+                best[at] = share, case, told
             following = next_rung(wanted[at].mode, rung, told.powers.values())
-            if best[at][1].share < SHARP and following is not None and not case.as_written:
+            if best[at][0] < SHARP and following is not None and not case.as_written:
                 left[at] = following
         pending = left
-    found = [best[at] for at in range(len(wanted))]
-    return tuple(case for case, _ in found), [told for _, told in found]
+    found = [best[at] for at in range(len(wanted)) if best[at][0] > _UNDEFINED]
+    return tuple(case for _, case, _ in found), [told for _, _, told in found]
+
+
+_UNDEFINED = -1.0
+
+
+def _use(case: Case, told: Told) -> float:
+    """Of the output of which least shows, what does. Wide numbers are of no use if there is one
+    element whose value is not defined: sanitizers find that, too."""
+    if case.oracle.mode is Mode.WIDE:
+        defined = all(power.defined == power.written for power in told.powers.values())
+        return 1.0 if defined and not case.as_written else _UNDEFINED
+    return told.share
 
 
 _kept: dict[tuple[Path, Binding], Case] = {}  # what candidates of this process asked for

@@ -16,6 +16,9 @@ constant that is added, and to a conversion to integers.
 
 *Positive* floats: products of many stay near 1, and nothing cancels.
 
+*Wide* numbers: integers, and floats that may become integers, of so large a range that they wrap
+and are truncated, as far as no conversion and no sum of i32 overflows, which is undefined.
+
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.
 """
@@ -33,6 +36,9 @@ from schedsearch.evaluate.inline import inline_calls
 SHARP = 0.4
 """Share of the elements of an output that have to be sharp; many are zero by right (`relu`)."""
 
+UNCLEAR = 0.1
+"""Share of the elements of an output in which a missing term may drown, or nothing is promised."""
+
 
 class Mode(StrEnum):
     INTEGERS = "integers"
@@ -40,6 +46,7 @@ class Mode(StrEnum):
     SMALL = "small floats"
     LARGE = "large floats"
     POSITIVE = "positive floats"
+    WIDE = "wide numbers"
     SPECIALS = "special floats"
 
 
@@ -60,6 +67,11 @@ class Rung:
     lo: float
     hi: float
     density: float = 1.0
+
+    @property
+    def steady(self) -> bool:
+        """Whether products of many, and solves, neither grow nor vanish."""
+        return self.fill is Fill.DOMINANT or (self.lo, self.hi) == (0.5, 1.5)
 
     def __str__(self) -> str:
         sparse = self.density < 1 and self.fill is not Fill.SPECIALS
@@ -91,6 +103,7 @@ LADDERS = {
     Mode.SMALL: (Rung(Fill.FLOATS, -1e-3, 1e-3),),
     Mode.LARGE: (Rung(Fill.FLOATS, -100.0, 100.0),),
     Mode.POSITIVE: (Rung(Fill.FLOATS, 0.5, 1.5),),
+    Mode.WIDE: tuple(Rung(Fill.FLOATS, -(2.0**p), 2.0**p) for p in (30, 23, 17, 14, 10, 7)),
     Mode.SPECIALS: (Rung(Fill.SPECIALS, -8.0, 8.0, 1 / 32),),
 }
 
@@ -137,9 +150,10 @@ def _of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
     if kind not in INTEGERS:
         return rung
     least, most = INTEGERS[kind]
-    if mode is not Mode.INTEGERS and kind != "i32" and not converts:
+    if mode not in (Mode.INTEGERS, Mode.WIDE) and kind != "i32" and not converts:
         return Rung(Fill.INTEGERS, least, most)
-    lo, hi = (-8.0, 8.0) if rung.fill is not Fill.INTEGERS else (rung.lo, rung.hi)
+    own = mode is Mode.WIDE or rung.fill is Fill.INTEGERS
+    lo, hi = (rung.lo, rung.hi) if own else (-8.0, 8.0)
     return Rung(Fill.INTEGERS, max(lo, least), min(hi, most), rung.density)
 
 
@@ -148,6 +162,12 @@ def has_floats(proc: q.Proc) -> bool:
     kinds = {stmt.type for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)}
     kinds |= {arg.type for arg in proc.args} - set(q.CONTROL_TYPES)
     return not kinds <= INTEGERS.keys()
+
+
+def has_integers(proc: q.Proc) -> bool:
+    """Whether numbers are converted to integers, or wrap."""
+    kinds = {stmt.type for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)}
+    return not kinds.isdisjoint(INTEGERS)
 
 
 def scale_matters(proc: q.Proc) -> bool:

@@ -1,25 +1,27 @@
 """Sizes at which all of a kernel's code runs: chosen from its own loops and conditions.
 
-A schedule's branches and tails depend on sizes alone (Exo has no conditions on data), so that
-its query AST says which of them a call runs. Sizes are chosen so that each argument has every
-residue around the kernel's tiles, lies below, at and beyond its tiles and thresholds and the
-timed size; for blocks that are still not run z3 is asked for sizes that do, or a proof that
-there are none.
+A schedule's branches and tails depend on control values alone (Exo has no conditions on data),
+so that its query AST says which of them a call runs. Sizes, indices and numbers of the
+configuration are chosen so that each has every residue around the kernel's tiles, lies below, at
+and beyond its tiles and thresholds and the timed value, booleans so that each is true and false
+meanwhile; for blocks that are still not run z3 is asked for values that do, or a proof that there
+are none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine, show_expr
 from schedsearch.evaluate.accesses import COMPARISONS
-from schedsearch.evaluate.binding import Binding, near
+from schedsearch.evaluate.binding import Binding, near, verification_bindings
 from schedsearch.evaluate.constraints import Constraints, Undecided
 from schedsearch.evaluate.effects import control_values
 from schedsearch.evaluate.inline import inline_calls
 
+_NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256
 # Of small tiles all residues; of larger ones those at either end and around their half.
 _SMALL_TILE = 16
@@ -60,20 +62,26 @@ class Reacher:
         self, general: q.Proc, timed: Binding, affordable: Callable[[Binding], bool]
     ) -> None:
         self.general, self.timed, self.affordable = general, timed, affordable
-        self.sizes = sorted(arg.var.name for arg in general.args if arg.type == "size")
+        kinds = Constraints(general).kinds
+        self.numbers = sorted(name for name, kind in kinds.items() if kind in _NUMBERS)
+        self.flags = sorted(name for name, kind in kinds.items() if kind == "bool")
+        self._sized = "size" in kinds.values()  # else calls differ little in what they cost
+        self._usual = verification_bindings(general, timed, lambda call: False) if kinds else ()
         self._known: dict[tuple[tuple[str, int], ...], Binding | None] = {}
 
     def reach(self, kernel: q.Proc) -> Reach:
         """Of one schedule."""
         kernel = inline_calls(kernel)
-        if not self.sizes:
+        if not self.numbers and not self.flags:
             return Reach(dead=_count(kernel.body))  # no other call would run more
-        timed = {name: self.timed.value(name) for name in self.sizes}
-        found = filter(None, (self._near(wanted) for wanted in _spread(kernel, timed)))
+        values = dict((*self.timed.values, *self.timed.config))
+        timed = {name: values[name] for name in self.numbers}
+        spread = _spread(kernel, timed) if timed else iter([{}])
+        found = filter(None, map(self._near, _with_flags(spread, self.flags)))
         chosen = list(dict.fromkeys(found))
         blocks = list(_blocks(kernel.body, ()))
         left = set(range(len(blocks)))
-        for binding in (self.timed, *chosen):
+        for binding in (self.timed, *self._usual, *chosen):
             if left:
                 run = _Run(left, control_values(kernel, binding))
                 run.block(kernel.body, 0)
@@ -81,7 +89,7 @@ class Reacher:
         unreached, dead = [], 0
         for at in sorted(left):
             witness = self._witness(kernel, blocks[at])
-            if isinstance(witness, Binding) and self.affordable(witness):
+            if isinstance(witness, Binding) and (self.affordable(witness) or not self._sized):
                 chosen.append(witness)
             elif witness is None:
                 dead += 1
@@ -118,6 +126,19 @@ def _spread(kernel: q.Proc, timed: Mapping[str, int]) -> Iterator[Mapping[str, i
     small = {name: 3 + at % 4 for at, name in enumerate(timed)}
     for name, value in timed.items():
         yield from ({**small, name: near} for near in (value - 1, value + 1) if near >= 1)
+
+
+def _with_flags(
+    spread: Iterator[Mapping[str, int]], flags: Sequence[str]
+) -> Iterator[Mapping[str, int]]:
+    """Each combination with flags, the first of which is once true and once false; the others
+    by turns, so that all of few flags meet."""
+    for turn, wanted in enumerate(spread):
+        for first in (1, 0) if flags else ():
+            others = {name: (turn + first) >> at & 1 for at, name in enumerate(flags[1:])}
+            yield {**wanted, flags[0]: first, **others}
+        if not flags:
+            yield wanted
 
 
 def _landmarks(kernel: q.Proc) -> tuple[set[int], set[int]]:

@@ -95,3 +95,54 @@ def exploding(n: size, x: f32[n]):
     for i in seq(0, n):
         for j in seq(0, n):
             x[i] += x[j] * x[j]
+
+
+@proc
+def solved(n: size, L: f32[n, n], b: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            b[i] += -L[i, j] * b[j]
+        b[i] = b[i] / L[i, i]
+
+
+@proc
+def multiplied(n: size, y: f32[1], x: f32[n]):
+    y[0] = 1.0
+    for i in seq(0, n):
+        y[0] = y[0] * x[i]
+
+
+@proc
+def narrowed(n: size, y: i8[n], x: i32[n]):
+    for i in seq(0, n):
+        y[i] = x[i]
+
+
+@proc
+def beside_floats(n: size, y: i8[n], x: ui8[n], z: f32[n]):
+    for i in seq(0, n):
+        z[i] = z[i] * 2.0
+        y[i] = x[i] + x[i]
+
+
+@proc
+def squared(n: size, y: i32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i] * x[i]
+
+
+@proc
+def summed_squares(n: size, y: ui16[n], x: i32[n, 40]):
+    for i in seq(0, n):
+        t: i32
+        t = 0.0
+        for k in seq(0, 40):
+            t += x[i, k] * x[i, k]
+        y[i] = t
+
+
+@proc
+def half_defined(n: size, y: f32[2 * n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i]
+        y[n + i] = sqrt(x[i] - 1000.0)

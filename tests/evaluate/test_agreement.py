@@ -8,9 +8,12 @@ from typing import Any
 import pytest
 
 from schedsearch.core.errors import BaselineError
+from schedsearch.core.records import Artifact
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.enclosure import sampled_loops
+from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
 
@@ -62,9 +65,46 @@ def test_what_cannot_be_evaluated_is_said(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("schedsearch.evaluate.cases._MOST_EVALUATED", 100)
-    bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path)
+    bench = prepared(procs.normalise, "256", "256", builder, tmp_path)
     assert not bench.agreement.cases
     assert f"in 0 of {len(bench.cases) - 1} cases (its size takes too long to evaluate)" in str(
         bench.agreement
     )
     assert bench.agreement.verdict.startswith("weakly verified: its size takes too long")
+
+
+def test_a_part_of_independent_iterations_is_evaluated(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rest is held against the procedure as written, which must be right where it shows."""
+    monkeypatch.setattr("schedsearch.evaluate.cases._SAMPLED", 20_000)
+    bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path / "right")
+    assert bench.cases[-1].share < 0.9
+    assert len(bench.agreement.cases) == len(bench.cases) - 1
+    assert not bench.agreement.weak
+    assert bench.verify(bench.baseline) is None
+    for number, wrong in enumerate(("C[i * 24 + j] * (1 - (i == 9))", "C[i * 24 + j] * 1.001f")):
+        code = procs.generate(procs.matmul_acc)
+        end = code.source.rindex("}")
+        loop = f"for (int i = 0; i < 24; i++) for (int j = 0; j < 24; j++) C[i * 24 + j] = {wrong};"
+        source = f"{code.source[:end]}{loop}\n}}\n"
+        built = builder.build(procs.handwritten(code, source), 60)
+        assert isinstance(built, Artifact)
+        assert bench.verify(built) is not None
+        if number:  # a row that is zero throughout is not one that is evaluated, perhaps
+            with pytest.raises(BaselineError, match="disagrees with its evaluation"):
+                prepare(
+                    bench.plan.proc, procs.handwritten(code, source), bind(bench.plan.proc, {}),
+                    builder, tmp_path / "wrong",
+                )  # fmt: skip
+
+
+def test_which_loops_may_be_sampled() -> None:
+    def names(procedure: Any) -> list[str]:
+        return [var.name for var in sampled_loops(inline_calls(mirror(procedure)))]
+
+    assert names(procs.matmul) == ["i", "j"]
+    assert names(procs.triangle) == ["i"]
+    assert names(procs.recurrence) == []  # elements are read by other iterations
+    assert names(procs.long_sum) == []
+    assert names(procs.normalise) == []  # what later statements read would be missing

@@ -14,7 +14,7 @@ from schedsearch.evaluate.oracle import LADDERS, Fill, Mode, Rung, oracle
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
 
-from . import procs
+from . import lossy, procs
 
 
 def cases(procedure: Any, builder: Builder, work: Path, **sizes: int) -> tuple[Case, ...]:
@@ -83,6 +83,21 @@ def test_an_output_that_no_case_shows_is_weakly_verified() -> None:
     assert "infinite or NaN" in reason
     assert Agreement((), (), (reason,)).verdict == f"weakly verified: {reason}"
     assert Agreement(()).verdict == "verified on data"
+
+
+def test_a_part_that_no_case_shows_is_weakly_verified() -> None:
+    part, rough, tail = Power(100, 50, 50), Power(100, 100, 60, 30), Power(100, 95, 90)
+    (reason,) = weaknesses([{"y": part}, {"y": rough}])
+    assert "a wrong or missing term may not show" in reason
+    (reason,) = weaknesses([{"y": part}])
+    assert "undefined" in reason
+    assert weaknesses([{"y": part}, {"y": tail}]) == ()
+
+
+def test_a_part_that_is_never_defined_is_weakly_verified(builder: Builder, tmp_path: Path) -> None:
+    proc = mirror(lossy.half_defined)
+    bench = prepare(proc, procs.generate(lossy.half_defined), bind(proc, {}), builder, tmp_path)
+    assert "y is undefined" in bench.agreement.verdict
 
 
 def test_a_procedure_that_is_never_defined_is_weakly_verified(

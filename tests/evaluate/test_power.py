@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -9,11 +10,13 @@ import pytest
 
 from benchmarks.suite.kernels.softmax import softmax
 from benchmarks.suite.kernels.triangular import trsm
+from schedsearch.core.floats import FloatingPoint, changes_values, contract_flags
 from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.enclosure import repeated_terms
+from schedsearch.evaluate.oracle import Fill
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
@@ -52,6 +55,18 @@ def products(count: str, terms: int, size: int, term: str) -> str:
 
 HALF = "(float)A[i] * (float)x[k]"
 SINGLE = "A[i] * 0.1f * B[k]"
+SQUARES = """
+for (int i = 0; i < n; i++) {
+    int t = 0;
+    for (int k = 0; k < 40; k++) t += x[i * 40 + k] * x[i * 40 + k];
+    y[i] = t;
+}"""
+SUBSTITUTION = """
+for (int i = 0; i < n; i++) {
+    for (int j = 0; j < (i < 200 ? i : i - 1); j++) b[i] += -L[i * n + j] * b[j];
+    b[i] = b[i] / L[i * n + i];
+}"""
+PRODUCT = "y[0] = 1; for (int i = 0; i < n - (n > 200); i++) y[0] = y[0] * x[i];"
 PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
     "conversions": (
         lossy.requantised,
@@ -66,6 +81,29 @@ PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
         lossy.accumulated,
         f"{EACH} y[i] += (int8_t)(x[i] * s[i]);",
         {"converted afterwards": f"{EACH} y[i] = (int8_t)((float)y[i] + x[i] * s[i]);"},
+    ),
+    "integers that wrap": (
+        lossy.narrowed,
+        f"{EACH} y[i] = (int8_t)x[i];",
+        {"saturated": f"{EACH} y[i] = x[i] > 127 ? 127 : x[i] < -128 ? -128 : x[i];"},
+    ),
+    "integers that wrap, beside floats": (
+        lossy.beside_floats,
+        f"{EACH} {{ z[i] *= 2; y[i] = (int8_t)(x[i] + x[i]); }}",
+        {"saturated": f"{EACH} {{ z[i] *= 2; y[i] = x[i] > 63 ? 127 : x[i] + x[i]; }}"},
+    ),
+    "large floats as integers": (
+        lossy.squared,
+        f"{EACH} y[i] = (int32_t)(x[i] * x[i]);",
+        {"by way of a short": f"{EACH} y[i] = (int16_t)(int32_t)(x[i] * x[i]);"},
+    ),
+    "sums of integers that would overflow": (
+        lossy.summed_squares,
+        SQUARES,
+        {
+            "in 16 bits, saturated": SQUARES.replace("t;\n", "t > 65535 ? 65535 : t;\n"),
+            "factors in 8 bits": SQUARES.replace("x[i * 40 + k] *", "(int8_t)x[i * 40 + k] *"),
+        },
     ),
     "f16": (
         lossy.half_products,
@@ -122,6 +160,16 @@ PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
             "small values flushed": row(least="4e-5f"),
         },
     ),
+    "one right side": (
+        lossy.solved,
+        SUBSTITUTION.replace("i - 1", "i"),
+        {"one term too few": SUBSTITUTION},
+    ),
+    "a long product": (
+        lossy.multiplied,
+        PRODUCT.replace("n > 200", "0"),
+        {"one factor too few": PRODUCT, "zero": "y[0] = 0;"},
+    ),
     "trsm": (
         trsm,
         SOLVE.replace("FACTOR", "1.0f"),
@@ -142,6 +190,19 @@ def test_small_faults_are_refused(
         failure = verified(bench, builder, code, body)
         assert failure is not None, body
         assert failure.outcome is Outcome.INCORRECT
+
+
+def test_infinities_do_not_tell(builder: Builder, tmp_path: Path) -> None:
+    """A solve overflows on most inputs: what is left of it is NaN, whatever was computed."""
+    proc, code = mirror(lossy.solved), generate_c(lossy.solved)
+    own = tuple(flag for flag in builder.flags if not changes_values(flag))
+    contract = FloatingPoint.REASSOCIATE
+    careful = replace(builder, flags=(*own, *contract_flags(contract)))
+    bench = prepare(proc, code, bind(proc, {}), careful, tmp_path, fp=contract)
+    assert not bench.agreement.weak
+    assert bench.cases[-1].oracle.rung.fill is Fill.DOMINANT
+    assert verified(bench, careful, code, SUBSTITUTION.replace("i - 1", "i")) is None
+    assert verified(bench, careful, code, SUBSTITUTION) is not None
 
 
 def verified(bench: Bench, builder: Builder, code: Any, body: str) -> Failure | None:

@@ -21,7 +21,7 @@ from schedsearch.evaluate.sanitize import COVERAGE, Finding, Inspector
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
 
-from . import procs
+from . import control, procs
 
 
 def everything(call: Binding) -> bool:
@@ -97,6 +97,32 @@ def test_windows_have_strides() -> None:
     kernel = divide_loop(procs.windowed, "j", 8, ["jo", "ji"], tail="guard")
     for call in reach(procs.windowed, kernel, n=64, m=64).bindings:
         assert {name for name, _ in call.strides} == {"y", "x"}
+
+
+def test_indices_have_residues_too() -> None:
+    """Where a loop begins decides on its tail, too."""
+    kernel = divide_loop(control.shifted, "i", 8, ["io", "ii"], tail="cut")
+    found = values(reach(control.shifted, kernel, n=64), "k")
+    assert {value % 8 for value in found} == set(range(8))
+    assert max(found) > 8
+
+
+def test_both_values_of_a_flag_meet_all_residues() -> None:
+    kernel = divide_loop(control.flagged, "i #1", 8, ["io", "ii"], tail="cut")
+    calls = reach(control.flagged, kernel, n=64).bindings
+    for flag in (0, 1):
+        residues = {call.value("n") % 8 for call in calls if call.value("flag") == flag}
+        assert residues == set(range(8))
+
+
+def test_flags_meet_where_sizes_are_constant() -> None:
+    """The usual calls have both true or both false."""
+    for affordable in (everything, lambda call: False):
+        found = reach(control.both, control.both, affordable)
+        assert not found.unreached
+        flags = {(call.value("a"), call.value("b")) for call in found.bindings}
+        assert (1, 0) in flags
+    assert not found.dead
 
 
 def test_constant_sizes_need_no_calls() -> None:

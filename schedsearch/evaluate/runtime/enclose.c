@@ -133,9 +133,7 @@ static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, b
             continue;
         }
         own->defined++;
-        if (special)
-            own->sharp++;
-        else
+        if (!special) /* NaN and infinity say little of what they were made of */
             judge_power(own, a, &cells[flat]);
         if (special || a.radius == 0) {
             store(arg->type, low, flat, a.value);

@@ -91,7 +91,8 @@ INLINE struct enclosed sum(struct enclosed a, struct enclosed b, struct format t
     if (a.radius == INFINITY || b.radius == INFINITY)
         return ANYTHING;
     bool exact = are_whole(a, b);
-    double size = a.size + b.size, more = exact && size <= type.whole ? 0 : type.unit * size;
+    double size = a.size + b.size;
+    double more = (exact && size <= type.whole) || !isfinite(size) ? 0 : type.unit * size;
     return rounded(a.value + b.value, a.radius + b.radius + more, size, exact, type);
 }
 
@@ -276,6 +277,8 @@ INLINE struct enclosed hs_relu(struct enclosed a)
 {
     if (a.radius == INFINITY)
         return ANYTHING;
+    if (a.value + a.radius <= 0)
+        return exactly(0);
     return (struct enclosed){a.value > 0 ? a.value : 0, a.radius, a.value > 0 ? a.size : a.radius};
 }
 
@@ -334,7 +337,7 @@ INLINE void add_float(struct cell *cell, struct enclosed a, bool repeated)
                    | (repeated ? REPEATED : 0);
 }
 
-/* Sums wrap, too. */
+/* Sums wrap, too; but those of i32, of which some order overflows, are undefined. */
 INLINE void add_int(struct cell *cell, struct enclosed a, double least, double most)
 {
     struct enclosed total = {cell->value + a.value, cell->error + a.radius, 0};
@@ -344,6 +347,8 @@ INLINE void add_int(struct cell *cell, struct enclosed a, double least, double m
         cell->error = total.radius;
         cell->size += fabs(a.value) + a.radius;
         cell->terms += a.size != 0;
+        if (most > 0xffff && !(cell->size <= most))
+            cell->error = INFINITY;
     }
     cell->state |= WRITTEN_TO | ADDED_TO;
 }
