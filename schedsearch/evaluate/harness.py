@@ -90,13 +90,16 @@ def shared_sources() -> dict[str, str]:
     return {name: runtime_source(name) for name in _FILES}
 
 
-def own_sources(proc: q.Proc, reference: GeneratedC) -> dict[str, str]:
-    """C files of the harness for this workload alone, by name."""
+def own_sources(
+    proc: q.Proc, reference: GeneratedC, fp: FloatingPoint = FloatingPoint.FAST
+) -> dict[str, str]:
+    """C files of the harness for this workload alone, by name; `fp` is what its evaluation
+    admits."""
     context = _CONTEXT.search(reference.header)
     sources = {"signature.c": signature_source(proc, reference)}
     if not unknown_externs(proc):
         names = [field.name for field in context_fields(reference.header)]
-        own = enclosure_source(proc, context.group() if context else "", names)
+        own = enclosure_source(proc, context.group() if context else "", names, fp)
         sources["procedure.c"] = own
     return sources
 
