@@ -61,11 +61,13 @@ def schedule_notes(
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is exported: the scheduled procedure, its C, and the target it is built for."""
+    """What is exported: the scheduled procedure, its C, the target it is built for, and what its
+    verification amounts to."""
 
     proc: q.Proc
     code: GeneratedC
     target: Target
+    verdict: str
 
 
 def build_facts(kernel: Kernel) -> list[str]:
@@ -77,6 +79,7 @@ def build_facts(kernel: Kernel) -> list[str]:
     compiling = [command, *compile_flags(flags, code.source), "-c", f"{name}.c"]
     linking = [command, *link_flags(flags, code.source), "-shared", f"{name}.o"]
     found = [
+        kernel.verdict,
         f"floating point: {fmt.contract(kernel.target.fp)}",
         f"compile: {shlex.join(compiling)}",
         f"link: {shlex.join([*linking, '-o', f'lib{name}.so', '-lm'])}",

@@ -143,7 +143,7 @@ def export(
     if target is not None:
         built_for = _compiling_target(target, code, tuned_for.fp)
         notes.append(f"compiles for {fmt.target(built_for)}; neither verified nor timed there")
-    kernel = Kernel(state.ast, code, built_for)
+    kernel = Kernel(state.ast, code, built_for, checked.verdict)
     data = schedule_json(candidate, workload, tuned_for, source.text, code)
     for path in write_schedule(out, source, workload, trace, kernel, notes, wanted, data):
         print(path)

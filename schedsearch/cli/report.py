@@ -79,6 +79,8 @@ def report(
         if result.level is not None:
             _nothing_gained(console, result.level, result.noise)
         _foundation(console, result)
+        for caveat in result.setting.baseline.agreement.caveats:
+            console.print(f"Schedules of it are {caveat}.", markup=False, soft_wrap=True)
         if written.paths:
             _written(console, f"written, {fmt.AS_WRITTEN}", list(written.paths))
     else:

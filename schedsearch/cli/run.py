@@ -199,6 +199,7 @@ def _write(result: Result, out: Path) -> Written:
     claim = fmt.claim(result.best.measurement) if result.best else fmt.AS_WRITTEN
     verdict = result.setting.baseline.agreement.verdict
     notes = schedule_notes(claim, verdict, subject.target, state.build, subject.workload)
-    kernel = Kernel(state.ast, generate_c(state.procedure, state.build), subject.target)
+    code = generate_c(state.procedure, state.build)
+    kernel = Kernel(state.ast, code, subject.target, verdict)
     paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
-    return Written(tuple(paths), caveats(kernel.code))
+    return Written(tuple(paths), caveats(code))

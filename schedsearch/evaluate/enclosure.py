@@ -14,6 +14,7 @@ from functools import cached_property
 from itertools import count
 
 from schedsearch.core import ast as q
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.inline import inline_calls
 
@@ -31,13 +32,12 @@ C_TYPES = {
     "i32": "int32_t",
 }
 
-# unit roundoff, what underflow may lose, largest run of integers, largest number. Numbers below
-# the normal ones may be flushed to zero (-ffast-math, where a program is linked with it).
+# unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.
 _FORMATS = {
-    "f16": "{0x1p-11, 0x1p-14, 0x1p11, 65504.0}",
-    "f32": "{0x1p-24, 0x1p-126, 0x1p24, 0x1.fffffep127}",
-    "f64": "{0x1p-52, 0x1p-1022, 0x1p53, 0x1.fffffffffffffp1023}",
+    "f16": "{0x1p-11, TINY_F16, 0x1p11, 65504.0}",
+    "f32": "{0x1p-24, TINY_F32, 0x1p24, 0x1.fffffep127}",
+    "f64": "{0x1p-52, TINY_F64, 0x1p53, 0x1.fffffffffffffp1023}",
 }
 
 _FUNCTIONS = {"sin", "expf", "sqrt", "sigmoid"}
@@ -52,12 +52,18 @@ def unknown_externs(proc: q.Proc) -> tuple[str, ...]:
     return tuple(sorted({name for name in names if name not in KNOWN_EXTERNS}))
 
 
-def enclosure_source(proc: q.Proc, context: str, fields: Sequence[str]) -> str:
-    """C of `hs_enclose`, which evaluates `proc`; `context` is the C of its context struct,
-    `fields` are the configuration fields in it (`Config.field`)."""
+def enclosure_source(
+    proc: q.Proc,
+    context: str,
+    fields: Sequence[str],
+    fp: FloatingPoint = FloatingPoint.FAST,
+) -> str:
+    """C of `hs_enclose`, which evaluates `proc` under a contract; `context` is the C of its context
+    struct, `fields` are the configuration fields in it (`Config.field`)."""
     body = list(_Emitter(inline_calls(proc), tuple(fields)).function())
     formats = [f"static const struct format {kind} = {text};" for kind, text in _FORMATS.items()]
-    head = ['#include "enclosure.h"', "#define USED __attribute__((unused))"]
+    flushing = ["#define MAY_FLUSH"] if fp is FloatingPoint.FAST else []
+    head = [*flushing, '#include "enclosure.h"', "#define USED __attribute__((unused))"]
     unused = [text.replace("static", "static USED", 1) for text in formats]
     return "\n".join([*head, context, *unused, *body, ""])
 

@@ -21,7 +21,7 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import control_values, dense_strides, extents
 from schedsearch.evaluate.enclosure import enclosure_source, unknown_externs
-from schedsearch.evaluate.oracle import Fill, Oracle, Rung
+from schedsearch.evaluate.oracle import Fill, Oracle, Rung, of_type
 
 _RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
 _FILES = (
@@ -49,7 +49,13 @@ _FIELD_TYPES = {
     "int_fast32_t": "HS_INDEX",
     "bool": "HS_BOOL",
 }
-_FLOAT_FIELDS = ("HS_F16", "HS_F32", "HS_F64")
+_DATA_FIELDS = {
+    "HS_F16": "f16",
+    "HS_F32": "f32",
+    "HS_F64": "f64",
+    "HS_I8": "i8",
+    "HS_I32": "i32",
+}
 
 _CONTEXT = re.compile(r"^typedef struct kernel_Context \{.*?^\} kernel_Context;", re.M | re.S)
 _CONFIG = re.compile(r"^ *struct (\w+) \{(.*?)\} \1;", re.M | re.S)
@@ -84,13 +90,16 @@ def shared_sources() -> dict[str, str]:
     return {name: runtime_source(name) for name in _FILES}
 
 
-def own_sources(proc: q.Proc, reference: GeneratedC) -> dict[str, str]:
-    """C files of the harness for this workload alone, by name."""
+def own_sources(
+    proc: q.Proc, reference: GeneratedC, fp: FloatingPoint = FloatingPoint.FAST
+) -> dict[str, str]:
+    """C files of the harness for this workload alone, by name; `fp` is what its evaluation
+    admits."""
     context = _CONTEXT.search(reference.header)
     sources = {"signature.c": signature_source(proc, reference)}
     if not unknown_externs(proc):
         names = [field.name for field in context_fields(reference.header)]
-        own = enclosure_source(proc, context.group() if context else "", names)
+        own = enclosure_source(proc, context.group() if context else "", names, fp)
         sources["procedure.c"] = own
     return sources
 
@@ -253,9 +262,9 @@ class Case:
 
 
 def initial_value(case: Case, field: Field) -> Rung:
-    """How a configuration field is filled: like the inputs, if it is a float."""
-    if field.type in _FLOAT_FIELDS:
-        own = case.oracle.rung
+    """How a configuration field is filled: like the inputs, if it is data."""
+    if field.type in _DATA_FIELDS:
+        own = of_type(_DATA_FIELDS[field.type], case.oracle.mode, case.oracle.rung, converts=True)
         fill = own.fill if own.fill is Fill.INTEGERS else Fill.FLOATS
         return Rung(fill, own.lo, own.hi)
     value = dict(case.binding.config).get(field.name, 1)

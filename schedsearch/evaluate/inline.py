@@ -85,9 +85,32 @@ class _Inliner:
                 scope.views[stmt.name.uid] = _window(stmt.window, scope)
                 return ()
             case q.Call():
-                return self.block(stmt.proc.body, _callee_scope(stmt, scope))
+                return self.call(stmt, scope)
             case q.Pass():
                 return (stmt,)
+
+    def call(self, call: q.Call, caller: _Scope) -> tuple[q.Stmt, ...]:
+        """The body of the callee. What it is given of a field that it sets is kept, as the
+        variable of a loop that runs once: `for k in seq(Cfg.n, Cfg.n + 1): ...`."""
+        scope = _callee_scope(call, caller)
+        body = self.block(call.proc.body, scope)
+        fields = {(s.config, s.field) for s in q.walk(body) if isinstance(s, q.WriteConfig)}
+        given = {uid: value for uid, value in scope.control.items() if _fields(value) & fields}
+        named = {arg.var.uid: arg.var for arg in call.proc.args}
+        kept = {uid: self.fresh(named[uid]) for uid in given if uid in named}
+        if kept:
+            scope = _callee_scope(call, caller)
+            scope.control |= {uid: q.as_affine(var) for uid, var in kept.items()}
+            body = self.block(call.proc.body, scope)
+        for uid, var in kept.items():
+            body = (q.For(call.path, var, given[uid], given[uid] + 1, body, False),)
+        return body
+
+
+def _fields(value: q.Affine) -> set[tuple[str, str]]:
+    """The fields of the configuration in a control value."""
+    nodes = q.walk_expr(value)
+    return {(node.config, node.field) for node in nodes if isinstance(node, q.ConfigField)}
 
 
 def _callee_scope(call: q.Call, caller: _Scope) -> _Scope:

@@ -137,14 +137,14 @@ def oracle(proc: q.Proc, mode: Mode, rung: Rung) -> Oracle:
     for arg in proc.args:
         if arg.type in q.CONTROL_TYPES:
             continue
-        own = _of_type(arg.type, mode, rung, has_floats(proc))
+        own = of_type(arg.type, mode, rung, has_floats(proc))
         if arg.var not in reads and arg.var in written:
             own = Rung(Fill.POISON, 0.0, 0.0)
         data.append((arg.var.name, Data(own, arg.var in written)))
     return Oracle(mode, rung, tuple(data))
 
 
-def _of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
+def of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
     """Integers wrap, so those of a procedure without floats have their whole range in the
     modes of floats; i32 does not, because its overflow is undefined."""
     if kind not in INTEGERS:

@@ -67,7 +67,7 @@ def prepare(
             "Check the compiler's flags, and instructions or externs the procedure uses."
         )
     executable = builder.executable(
-        own_sources(proc, reference), _COMPILE_S, shared=shared_sources()
+        own_sources(proc, reference, fp), _COMPILE_S, shared=shared_sources()
     )
     fields, cores = context_fields(reference.header), measuring_cores(threads)
     base = work_dir / digest_of([builder.key, reference.key, seed, executable.name])

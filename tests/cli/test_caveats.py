@@ -36,7 +36,9 @@ def test_static_buffers_are_marked_everywhere(run: Run, tmp_path: Path) -> None:
     assert {row["id"] for row in rows if row["caveats"]} == {found.id}
     exported = run("export", str(found.id), "--out", "kept")
     assert "not re-entrant" in exported.err
-    assert said in (tmp_path / "kept" / "sines.h").read_text()
+    header = (tmp_path / "kept" / "sines.h").read_text()
+    assert said in header
+    assert "// - verified on data\n" in header
     pinned = run("pin", str(found.id))
     assert pinned.code == 0, pinned.err
     (entry,) = read_lock(tmp_path / "schedules.lock").entries

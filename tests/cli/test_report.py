@@ -14,6 +14,7 @@ from schedsearch.cli.report import Written, as_json, report
 from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.agreement import Agreement
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.sanitize import Check, Finding
@@ -126,6 +127,16 @@ def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
     assert "schedule (" not in text
     data = as_json(result, Written((Path("matmul32.c"),)))
     assert (data["best"], data["files"]) == (None, ["matmul32.c"])
+
+
+def test_where_nothing_is_gained_weak_verification_is_said_too(subject: Subject) -> None:
+    result = ended(subject, Stop.TIME, None)
+    agreement = Agreement(("a case",), (), ("C is known roughly",))
+    setting = replace(
+        result.setting, baseline=replace(result.setting.baseline, agreement=agreement)
+    )
+    text = printed(replace(result, setting=setting), [Path("matmul32.c")])
+    assert "Schedules of it are weakly verified: C is known roughly." in text
 
 
 def test_a_gain_within_the_noise_of_the_session_is_none(subject: Subject) -> None:

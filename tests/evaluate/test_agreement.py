@@ -17,7 +17,7 @@ from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
 
-from . import procs
+from . import control, procs
 
 
 def prepared(procedure: Any, old: str, new: str, builder: Builder, work: Path) -> Bench:
@@ -37,6 +37,8 @@ MISCOMPILED = [
     (procs.windowed, "i * x.strides[0]", "i * m", "y[1, "),
     (procs.configured, "ctxt->Cfg.scale", "1.0f", "x[0] is "),
     (procs.configured, "ctxt->Cfg.count = n", "ctxt->Cfg.count = n + 1", "Cfg.count is "),
+    (control.stepped, "ctxt->Set.step", "1", "y["),
+    (control.stepped, "ctxt->Set.gain", "1", "z["),
     (procs.waves, "0.5f", "0.5001f", "y["),
     (procs.normalise, "i < 256", "i < 255", "y["),
 ]
@@ -49,6 +51,12 @@ def test_miscompiled_baseline(
     with pytest.raises(BaselineError, match="disagrees with its evaluation") as caught:
         prepared(procedure, old, new, builder, tmp_path)
     assert part in str(caught.value)
+
+
+def test_arguments_are_what_fields_were(builder: Builder, tmp_path: Path) -> None:
+    """A callee that is given a field, and sets it."""
+    bench = prepared(control.given_before_it_is_set, "i < k", "i < k", builder, tmp_path)
+    assert not bench.agreement.weak
 
 
 def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:

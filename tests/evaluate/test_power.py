@@ -205,6 +205,39 @@ def test_infinities_do_not_tell(builder: Builder, tmp_path: Path) -> None:
     assert verified(bench, careful, code, SUBSTITUTION) is not None
 
 
+SPECIALS = {
+    "NaN": "x[i] == x[i] ? x[i] : 0",
+    "infinity": "x[i] > 3e38f ? 3e38f : x[i]",
+    "minus infinity": "x[i] < -3e38f ? -3e38f : x[i]",
+    "denormal": "fabsf(x[i]) < 1e-38f ? copysignf(0, x[i]) : x[i]",
+}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_kind_of_special_number_is_tried(seed: int, builder: Builder, tmp_path: Path) -> None:
+    """Under a contract that promises them, in few elements, whatever the seed."""
+    proc, code = mirror(procs.copied), generate_c(procs.copied)
+    contract = FloatingPoint.REASSOCIATE
+    careful = replace(builder, flags=("-O1", *contract_flags(contract)))
+    binding = bind(proc, {"n": 50})
+    bench = prepare(proc, code, binding, careful, tmp_path, seed, fp=contract)
+    assert verified(bench, careful, code, f"{EACH} y[i] = x[i];") is None
+    for body in SPECIALS.values():
+        assert verified(bench, careful, code, f"{EACH} y[i] = {body};") is not None, body
+
+
+def test_products_are_not_flushed_where_denormals_count(builder: Builder, tmp_path: Path) -> None:
+    proc, code = mirror(procs.triple), generate_c(procs.triple)
+    right = "for (int i = 0; i < 64; i++) y[i] = 3.0f * x[i];"
+    flushed = right.replace("3.0f", "(fabsf(x[i]) < 1e-38f ? 0 : 3.0f)")
+    for contract, found in ((FloatingPoint.REASSOCIATE, True), (FloatingPoint.FAST, False)):
+        careful = replace(builder, flags=("-O1", *contract_flags(contract)))
+        work = tmp_path / contract
+        bench = prepare(proc, code, bind(proc, {}), careful, work, fp=contract)
+        assert verified(bench, careful, code, right) is None
+        assert (verified(bench, careful, code, flushed) is not None) == found
+
+
 def verified(bench: Bench, builder: Builder, code: Any, body: str) -> Failure | None:
     """What verification makes of a body in C."""
     signature = code.source[code.source.index(f"void {code.proc}(") :].split("{")[0]

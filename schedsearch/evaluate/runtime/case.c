@@ -42,11 +42,17 @@ static bool near_edge(const struct hs_arg *arg, const int_fast32_t *index)
     return false;
 }
 
-static double special_number(enum hs_type type, uint64_t *state)
+static double special_number(enum hs_type type, uint64_t number)
 {
     double tiny = type == HS_F16 ? 0x1p-24 : type == HS_F32 ? 0x1p-149 : 0x1p-1074;
     const double all[] = {NAN, INFINITY, -INFINITY, 0.0, -0.0, tiny, -3 * tiny, 1000 * tiny};
-    return all[next_random(state) % (sizeof all / sizeof *all)];
+    return all[number % (sizeof all / sizeof *all)];
+}
+
+/* Of special inputs, those that are special: of small arrays more, so that each kind is there. */
+static double share_of_specials(const struct hs_arg *arg)
+{
+    return fmax(arg->density, fmin(0.25, 8.0 / arg->elements));
 }
 
 /* Inputs with fewer numbers than that have few at their edges, too. */
@@ -54,8 +60,9 @@ static const double SPARSEST = 0x1p-12;
 
 /* An element of an input. Sparse ones are dense at their edges; in dominant ones the diagonal
  * of the last two dimensions outweighs the rest of its row; a few of special ones are not
- * ordinary numbers. */
-static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, uint64_t *state)
+ * ordinary numbers, but each kind by turns; `specials` counts them. */
+static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, uint64_t *state,
+                           uint64_t *specials)
 {
     double value = draw(state, arg->fill, arg->lo, arg->hi);
     bool special = arg->fill == FILL_SPECIAL, sparse = arg->density < 1 && !special;
@@ -66,8 +73,8 @@ static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, 
         int row = arg->ndim - 2, column = arg->ndim - 1;
         return index[row] == index[column] ? 1.5 + 0.5 * value : value / arg->extents[column];
     }
-    if (special && is_float(arg->type) && unit_random(state) < arg->density)
-        return special_number(arg->type, state);
+    if (special && is_float(arg->type) && unit_random(state) < share_of_specials(arg))
+        return special_number(arg->type, (*specials)++);
     return value;
 }
 
@@ -118,6 +125,7 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
     int poison = is_float(arg->type) ? 0xFF : 0xA5;
     memset(arg->pristine, is_float(arg->type) && arg->written ? 0x47 : poison, arg->bytes);
     uint64_t state = seed + 0x632be59bd9b4e019u * (position + 1);
+    uint64_t specials = seed + 3 * position;
     int_fast32_t index[HS_MAX_DIMS] = {0};
     size_t flat = 0;
     unsigned char *data = arg->pristine + arg->before;
@@ -125,7 +133,7 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
         if (arg->fill == FILL_POISON)
             memset(data + flat * width, poison, width);
         else
-            store(arg->type, data, flat, draw_element(arg, index, &state));
+            store(arg->type, data, flat, draw_element(arg, index, &state, &specials));
     while (next_index(arg, index, &flat));
     memcpy(arg->working, arg->pristine, arg->bytes);
     /* What outputs are compared with is out of reach of stray writes. */

@@ -30,6 +30,18 @@ struct format {
     double unit, tiny, whole, most;
 };
 
+/* What underflow may lose. Where a program is linked with -ffast-math, numbers below the normal ones
+ * are flushed to zero; else the last place of the smallest ones is rounded. */
+#ifdef MAY_FLUSH
+#define TINY_F16 0x1p-14
+#define TINY_F32 0x1p-126
+#define TINY_F64 0x1p-1022
+#else
+#define TINY_F16 0x1p-24
+#define TINY_F32 0x1p-149
+#define TINY_F64 0x1p-1073
+#endif
+
 static const struct format EXACT = {0, 0, INFINITY, INFINITY};
 
 /* An element: `value` and `size` as above, `error` the sum of the terms' radii, `terms` how
@@ -229,7 +241,7 @@ INLINE struct enclosed hs_sin(struct enclosed a, struct format type)
 }
 
 /* C's functions of that name take and return floats, whatever the type. */
-static const struct format SINGLE = {0x1p-24, 0x1p-126, 0x1p24, 0x1.fffffep127};
+static const struct format SINGLE = {0x1p-24, TINY_F32, 0x1p24, 0x1.fffffep127};
 
 INLINE struct enclosed in_single(struct enclosed a)
 {
