@@ -101,7 +101,7 @@ def exported(
     procedure: Any, target: Target, folder: Path, build: Build = DEFAULT_BUILD
 ) -> Exported:
     code = generate_c(procedure, build)
-    kernel = Kernel(mirror(procedure), code, target)
+    kernel = Kernel(mirror(procedure), code, target, "not verified")
     header, source = c_files(code, kernel.proc, code.proc, (), build_facts(kernel))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{code.proc}.h").write_text(header)
