@@ -44,6 +44,7 @@ _PLACEMENT = {
     Mode.LARGE: Placement.GUARDED_START,
     Mode.POSITIVE: Placement.GUARDED_END,
     Mode.WIDE: Placement.GUARDED_START,
+    Mode.BYTES: Placement.GUARDED_END,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
 # Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
@@ -104,7 +105,7 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
     if cheap and not small:
         modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
     if has_integers(inline_calls(proc)):
-        modes += [Mode.WIDE]
+        modes += [Mode.WIDE, Mode.BYTES] if has_floats(inline_calls(proc)) else [Mode.WIDE]
     pairs = [(largest, mode) for mode in modes]
     if cheap and Mode.SMALL in modes:
         pairs.append((cheap[min(1, len(cheap) - 1)], Mode.SMALL))
@@ -152,9 +153,9 @@ _UNDEFINED = -1.0
 
 
 def _use(case: Case, told: Told) -> float:
-    """Of the output of which least shows, what does. Wide numbers are of no use if there is one
-    element whose value is not defined: sanitizers find that, too."""
-    if case.oracle.mode is Mode.WIDE:
+    """Of the output of which least shows, what does. Wide numbers and bytes are of no use if there
+    is one element whose value is not defined: sanitizers find that, too."""
+    if case.oracle.mode in (Mode.WIDE, Mode.BYTES):
         defined = all(power.defined == power.written for power in told.powers.values())
         return 1.0 if defined and not case.as_written else _UNDEFINED
     return told.share

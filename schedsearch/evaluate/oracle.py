@@ -19,6 +19,9 @@ constant that is added, and to a conversion to integers.
 *Wide* numbers: integers, and floats that may become integers, of so large a range that they wrap
 and are truncated, as far as no conversion and no sum of i32 overflows, which is undefined.
 
+*Bytes*: integers of the whole range of eight bits, beside floats that are small enough for what is
+made of both.
+
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.
 """
@@ -47,6 +50,7 @@ class Mode(StrEnum):
     LARGE = "large floats"
     POSITIVE = "positive floats"
     WIDE = "wide numbers"
+    BYTES = "whole bytes"
     SPECIALS = "special floats"
 
 
@@ -104,6 +108,7 @@ LADDERS = {
     Mode.LARGE: (Rung(Fill.FLOATS, -100.0, 100.0),),
     Mode.POSITIVE: (Rung(Fill.FLOATS, 0.5, 1.5),),
     Mode.WIDE: tuple(Rung(Fill.FLOATS, -(2.0**p), 2.0**p) for p in (30, 23, 17, 14, 10, 7)),
+    Mode.BYTES: tuple(Rung(Fill.FLOATS, -(2.0**-p), 2.0**-p) for p in (0, 4, 8, 12)),
     Mode.SPECIALS: (Rung(Fill.SPECIALS, -8.0, 8.0, 1 / 32),),
 }
 
@@ -150,6 +155,8 @@ def of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
     if kind not in INTEGERS:
         return rung
     least, most = INTEGERS[kind]
+    if mode is Mode.BYTES:
+        return Rung(Fill.INTEGERS, max(-256, least), min(255, most))
     if mode not in (Mode.INTEGERS, Mode.WIDE) and kind != "i32" and not converts:
         return Rung(Fill.INTEGERS, least, most)
     own = mode is Mode.WIDE or rung.fill is Fill.INTEGERS
@@ -165,8 +172,9 @@ def has_floats(proc: q.Proc) -> bool:
 
 
 def has_integers(proc: q.Proc) -> bool:
-    """Whether numbers are converted to integers, or wrap."""
+    """Whether integers take part, which may wrap, or numbers are converted to some."""
     kinds = {stmt.type for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)}
+    kinds |= {arg.type for arg in proc.args}
     return not kinds.isdisjoint(INTEGERS)
 
 

@@ -146,3 +146,25 @@ def half_defined(n: size, y: f32[2 * n], x: f32[n]):
     for i in seq(0, n):
         y[i] = x[i]
         y[n + i] = sqrt(x[i] - 1000.0)
+
+
+@proc
+def dequantised(n: size, y: f32[n], x: ui8[n]):
+    for i in seq(0, n):
+        y[i] = x[i]
+
+
+@proc
+def rescaled(n: size, y: i8[n], A: ui8[n, 64], x: i8[64], s: f32[n]):
+    for i in seq(0, n):
+        t: i32
+        t = 0.0
+        for k in seq(0, 64):
+            a: i32
+            b: i32
+            a = A[i, k]
+            b = x[k]
+            t += a * b
+        f: f32
+        f = t
+        y[i] = f * s[i] * 0.01

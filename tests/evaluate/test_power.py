@@ -61,6 +61,15 @@ for (int i = 0; i < n; i++) {
     for (int k = 0; k < 40; k++) t += x[i * 40 + k] * x[i * 40 + k];
     y[i] = t;
 }"""
+BYTES = """
+for (int i = 0; i < n; i++) {
+    int t = 0;
+    for (int k = 0; k < 64; k += 2) {
+        int two = A[i * 64 + k] * x[k] + A[i * 64 + k + 1] * x[k + 1];
+        t += CLAMPED;
+    }
+    y[i] = (int8_t)((float)t * s[i] * 0.01f);
+}"""
 SUBSTITUTION = """
 for (int i = 0; i < n; i++) {
     for (int j = 0; j < (i < 200 ? i : i - 1); j++) b[i] += -L[i * n + j] * b[j];
@@ -104,6 +113,16 @@ PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
             "in 16 bits, saturated": SQUARES.replace("t;\n", "t > 65535 ? 65535 : t;\n"),
             "factors in 8 bits": SQUARES.replace("x[i * 40 + k] *", "(int8_t)x[i * 40 + k] *"),
         },
+    ),
+    "bytes as floats": (
+        lossy.dequantised,
+        f"{EACH} y[i] = x[i];",
+        {"signed": f"{EACH} y[i] = (int8_t)x[i];"},
+    ),
+    "products of bytes": (
+        lossy.rescaled,
+        BYTES.replace("CLAMPED", "two"),
+        {"pairs saturated to 16 bits": BYTES.replace("CLAMPED", "two > 32767 ? 32767 : two")},
     ),
     "f16": (
         lossy.half_products,
