@@ -125,7 +125,9 @@ def _spread(kernel: q.Proc, timed: Mapping[str, int]) -> Iterator[Mapping[str, i
         yield {name: values[(turn + step * at) % len(values)] for at, name in enumerate(timed)}
     small = {name: 3 + at % 4 for at, name in enumerate(timed)}
     for name, value in timed.items():
-        yield from ({**small, name: near} for near in (value - 1, value + 1) if near >= 1)
+        yield from (
+            {**small, name: near} for near in (value - 1, value + 1, 2 * value) if near >= 1
+        )
 
 
 def _with_flags(

@@ -134,6 +134,7 @@ SPOILT = {
     "sizes of 4 modulo 8": "if (n % 8 == 4) y[0] += 1;",
     "2 to 6": "if (n >= 2 && n <= 6) y[0] += 1;",
     "beyond the timed size": "if (n > 256) y[256] += 1;",
+    "far beyond the timed size": "if (n > 300) y[n - 1] += 1;",
     "its own branch": "if (n % 16 == 0) y[5] += 1;",
 }
 
