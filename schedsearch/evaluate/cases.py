@@ -31,6 +31,7 @@ _CASE_BYTES = 8 << 20
 # The same of those that a candidate asks for, of which there are dozens.
 _CALL_FLOPS = 4e6
 _CALL_BYTES = 2 << 20
+_WITNESS_BYTES = 64 << 20
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
 # Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
 # are independent, beyond the other the procedure as written says what is right.
@@ -192,6 +193,12 @@ def is_small(proc: q.Proc, call: Binding) -> bool:
     """Whether a candidate may ask for the call: as written, it takes some milliseconds."""
     work = count_work(proc, call)
     return work.flops <= _CALL_FLOPS and work.bytes <= _CALL_BYTES
+
+
+def is_possible(proc: q.Proc, call: Binding) -> bool:
+    """Whether a candidate may have the call if it cannot be verified otherwise."""
+    work = count_work(proc, call)
+    return work.flops <= _SAMPLED and work.bytes <= _WITNESS_BYTES
 
 
 def _sum(call: Binding) -> int:

@@ -54,14 +54,19 @@ class _Block:
 class Reacher:
     """Chooses calls for the schedules of one procedure, that is timed with `timed`.
 
-    `affordable` says which calls may be verified. Blocks that only others would run are
-    unreached.
+    `affordable` says which calls may be verified, `largest` which may be if a block is run by no
+    smaller one. Blocks that only others would run are unreached.
     """
 
     def __init__(
-        self, general: q.Proc, timed: Binding, affordable: Callable[[Binding], bool]
+        self,
+        general: q.Proc,
+        timed: Binding,
+        affordable: Callable[[Binding], bool],
+        largest: Callable[[Binding], bool],
     ) -> None:
-        self.general, self.timed, self.affordable = general, timed, affordable
+        self.general, self.timed = general, timed
+        self.affordable, self.largest = affordable, largest
         kinds = Constraints(general).kinds
         self.numbers = sorted(name for name, kind in kinds.items() if kind in _NUMBERS)
         self.flags = sorted(name for name, kind in kinds.items() if kind == "bool")
@@ -89,7 +94,7 @@ class Reacher:
         unreached, dead = [], 0
         for at in sorted(left):
             witness = self._witness(kernel, blocks[at])
-            if isinstance(witness, Binding) and (self.affordable(witness) or not self._sized):
+            if isinstance(witness, Binding) and (self.largest(witness) or not self._sized):
                 chosen.append(witness)
             elif witness is None:
                 dead += 1

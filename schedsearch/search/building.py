@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.cases import is_small
+from schedsearch.evaluate.cases import is_possible, is_small
 from schedsearch.evaluate.reach import Reacher
 
 BUILD_TIMEOUT_S = 60.0
@@ -17,7 +19,14 @@ BUILD_TIMEOUT_S = 60.0
 def reacher_of(bench: Bench) -> Reacher:
     """What chooses calls for schedules of the procedure that is timed on a bench."""
     general = bench.plan.proc
-    return Reacher(general, bench.cases[-1].binding, lambda call: is_small(general, call))
+    timed = bench.cases[-1].binding
+    return make_reacher(general, timed)
+
+
+def make_reacher(general: q.Proc, timed: Binding) -> Reacher:
+    """The same where there is no bench."""
+    small, largest = partial(is_small, general), partial(is_possible, general)
+    return Reacher(general, timed, small, largest)
 
 
 def build(

@@ -13,11 +13,10 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.cases import is_small
 from schedsearch.evaluate.reach import Reacher
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.building import build
+from schedsearch.search.building import build, make_reacher
 from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.expand import Expander, Expansion, Replay
@@ -139,7 +138,7 @@ class Loaded:
         general = mirror(self.replayer.root)
         fixed = dict(self.spec.fixed)
         timed = bind(general, {name: v for name, v in self.spec.sizes if name not in fixed})
-        return Reacher(general, timed, lambda call: is_small(general, call))
+        return make_reacher(general, timed)
 
 
 class ExpandWorker:

@@ -35,7 +35,7 @@ def reach(
     **sizes: int,
 ) -> Reach:
     general = mirror(procedure)
-    return Reacher(general, bind(general, sizes), affordable).reach(mirror(kernel))
+    return Reacher(general, bind(general, sizes), affordable, affordable).reach(mirror(kernel))
 
 
 def values(found: Reach, name: str) -> set[int]:
@@ -77,6 +77,19 @@ def test_a_branch_that_no_affordable_call_takes() -> None:
     assert "n > 5000" in small.unreached[0]
     assert not reach(procs.copied, kernel, n=10).unreached
     assert not reach(procs.copied, kernel, lambda call: call.value("n") < 1000, n=6000).unreached
+
+
+def test_a_larger_call_where_no_small_one_runs_a_block() -> None:
+    """As of a tile that is as large as small calls may be."""
+    kernel = specialize(procs.copied, procs.copied.body()[0], ["n > 5000"])
+    general = mirror(procs.copied)
+
+    def small(call: Binding) -> bool:
+        return call.value("n") < 1000
+
+    found = Reacher(general, bind(general, {"n": 10}), small, everything).reach(mirror(kernel))
+    assert not found.unreached
+    assert max(values(found, "n")) > 5000
 
 
 def test_code_that_no_call_runs_is_dead() -> None:
@@ -156,7 +169,9 @@ def kernel() -> Any:
 def test_faults_of_certain_sizes(bench: Bench, builder: Builder, kernel: Any, fault: str) -> None:
     """Planted in the C of a kernel with tiles of 8 and a branch for multiples of 16."""
     general = bench.plan.proc
-    found = Reacher(general, bind(general, {"n": 256}), everything).reach(mirror(kernel))
+    found = Reacher(general, bind(general, {"n": 256}), everything, everything).reach(
+        mirror(kernel)
+    )
     code = generate_c(kernel)
     for source, right in ((code.source, True), (_with_fault(code.source, fault), False)):
         built = builder.build(procs.handwritten(code, source), 60)
@@ -179,7 +194,7 @@ def test_what_is_run_is_counted(bench: Bench, builder: Builder, tmp_path: Path) 
     assert len(blocks(code.source)) == 4
     assert counting(code).source.count("schedsearch_reached[") == 5
     inspector = Inspector(general, generate_c(procs.copied), bench, builder)
-    found = Reacher(general, bench.cases[-1].binding, everything).reach(mirror(kernel))
+    found = Reacher(general, bench.cases[-1].binding, everything, everything).reach(mirror(kernel))
     verdicts = {}
     for name, calls in (("with", found), ("without", Reach())):
         checks = inspector.inspect(code, calls)

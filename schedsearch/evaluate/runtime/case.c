@@ -14,14 +14,17 @@
 
 enum { HUGE_PAGE = 2 << 20, STAGGER = 256, CANARY = 4096 };
 
+#define GAMMA 0x9e3779b97f4a7c15u
+
 /* splitmix64 (Steele, Lea, Flood 2014). */
-uint64_t next_random(uint64_t *state)
+static inline uint64_t mixed(uint64_t z)
 {
-    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
 }
+
+uint64_t next_random(uint64_t *state) { return mixed(*state += GAMMA); }
 
 static double unit_random(uint64_t *state) { return (next_random(state) >> 11) * 0x1p-53; }
 
@@ -78,6 +81,43 @@ static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, 
     return value;
 }
 
+/* The same for all of an array without gaps whose elements are independent of where they are: a
+ * loop that compilers vectorise. */
+#define FILL(name, type, rounded)                                                          \
+    __attribute__((optimize("O3"))) static void name(void *data, size_t count, uint64_t state, \
+                                                     double lo, double span)               \
+    {                                                                                      \
+        for (size_t i = 0; i < count; i++)                                                 \
+            ((type *)data)[i] =                                                            \
+                (type)rounded(lo + (mixed(state + (i + 1) * GAMMA) >> 11) * 0x1p-53 * span); \
+    }
+FILL(fill_f32, float, )
+FILL(fill_f64, double, )
+FILL(fill_whole_f32, float, floor)
+FILL(fill_whole_f64, double, floor)
+FILL(fill_i8, int8_t, floor)
+FILL(fill_i32, int32_t, floor)
+
+/* False if the array is none of those. */
+static bool fill_at_once(const struct hs_arg *arg, void *data, uint64_t state)
+{
+    size_t count = 1;
+    for (int d = 0; d < arg->ndim; d++)
+        count *= (size_t)arg->extents[d];
+    bool whole = arg->fill == FILL_INTEGERS;
+    if (count != arg->elements || arg->density < 1 || !(whole || arg->fill == FILL_FLOATS))
+        return false;
+    double span = arg->hi - arg->lo + whole;
+    switch (arg->type) {
+    case HS_F32: (whole ? fill_whole_f32 : fill_f32)(data, count, state, arg->lo, span); break;
+    case HS_F64: (whole ? fill_whole_f64 : fill_f64)(data, count, state, arg->lo, span); break;
+    case HS_I8: fill_i8(data, count, state, arg->lo, span); break;
+    case HS_I32: fill_i32(data, count, state, arg->lo, span); break;
+    default: return false;
+    }
+    return true;
+}
+
 const char *page_policy = "base";
 
 /* Zeroed memory in which the byte `before` bytes from the start begins a huge page;
@@ -129,12 +169,13 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
     int_fast32_t index[HS_MAX_DIMS] = {0};
     size_t flat = 0;
     unsigned char *data = arg->pristine + arg->before;
-    do
-        if (arg->fill == FILL_POISON)
-            memset(data + flat * width, poison, width);
-        else
-            store(arg->type, data, flat, draw_element(arg, index, &state, &specials));
-    while (next_index(arg, index, &flat));
+    if (!fill_at_once(arg, data, state))
+        do
+            if (arg->fill == FILL_POISON)
+                memset(data + flat * width, poison, width);
+            else
+                store(arg->type, data, flat, draw_element(arg, index, &state, &specials));
+        while (next_index(arg, index, &flat));
     memcpy(arg->working, arg->pristine, arg->bytes);
     /* What outputs are compared with is out of reach of stray writes. */
     uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)arg->pristine / page * page;

@@ -50,6 +50,43 @@ bool is_admissible(const struct hs_arg *arg, const unsigned char *got,
     return !bitwise && least <= value && value <= most;
 }
 
+#define WITHIN(name, type)                                                              \
+    __attribute__((optimize("O3"))) static bool name(const void *got, const void *low,    \
+                                                     const void *high, size_t count)      \
+    {                                                                                     \
+        int outside = 0;                                                                  \
+        for (size_t i = 0; i < count; i++) {                                              \
+            type value = ((const type *)got)[i];                                          \
+            outside |= !(((const type *)low)[i] <= value) | !(value <= ((const type *)high)[i]); \
+        }                                                                                 \
+        return !outside;                                                                  \
+    }
+WITHIN(within_f32, float)
+WITHIN(within_f64, double)
+WITHIN(within_i8, int8_t)
+WITHIN(within_i32, int32_t)
+
+/* Whether all elements of an array without gaps lie within their bounds, as it is mostly; false
+ * if each has to be looked at. */
+static bool all_within(const struct hs_arg *arg, const unsigned char *low,
+                       const unsigned char *high, bool bitwise)
+{
+    size_t count = 1;
+    for (int d = 0; d < arg->ndim; d++)
+        count *= (size_t)arg->extents[d];
+    if (count != arg->elements)
+        return false;
+    if (bitwise || low == high)
+        return memcmp(arg->data, low, count * size_of(arg->type)) == 0;
+    switch (arg->type) {
+    case HS_F32: return within_f32(arg->data, low, high, count);
+    case HS_F64: return within_f64(arg->data, low, high, count);
+    case HS_I8: return within_i8(arg->data, low, high, count);
+    case HS_I32: return within_i32(arg->data, low, high, count);
+    default: return false;
+    }
+}
+
 /* Compares the logical elements, putting each back to its initial value, so that
  * what differs afterwards was written outside of the array. */
 static void compare_outputs(const struct hs_arg *arg, size_t number, size_t position,
@@ -59,6 +96,10 @@ static void compare_outputs(const struct hs_arg *arg, size_t number, size_t posi
     size_t width = size_of(arg->type), wrong = 0, first = 0, flat = 0;
     int_fast32_t index[HS_MAX_DIMS] = {0};
     double got = 0;
+    if (all_within(arg, low, high, bitwise)) {
+        memcpy(arg->data, initial, arg->elements * width);
+        return;
+    }
     do {
         unsigned char *element = (unsigned char *)arg->data + flat * width;
         size_t at = flat * width;
