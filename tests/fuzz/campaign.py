@@ -24,9 +24,9 @@ from schedsearch.transforms.instruction_sets import with_instructions
 PROCEDURES = 20
 """Drawn from one seed."""
 
-FLAGS = (("-O1",), ("-O1",), ("-O3", "-ffast-math"))
+FLAGS = (("-O0",), ("-O0",), ("-O1",), ("-O3", "-ffast-math"))
 
-walks = st.lists(st.lists(st.integers(0, 2**20), min_size=1, max_size=8), min_size=1, max_size=4)
+walks = st.lists(st.lists(st.integers(0, 2**20), min_size=1, max_size=8), min_size=1, max_size=12)
 
 
 def targets(features: Iterable[str]) -> tuple[Target, ...]:

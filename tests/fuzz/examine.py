@@ -22,7 +22,7 @@ from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.outside import outside
 
-ELSEWHERE = 4
+ELSEWHERE = 16
 """One of so many schedules is also replayed from text, exported, and asked of Exo as it is."""
 
 
