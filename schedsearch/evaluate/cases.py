@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 
 from schedsearch.core import ast as q
@@ -11,8 +12,9 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.evaluate.agreement import Told, next_rung
 from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
-from schedsearch.evaluate.harness import Case, Placement, layout
+from schedsearch.evaluate.harness import Buffer, Case, Placement, layout
 from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import (
     LADDERS,
@@ -32,6 +34,7 @@ _CASE_BYTES = 8 << 20
 _CALL_FLOPS = 4e6
 _CALL_BYTES = 2 << 20
 _WITNESS_BYTES = 64 << 20
+_FEW = 1000  # elements
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
 # Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
 # are independent, beyond the other the procedure as written says what is right.
@@ -95,7 +98,7 @@ def first_inputs(
 def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inputs]:
     """Other data, of the largest size that is cheap, small numbers also of a small one: what
     takes them for 0 does not show on others. Where the scale of inputs matters, they need not
-    be cheap. If there is but one size, few numbers decide what it computes of them."""
+    be cheap. If there is but one size and outputs are small, few numbers decide."""
     cheap = [call for call in (*small, timed) if is_cheap(proc, call)]
     largest = max(cheap, key=lambda each: count_work(proc, each).flops, default=timed)
     modes = list[Mode]()
@@ -103,17 +106,24 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
         modes += [Mode.SMALL, Mode.LARGE]
     elif cheap and has_floats(proc):
         modes += [Mode.SMALL]
-    if cheap and not small:
+    if cheap and not small and _outputs(proc, timed) < _FEW:
         modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
     if has_integers(inline_calls(proc)):
         modes += [Mode.WIDE, Mode.BYTES] if has_floats(inline_calls(proc)) else [Mode.WIDE]
     pairs = [(largest, mode) for mode in modes]
-    if cheap and Mode.SMALL in modes:
-        pairs.append((cheap[min(1, len(cheap) - 1)], Mode.SMALL))
+    if Mode.SMALL in modes and cheap[1:]:
+        pairs.append((cheap[1], Mode.SMALL))
     return [
         Inputs(call, mode, offset=_OFFSETS[(1 + turn) % len(_OFFSETS)])
         for turn, (call, mode) in enumerate(pairs)
     ]
+
+
+def _outputs(proc: q.Proc, call: Binding) -> int:
+    """Elements of the arrays that are written."""
+    written = {var.name for var in written_buffers(inline_calls(proc))}
+    arrays = [each for each in layout(proc, call) if isinstance(each, Buffer)]
+    return sum(prod(each.shape) for each in arrays if each.name in written)
 
 
 def is_cheap(proc: q.Proc, call: Binding) -> bool:

@@ -98,14 +98,19 @@ FILL(fill_whole_f64, double, floor)
 FILL(fill_i8, int8_t, floor)
 FILL(fill_i32, int32_t, floor)
 
+/* All ones is a NaN in every float type: reading it poisons the result. */
+static int poison_of(enum hs_type type) { return is_float(type) ? 0xFF : 0xA5; }
+
 /* False if the array is none of those. */
 static bool fill_at_once(const struct hs_arg *arg, void *data, uint64_t state)
 {
-    size_t count = 1;
-    for (int d = 0; d < arg->ndim; d++)
-        count *= (size_t)arg->extents[d];
+    size_t count = arg->elements;
     bool whole = arg->fill == FILL_INTEGERS;
-    if (count != arg->elements || arg->density < 1 || !(whole || arg->fill == FILL_FLOATS))
+    if (arg->fill == FILL_POISON && !has_gaps(arg)) {
+        memset(data, poison_of(arg->type), count * size_of(arg->type));
+        return true;
+    }
+    if (has_gaps(arg) || arg->density < 1 || !(whole || arg->fill == FILL_FLOATS))
         return false;
     double span = arg->hi - arg->lo + whole;
     switch (arg->type) {
@@ -120,24 +125,86 @@ static bool fill_at_once(const struct hs_arg *arg, void *data, uint64_t state)
 
 const char *page_policy = "base";
 
-/* Zeroed memory in which the byte `before` bytes from the start begins a huge page;
- * the pages around it cannot be accessed. */
-static unsigned char *map_bytes(size_t bytes, size_t before, struct hs_mapping *mapping)
+static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
+
+static void map_guarded(size_t bytes, struct hs_mapping *mapping)
 {
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    mapping->size = bytes + 3 * HUGE_PAGE;
-    mapping->start = mmap(NULL, mapping->size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mapping->size = bytes;
+    mapping->start = mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (mapping->start == MAP_FAILED)
         fail("out of memory for the arrays");
+}
+
+static void unmap(struct hs_mapping *mapping)
+{
+    if (mapping->start)
+        munmap(mapping->start, mapping->size);
+    *mapping = (struct hs_mapping){0};
+}
+
+static void set_access(uintptr_t start, size_t bytes, int access)
+{
+    if (mprotect((void *)start, bytes, access) != 0)
+        fail("out of memory for the arrays");
+}
+
+/* Zeroed memory for what is timed, in which the byte `before` bytes from the start begins a huge
+ * page; the pages around it cannot be accessed. */
+static unsigned char *map_bytes(size_t bytes, size_t before, struct hs_mapping *mapping)
+{
+    uintptr_t page = page_size();
+    map_guarded(bytes + 3 * HUGE_PAGE, mapping);
     uintptr_t least = (uintptr_t)mapping->start + page + before;
     uintptr_t aligned = (least + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
     uintptr_t first = (aligned - before) / page * page;
     uintptr_t end = (aligned - before + bytes + page - 1) / page * page;
-    if (mprotect((void *)first, end - first, PROT_READ | PROT_WRITE) != 0)
-        fail("out of memory for the arrays");
+    set_access(first, end - first, PROT_READ | PROT_WRITE);
     if (bytes - before >= HUGE_PAGE && madvise((void *)aligned, end - aligned, MADV_HUGEPAGE) == 0)
         page_policy = "huge";
     return (unsigned char *)aligned - before;
+}
+
+/* Two for each argument, from case to case: to touch pages for the first time takes longer than all
+ * that verification does with them. */
+static struct hs_mapping *kept;
+
+static void release_kept(void)
+{
+    for (size_t i = 0; kept && i < 2 * hs_arg_count; i++)
+        unmap(&kept[i]);
+}
+
+/* Memory, with what a case before left in it, that ends, or else starts, next to pages that cannot
+ * be accessed; what is not used of it cannot, either. */
+static unsigned char *kept_bytes(size_t bytes, bool at_end, struct hs_mapping *mapping)
+{
+    uintptr_t page = page_size();
+    size_t used = (bytes + page - 1) / page * page;
+    size_t room = (used + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    if (mapping->size < room + 2 * HUGE_PAGE) {
+        unmap(mapping);
+        map_guarded(room + 2 * HUGE_PAGE, mapping);
+    }
+    room = mapping->size - 2 * HUGE_PAGE;
+    uintptr_t first = ((uintptr_t)mapping->start + page + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    if (bytes >= HUGE_PAGE)
+        madvise((void *)first, room, MADV_HUGEPAGE);
+    set_access(first, room, PROT_NONE);
+    set_access(at_end ? first + room - used : first, used, PROT_READ | PROT_WRITE);
+    return (unsigned char *)(at_end ? first + room - bytes : first);
+}
+
+static unsigned char *memory(size_t position, int copy, size_t bytes, size_t before,
+                             enum placement placement, struct hs_mapping *mapping)
+{
+    if (placement == FOR_TIMING)
+        return map_bytes(bytes, before, mapping);
+    if (!kept)
+        kept = calloc(2 * hs_arg_count, sizeof *kept);
+    struct hs_mapping *own = &kept[2 * position + copy];
+    unsigned char *start = kept_bytes(bytes, placement == GUARDED_END, own);
+    *mapping = *own;
+    return start;
 }
 
 static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64_t seed,
@@ -154,16 +221,19 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
     size_t apart = test->offset * (1 + position % 3) / width * width;
     arg->before = placement == GUARDED_START ? apart : CANARY;
     arg->bytes = arg->before + data_bytes + (placement == GUARDED_END ? apart : CANARY);
-    /* What begins at a page: the memory behind the array, or the array. */
-    size_t edge = placement == GUARDED_END ? arg->bytes : placement == GUARDED_START ? 0 : arg->before;
-    arg->working = map_bytes(arg->bytes + stagger, edge, &arg->mappings[0]) + stagger;
-    arg->pristine = map_bytes(arg->bytes, edge, &arg->mappings[1]);
+    size_t sizes[2] = {arg->bytes + stagger, arg->bytes};
+    unsigned char *copies[2];
+    for (int copy = 0; copy < 2; copy++)
+        copies[copy] = memory(position, copy, sizes[copy], arg->before, placement, &arg->mappings[copy]);
+    arg->working = copies[0] + stagger;
+    arg->pristine = copies[1];
     arg->data = arg->working + arg->before;
 
-    /* All ones is a NaN in every float type: reading a canary poisons the result.
-     * Not in arrays that are written: adding to a NaN would leave no mark. */
-    int poison = is_float(arg->type) ? 0xFF : 0xA5;
-    memset(arg->pristine, is_float(arg->type) && arg->written ? 0x47 : poison, arg->bytes);
+    /* Not poison around arrays that are written: adding to a NaN would leave no mark. */
+    int poison = poison_of(arg->type), around = is_float(arg->type) && arg->written ? 0x47 : poison;
+    memset(arg->pristine, around, arg->before);
+    memset(arg->pristine + arg->before, around, has_gaps(arg) ? data_bytes : 0);
+    memset(arg->pristine + arg->before + data_bytes, around, arg->bytes - arg->before - data_bytes);
     uint64_t state = seed + 0x632be59bd9b4e019u * (position + 1);
     uint64_t specials = seed + 3 * position;
     int_fast32_t index[HS_MAX_DIMS] = {0};
@@ -176,11 +246,11 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
             else
                 store(arg->type, data, flat, draw_element(arg, index, &state, &specials));
         while (next_index(arg, index, &flat));
-    memcpy(arg->working, arg->pristine, arg->bytes);
+    if (!arg->written)
+        memcpy(arg->working, arg->pristine, arg->bytes);
     /* What outputs are compared with is out of reach of stray writes. */
-    uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), first = (uintptr_t)arg->pristine / page * page;
-    if (mprotect((void *)first, (uintptr_t)arg->pristine + arg->bytes - first, PROT_READ) != 0)
-        fail("mprotect");
+    uintptr_t first = (uintptr_t)arg->pristine / page_size() * page_size();
+    set_access(first, (uintptr_t)arg->pristine + arg->bytes - first, PROT_READ);
 }
 
 struct test_case read_case(void)
@@ -189,6 +259,8 @@ struct test_case read_case(void)
     job_line(test.expected_path, sizeof test.expected_path);
     test.placement = (enum placement)job_number();
     test.offset = (size_t)job_number();
+    if (test.placement == FOR_TIMING)
+        release_kept();
     test.share = job_number();
     test.as_written = job_number() != 0;
     uint64_t seed = test.seed = (uint64_t)job_number();
@@ -310,10 +382,8 @@ void discard(struct test_case *test)
     watched = NULL;
     for (size_t i = 0; i < hs_arg_count; i++) {
         struct hs_arg *arg = &test->args[i];
-        if (arg->is_buffer) {
-            for (int copy = 0; copy < 2; copy++)
-                munmap(arg->mappings[copy].start, arg->mappings[copy].size);
-        }
+        for (int copy = 0; copy < 2 && test->placement == FOR_TIMING; copy++)
+            unmap(&arg->mappings[copy]);
     }
     free(test->args);
     free(test->context);

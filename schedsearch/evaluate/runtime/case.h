@@ -22,12 +22,21 @@ extern const char *page_policy; /* `huge` if some array asked for huge pages, el
 
 uint64_t next_random(uint64_t *state);
 struct test_case read_case(void);
-void restore(const struct test_case *test); /* everything the kernel may have written */
+void restore(const struct test_case *test); /* everything the kernel may write, before each call */
 void discard(struct test_case *test);
 void poison_surroundings(const struct test_case *test, bool poisoned); /* for AddressSanitizer */
 void catch_faults(void); /* accesses next to the arrays of a case that is watched are reported */
 void watch(const struct test_case *test, size_t number);
 double now_ns(void);
+
+/* Whether there are bytes between the elements of an array: rows of a window. */
+static inline bool has_gaps(const struct hs_arg *arg)
+{
+    size_t count = 1;
+    for (int d = 0; d < arg->ndim; d++)
+        count *= (size_t)arg->extents[d];
+    return count != arg->elements;
+}
 
 /* Advances `index` over `extents`, innermost fastest; false after the last element. */
 static inline bool next_index(const struct hs_arg *arg, int_fast32_t *index, size_t *flat)

@@ -2,7 +2,7 @@
 #pragma once
 #include "case.h"
 
-size_t append(int output, const void *data, size_t size); /* to a file; returns `size` */
+size_t append(int output, const void *data, size_t size); /* to a file; returns bytes, padded */
 
 /* What is promised of floating-point results (`FloatingPoint`). */
 enum contract { FAST, REASSOCIATE, STRICT };

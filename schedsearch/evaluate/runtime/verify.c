@@ -1,18 +1,25 @@
 #include "stages.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <malloc.h>
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "channel.h"
 #include "elements.h"
 #include "state.h"
 
-size_t append(int output, const void *data, size_t size)
+/* Of a file of bounds, everything starts at a multiple of that. */
+enum { UNIT = sizeof(uint64_t) };
+
+static size_t padded(size_t size) { return (size + UNIT - 1) / UNIT * UNIT; }
+
+static void write_all(int output, const void *data, size_t size)
 {
     for (size_t done = 0; done < size;) {
         ssize_t count = write(output, (const char *)data + done, size - done);
@@ -22,7 +29,14 @@ size_t append(int output, const void *data, size_t size)
         }
         done += count;
     }
-    return size;
+}
+
+size_t append(int output, const void *data, size_t size)
+{
+    static const char zeros[UNIT];
+    write_all(output, data, size);
+    write_all(output, zeros, padded(size) - size);
+    return padded(size);
 }
 
 bool is_poison(const unsigned char *bytes, size_t width)
@@ -71,10 +85,8 @@ WITHIN(within_i32, int32_t)
 static bool all_within(const struct hs_arg *arg, const unsigned char *low,
                        const unsigned char *high, bool bitwise)
 {
-    size_t count = 1;
-    for (int d = 0; d < arg->ndim; d++)
-        count *= (size_t)arg->extents[d];
-    if (count != arg->elements)
+    size_t count = arg->elements;
+    if (has_gaps(arg))
         return false;
     if (bitwise || low == high)
         return memcmp(arg->data, low, count * size_of(arg->type)) == 0;
@@ -116,34 +128,49 @@ static void compare_outputs(const struct hs_arg *arg, size_t number, size_t posi
     }
 }
 
-static void read_or_fail(FILE *file, void *data, size_t size)
+/* A file of bounds, in memory, and how far it has been read. */
+struct bounds {
+    unsigned char *start;
+    size_t size, at;
+};
+
+static struct bounds open_bounds(const char *path)
 {
-    if (!data || fread(data, 1, size, file) != size)
-        fail("the reference outputs are truncated");
+    struct stat status;
+    int file = open(path, O_RDONLY | O_CLOEXEC);
+    if (file < 0 || fstat(file, &status) != 0)
+        fail("cannot read the reference outputs");
+    size_t size = (size_t)status.st_size;
+    void *start = size ? mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, file, 0) : NULL;
+    if (start == MAP_FAILED)
+        fail("cannot read the reference outputs");
+    close(file);
+    return (struct bounds){start, size, 0};
 }
 
-static void compare_array(const struct hs_arg *arg, size_t number, size_t position, FILE *file,
-                          bool bitwise)
+static const unsigned char *next_bounds(struct bounds *bounds, size_t size)
+{
+    const unsigned char *here = bounds->start + bounds->at;
+    if (padded(size) > bounds->size - bounds->at)
+        fail("the reference outputs are truncated");
+    bounds->at += padded(size);
+    return here;
+}
+
+static void compare_array(const struct hs_arg *arg, size_t number, size_t position,
+                          struct bounds *bounds, bool bitwise)
 {
     size_t bytes = arg->elements * size_of(arg->type);
     uint64_t intervals;
-    read_or_fail(file, &intervals, sizeof intervals);
-    unsigned char *low = malloc(bytes), *high = intervals ? malloc(bytes) : low;
-    read_or_fail(file, low, bytes);
-    if (intervals)
-        read_or_fail(file, high, bytes);
-    compare_outputs(arg, number, position, low, high, bitwise);
-    if (high != low)
-        free(high);
-    free(low);
+    memcpy(&intervals, next_bounds(bounds, sizeof intervals), sizeof intervals);
+    const unsigned char *low = next_bounds(bounds, bytes);
+    compare_outputs(arg, number, position, low, intervals ? next_bounds(bounds, bytes) : low, bitwise);
 }
 
-static void compare_context(const struct test_case *test, size_t number, FILE *file)
+static void compare_context(const struct test_case *test, size_t number, struct bounds *bounds)
 {
-    unsigned char *context = malloc(hs_context_size + 1);
-    double *radii = malloc((hs_field_count + 1) * sizeof *radii);
-    read_or_fail(file, context, hs_context_size);
-    read_or_fail(file, radii, hs_field_count * sizeof *radii);
+    const unsigned char *context = next_bounds(bounds, hs_context_size);
+    const double *radii = (const double *)next_bounds(bounds, hs_field_count * sizeof *radii);
     for (size_t i = 0; i < hs_field_count; i++) {
         const struct hs_field *field = &hs_fields[i];
         double want = load(field->type, context + field->offset, 0);
@@ -154,8 +181,6 @@ static void compare_context(const struct test_case *test, size_t number, FILE *f
             _exit(0);
         }
     }
-    free(context);
-    free(radii);
 }
 
 static void check_untouched(const struct hs_arg *arg, size_t number, size_t position)
@@ -195,16 +220,14 @@ void verify_case(struct test_case *test, void *function, size_t number, bool bit
     check_state();
     report("called %zu %.0f", number, elapsed);
 
-    FILE *file = fopen(test->expected_path, "rb");
-    if (!file)
-        fail("cannot read the reference outputs");
+    struct bounds bounds = open_bounds(test->expected_path);
     for (size_t i = 0; i < hs_arg_count; i++) {
         struct hs_arg *arg = &test->args[i];
         if (arg->written)
-            compare_array(arg, number, i, file, bitwise);
+            compare_array(arg, number, i, &bounds, bitwise);
         if (arg->is_buffer)
             check_untouched(arg, number, i);
     }
-    compare_context(test, number, file);
-    fclose(file);
+    compare_context(test, number, &bounds);
+    munmap(bounds.start, bounds.size);
 }
