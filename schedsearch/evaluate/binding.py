@@ -9,7 +9,7 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.constraints import Constraints
+from schedsearch.evaluate.constraints import Constraints, control_kinds
 
 _SIZE = 256
 # Row padding of windows, in elements: a kernel that ignores strides is caught.
@@ -101,7 +101,7 @@ def near(proc: q.Proc, sizes: Mapping[str, int]) -> Binding:
     allow none."""
     if not proc.asserts and all(arg.type == "size" or _is_plain(arg) for arg in proc.args):
         names = {arg.var.name for arg in proc.args if arg.type == "size"}
-        if names == sizes.keys() and not Constraints(proc).kinds.keys() - names:
+        if names == sizes.keys() and not control_kinds(proc).keys() - names:
             return Binding(tuple(sorted(sizes.items())))
     preferences = replace(_SMALL[1], innermost=1, truth=1, named=tuple(sorted(sizes.items())))
     return _solve(Constraints(proc), proc, {}, preferences)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from pathlib import Path
 
@@ -65,6 +66,14 @@ class Plan:
     base: Path
     seed: int
     fp: FloatingPoint
+
+    @cached_property
+    def sampled(self) -> tuple[q.Var, ...]:
+        return sampled_loops(inline_calls(self.proc))
+
+    @cached_property
+    def unknown(self) -> tuple[str, ...]:
+        return unknown_externs(self.proc)
 
 
 @dataclass(frozen=True)
@@ -230,17 +239,15 @@ def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
 
 def why_not(plan: Plan, call: Binding) -> str:
     """Why a call cannot be evaluated; empty if it can."""
-    if unknown := unknown_externs(plan.proc):
-        return f"the external function {unknown[0]} is not known"
-    sampled = sampled_loops(inline_calls(plan.proc))
-    if not sampled and count_work(plan.proc, call).flops > _MOST_EVALUATED:
+    if plan.unknown:
+        return f"the external function {plan.unknown[0]} is not known"
+    if not plan.sampled and count_work(plan.proc, call).flops > _MOST_EVALUATED:
         return f"{str(call) or 'its size'} takes too long to evaluate"
     return ""
 
 
 def _share(plan: Plan, call: Binding) -> float:
     """Of the iterations of each loop that may be sampled, so that all takes a second at most."""
-    loops, flops = sampled_loops(inline_calls(plan.proc)), count_work(plan.proc, call).flops
-    if not loops or flops <= _SAMPLED:
+    if not plan.sampled or (flops := count_work(plan.proc, call).flops) <= _SAMPLED:
         return 1.0
-    return float((_SAMPLED / flops) ** (1 / len(loops)))
+    return float((_SAMPLED / flops) ** (1 / len(plan.sampled)))

@@ -30,7 +30,7 @@ class Constraints:
 
     def __init__(self, proc: q.Proc) -> None:
         self.proc = proc
-        self.kinds = _control_values(proc)
+        self.kinds = control_kinds(proc)
         self._names = {arg.var.uid: arg.var.name for arg in proc.args}
         self._args = {arg.var.uid: arg for arg in proc.args}
         self._solver = z3.Solver()
@@ -210,7 +210,7 @@ def _stride_name(buf: q.Var, dim: int) -> str:
     return f"stride({buf.name}, {dim})"
 
 
-def _control_values(proc: q.Proc) -> dict[str, str]:
+def control_kinds(proc: q.Proc) -> dict[str, str]:
     """Control arguments, then configuration fields used as control values, with types."""
     kinds = {arg.var.name: arg.type for arg in proc.args if arg.type in q.CONTROL_TYPES}
     body = inline_calls(proc).body

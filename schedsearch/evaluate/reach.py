@@ -25,8 +25,8 @@ _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256
 # Of small tiles all residues; of larger ones those at either end and around their half.
 _SMALL_TILE = 16
-# Iterations of loops looked at in all for one call.
-_STEPS = 20_000
+# Iterations of a loop looked at for one call, at its ends: z3 is asked for what only others run.
+_ENDS = 4
 
 
 @dataclass(frozen=True)
@@ -175,11 +175,10 @@ def _values(tiles: set[int], thresholds: set[int]) -> list[int]:
             wanted |= {(tile, residue, 0), (tile, residue, 2)} - {(tile, 0, 0)}
     values = {1} | {limit + side for limit in thresholds for side in (-1, 0, 1)}
     wanted -= {found for value in values for found in _shows(value, tiles)}
-    most = 3 * max(tiles)
-    candidates = list(range(1, most + 1))
+    shown = {value: _shows(value, tiles) & wanted for value in range(1, 3 * max(tiles) + 1)}
     while wanted:
-        best = max(candidates, key=lambda value: (len(_shows(value, tiles) & wanted), -value))
-        found = _shows(best, tiles) & wanted
+        best = max(shown, key=lambda value: (len(shown[value] & wanted), -value))
+        found = shown.pop(best) & wanted
         if not found:
             break
         values.add(best)
@@ -232,7 +231,6 @@ class _Run:
     def __init__(self, left: set[int], values: dict[q.Atom, int]) -> None:
         self.left, self.values = left, values
         self.found: set[int] = set()
-        self.steps = 0
 
     def block(self, body: tuple[q.Stmt, ...], at: int) -> int:
         """Run `body`, whose first block has this number; the number after its last one."""
@@ -256,10 +254,10 @@ class _Run:
             return after
         self.found.add(at)
         inside = set(range(at + 1, after))
-        for value in (lo, *range(hi - 1, lo, -1)):
-            if not (self.left - self.found) & inside or self.steps > _STEPS:
+        ends = (*range(lo, hi)[:_ENDS], *range(lo, hi)[_ENDS:][-_ENDS:])
+        for value in ends:
+            if not (self.left - self.found) & inside:
                 break
-            self.steps += 1
             self.values[loop.iter] = value
             self.block(loop.body, at + 1)
         return after

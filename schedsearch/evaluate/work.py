@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
@@ -42,6 +43,7 @@ class Work:
         return self.streams.bytes
 
 
+@lru_cache(maxsize=4096)
 def count_work(proc: q.Proc, binding: Binding) -> Work:
     """Work of one call. Never slow: see `_BUDGET` for when counts are approximate."""
     inlined = inline_calls(proc)
