@@ -160,22 +160,26 @@ class _Channel:
         deadline = self.heard_at + limits.wall_s
         alive = listening = True
         while alive:
-            now = time.monotonic()
-            if now >= deadline:
-                raise _TimeoutError(f"still running after {limits.wall_s:.3g} s")
-            if now >= self.heard_at + limits.silence_s:
-                raise _TimeoutError(f"no sign of life for {limits.silence_s:.3g} s")
-            if (threads := count_threads(child)) > limits.threads:
-                raise _TooManyThreadsError(
-                    f"the kernel started {threads} threads, and may have {limits.threads}"
-                )
             alive = not has_ended(child)
             if listening:
                 listening = self._drain(_POLL_S if alive else 0)
             else:
                 time.sleep(_LAST_POLL_S)
+            if alive:  # after what it reported, so that errors say what it was doing
+                self._check(child, limits, deadline)
         if self.pending:
             raise _ProtocolError(f"the kernel's process sent half a report: {self.pending[:80]!r}")
+
+    def _check(self, child: subprocess.Popen[bytes], limits: Limits, deadline: float) -> None:
+        now = time.monotonic()
+        if now >= deadline:
+            raise _TimeoutError(f"still running after {limits.wall_s:.3g} s")
+        if now >= self.heard_at + limits.silence_s:
+            raise _TimeoutError(f"no sign of life for {limits.silence_s:.3g} s")
+        if (threads := count_threads(child)) > limits.threads:
+            raise _TooManyThreadsError(
+                f"the kernel started {threads} threads, and may have {limits.threads}"
+            )
 
     def _drain(self, wait_s: float) -> bool:
         """Handle what has arrived; False at the end of the stream."""
