@@ -14,7 +14,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.host import measuring_cores, probe_target
 from schedsearch.evaluate.limits import WAYS, measure_limits, thread_counts
 from schedsearch.evaluate.peak import measure_peaks
-from schedsearch.evaluate.process import Finished
+from schedsearch.evaluate.process import Finished, run_group
 from schedsearch.evaluate.roofline import Roof, level, measure_roof, roof_of
 from schedsearch.evaluate.traffic import Streams
 from schedsearch.evaluate.work import Work
@@ -93,6 +93,23 @@ def test_as_many_threads_measure_each_on_a_core_of_its_own(
     target = replace(probe_target(builder.compiler, builder.flags), threads=2)
     measure_peaks(builder, target, [Streams(1 << 16, 0, 0)])
     assert {str(core) for core in measuring_cores(2)} in seen
+
+
+def test_a_peak_is_of_fused_multiply_adds(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def list_code(argv: list[str], timeout_s: float) -> Finished:
+        code = subprocess.run(["objdump", "-d", argv[0]], stdout=subprocess.PIPE, check=True)
+        fused.update(re.findall(rb"vfn?madd\d+(p[sd])", code.stdout))
+        return run_group(argv, timeout_s)
+
+    fused = set[bytes]()
+    target = probe_target(builder.compiler, builder.flags)
+    if "fma" not in target.features:
+        pytest.skip("this machine multiplies and adds apart")
+    monkeypatch.setattr("schedsearch.evaluate.peak.run_group", list_code)
+    measure_peaks(builder, target, [Streams(1 << 16, 0, 0)])
+    assert fused == {b"ps", b"pd"}
 
 
 def allowed_cores(pid: int) -> Iterator[str]:
