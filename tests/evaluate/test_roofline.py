@@ -101,7 +101,7 @@ def test_a_peak_is_of_fused_multiply_adds(
     def list_code(argv: list[str], timeout_s: float) -> Finished:
         code = subprocess.run(["objdump", "-d", argv[0]], stdout=subprocess.PIPE, check=True)
         fused.update(re.findall(rb"vfn?madd\d+(p[sd])", code.stdout))
-        return run_group(argv, timeout_s)
+        return run_group(argv, timeout_s=timeout_s)
 
     fused = set[bytes]()
     target = probe_target(builder.compiler, builder.flags)
