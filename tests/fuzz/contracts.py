@@ -1,5 +1,6 @@
-"""Random procedures and schedules under the strict contract, bit for bit against the C as written
-at `-O0`, on fractions and special values."""
+"""Random procedures and schedules under the floating-point contracts that say what becomes of
+special values, against the C as written at `-O0`: bit for bit under `strict`; under `reassociate`
+NaN and infinities where that has them, and fractions within their enclosures."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from transforms.helpers import arguments
 from transforms.native import Library
 
 from fuzz.comparison import writable
+from fuzz.enclosure import Undefined, enclosures, within
 from fuzz.examine import Finding
 from fuzz.procedures import Generated
 from fuzz.schedules import walk
@@ -26,17 +28,22 @@ from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.outside import outside
 
-STRICT = FloatingPoint.STRICT
-SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, 3e38)
+SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42)
+HUGE = 3e38
+"""Special, too, where sums keep their order: in another one they overflow elsewhere."""
 SHARES = (0.0, 0.1)
 """Of special values among the data."""
 
 
 def findings(
-    generated: Generated, walks: Sequence[Sequence[int]], target: Target, folder: Path
+    generated: Generated,
+    walks: Sequence[Sequence[int]],
+    target: Target,
+    folder: Path,
+    fp: FloatingPoint,
 ) -> Iterator[Finding | Trace]:
-    """The trace of each schedule that was compared, a finding for each that differs. The walks
-    keep the contract of the target."""
+    """The trace of each schedule that was compared under a contract, a finding for each that
+    differs. The walks keep the contract of the target."""
     path = folder / "fuzzed.py"
     path.write_text(generated.text)
     try:
@@ -55,9 +62,10 @@ def findings(
                 continue
             codes.setdefault(code.key, (code, step.trace))
     (written, _), *scheduled = codes.values()
-    for number, wrong in _wrong(meaning, written, [c for c, _ in scheduled], generated, folder):
+    kernels = [code for code, _ in scheduled]
+    for number, wrong in _wrong(meaning, written, kernels, generated, fp, folder):
         trace = scheduled[number][1]
-        yield Finding(generated.text, trace, wrong, "strictly") if wrong else trace
+        yield Finding(generated.text, trace, wrong, f"under {fp}") if wrong else trace
 
 
 def _wrong(
@@ -65,44 +73,74 @@ def _wrong(
     written: GeneratedC,
     codes: Sequence[GeneratedC],
     generated: Generated,
+    fp: FloatingPoint,
     folder: Path,
 ) -> Iterator[tuple[int, str]]:
     places = [folder / "written", folder / "scheduled"]
     for place in places:
         place.mkdir(exist_ok=True)
     one = Library([writable(written)], places[0], ["-O0"])
-    many = Library([writable(code) for code in codes], places[1], default_flags(STRICT))
+    many = Library([writable(code) for code in codes], places[1], default_flags(fp))
     for number in range(len(codes)):
         wrong = ""
         for share in SHARES:
             for controls in generated.sizes:
-                wanted, found = (data(meaning, controls, share) for _ in range(2))
+                given, wanted, found = (data(meaning, controls, share, fp) for _ in range(3))
                 one.call(0, meaning, wanted)
                 many.call(number, meaning, found)
-                wrong = wrong or _differing(meaning, found, wanted)
+                if fp is FloatingPoint.STRICT or share:
+                    wrong = wrong or _differing(meaning, found, wanted, fp)
+                else:
+                    wrong = wrong or _outside(meaning, found, given)
         yield number, wrong
 
 
-def data(meaning: q.Proc, controls: Mapping[str, int], share: float) -> list[Any]:
+def _outside(meaning: q.Proc, found: Sequence[Any], given: Sequence[Any]) -> str:
+    """What lies outside of its enclosure, where C defines the results."""
+    try:
+        bounds = enclosures(meaning, given)
+    except Undefined:
+        return ""
+    for arg, value, own in zip(meaning.args, found, bounds, strict=True):
+        if not within(value, own):
+            return f"{arg.var.name} is\n{value}\nand should be within\n{own}"
+    return ""
+
+
+def data(
+    meaning: q.Proc, controls: Mapping[str, int], share: float, fp: FloatingPoint
+) -> list[Any]:
     """Arguments: small whole numbers; floats with fractions, and that share of specials."""
     rng = np.random.default_rng(5)
+    specials = (*SPECIAL, HUGE) if fp is FloatingPoint.STRICT else SPECIAL
     found = []
     for value in arguments(meaning, controls, 3):
         if isinstance(value, np.ndarray) and value.dtype.kind == "f":
             fractions = value + rng.normal(size=value.shape)
-            special = rng.choice(SPECIAL, value.shape)
+            special = rng.choice(specials, value.shape)
             drawn = np.where(rng.random(value.shape) < share, special, fractions)
             value = np.asarray(drawn, value.dtype)
         found.append(value)
     return found
 
 
-def _differing(meaning: q.Proc, found: Sequence[Any], wanted: Sequence[Any]) -> str:
+def _differing(
+    meaning: q.Proc, found: Sequence[Any], wanted: Sequence[Any], fp: FloatingPoint
+) -> str:
+    """What has other bits than it should; or, if not strictly, what is NaN or infinite on one
+    side alone (an integer made of a sum may differ)."""
     for arg, value, right in zip(meaning.args, found, wanted, strict=True):
         if not isinstance(value, np.ndarray):
             continue
-        same = np.frombuffer(value.tobytes(), np.uint8) == np.frombuffer(right.tobytes(), np.uint8)
-        same = same.reshape(value.size, -1).all(axis=1)
+        if fp is FloatingPoint.STRICT:
+            same = np.frombuffer(value.tobytes(), np.uint8) == np.frombuffer(
+                right.tobytes(), np.uint8
+            )
+            same = same.reshape(value.size, -1).all(axis=1)
+        elif value.dtype.kind == "f":
+            same = ((value == right) | (np.isfinite(value) & np.isfinite(right))).ravel()
+        else:
+            continue
         if value.dtype.kind == "f":
             same |= (np.isnan(value) & np.isnan(right)).ravel()
         if not same.all():

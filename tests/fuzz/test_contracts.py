@@ -1,4 +1,4 @@
-"""Random schedules under the strict contract, and that the comparison finds what breaks it."""
+"""Random schedules under the stricter contracts, and that the comparison finds what breaks them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from fuzz.campaign import targets, walks
+from fuzz.contracts import findings
 from fuzz.examine import Finding
 from fuzz.procedures import Generated, procedures
-from fuzz.strictly import findings
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
 
 MACHINE = replace(targets(cpu_identity()[1])[-2], fp=FloatingPoint.STRICT)
@@ -32,16 +33,28 @@ def fuzzed(n: size, x: f32[n], y: f32[n, n], z: f32[n, 3]):
 
 @pytest.mark.parametrize("fp", FloatingPoint)
 def test_sums_stay_in_order_if_that_is_asked_for(fp: FloatingPoint, tmp_path: Path) -> None:
-    drawn = Generated(SUMS, ({"n": 1}, {"n": 21}))
-    steps = [[choice] for choice in range(40)]
-    found = [*findings(drawn, steps, replace(MACHINE, fp=fp), tmp_path)]
+    found = sums(fp, FloatingPoint.STRICT, tmp_path)
     assert len(found) > 5
     different = any(isinstance(each, Finding) for each in found)
     assert different == (fp is not FloatingPoint.STRICT)
 
 
-def test_random_schedules_are_bit_for_bit_what_is_written(
-    tmp_path_factory: pytest.TempPathFactory,
+def test_sums_in_another_order_are_right_where_that_is_allowed(tmp_path: Path) -> None:
+    found = sums(FloatingPoint.REASSOCIATE, FloatingPoint.REASSOCIATE, tmp_path)
+    assert len(found) > 5
+    assert not any(isinstance(each, Finding) for each in found)
+
+
+def sums(searched: FloatingPoint, held: FloatingPoint, folder: Path) -> list[Finding | Trace]:
+    """Schedules that one contract allows, compared under another."""
+    drawn = Generated(SUMS, ({"n": 1}, {"n": 21}))
+    steps = [[choice] for choice in range(40)]
+    return [*findings(drawn, steps, replace(MACHINE, fp=searched), folder, held)]
+
+
+@pytest.mark.parametrize("fp", [FloatingPoint.STRICT, FloatingPoint.REASSOCIATE])
+def test_random_schedules_are_what_is_written(
+    fp: FloatingPoint, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     compared = []
 
@@ -55,7 +68,9 @@ def test_random_schedules_are_bit_for_bit_what_is_written(
     )
     @given(procedures(), walks)
     def each(drawn: Generated, chosen: list[list[int]]) -> None:
-        compared.extend(findings(drawn, chosen, MACHINE, tmp_path_factory.mktemp("strictly")))
+        machine = replace(MACHINE, fp=fp)
+        folder = tmp_path_factory.mktemp("contracts")
+        compared.extend(findings(drawn, chosen, machine, folder, fp))
 
     each()
     assert [f"{found}" for found in compared if isinstance(found, Finding)] == []
