@@ -94,7 +94,9 @@ def prepare(
     weak = (*weak, *dict.fromkeys(why for _, why in skipped))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
     agreement = Agreement(agreed, skipped, weak)
-    return replace(bench, cases=(*cases, timed), agreement=agreement)
+    guarded, _ = bench.run_baseline((), fp)  # no call: just what guards it
+    cases = (*cases, timed)
+    return replace(bench, cases=cases, sandbox=guarded.sandbox, agreement=agreement)
 
 
 def _unoptimised(builder: Builder, reference: GeneratedC) -> Artifact:
@@ -116,7 +118,7 @@ def confirmed(
     as without optimisation."""
     left = [number for number, call_ns in enumerate(known) if call_ns is None]
     times = {number: call_ns for number, call_ns in enumerate(known) if call_ns is not None}
-    name, sandbox = bench.plan.proc.name, bench.sandbox
+    name = bench.plan.proc.name
     if left:
         verdict, failure = bench.run_baseline([bench.cases[number] for number in left], fp)
         if verdict.difference:
@@ -128,6 +130,5 @@ def confirmed(
                 "Correct the procedure, or give its asserts what it relies on."
             )
         times |= {number: verdict.call_ns[at] for at, number in enumerate(left)}
-        sandbox = verdict.sandbox
     call_ns = tuple(times[number] for number in range(len(bench.cases)))
-    return replace(bench, call_ns=call_ns, sandbox=sandbox)
+    return replace(bench, call_ns=call_ns)

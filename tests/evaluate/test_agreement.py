@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from schedsearch.core.errors import BaselineError
+from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
@@ -88,6 +89,7 @@ def test_a_part_of_independent_iterations_is_evaluated(
     monkeypatch.setattr("schedsearch.evaluate.cases._SAMPLED", 20_000)
     bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path / "right")
     assert bench.cases[-1].share < 0.9
+    assert bench.sandbox == bench.run_baseline(bench.cases, FloatingPoint.FAST)[0].sandbox
     assert len(bench.agreement.cases) == len(bench.cases) - 1
     assert not bench.agreement.weak
     assert bench.verify(bench.baseline) is None
