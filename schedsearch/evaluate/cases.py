@@ -23,13 +23,14 @@ from schedsearch.evaluate.oracle import (
     oracle,
     scale_matters,
 )
-from schedsearch.evaluate.work import count_work
+from schedsearch.evaluate.traffic import count_streams
+from schedsearch.evaluate.work import count_steps
 
 # A case that is only verified may cost about 20 ms, as written.
-_CASE_FLOPS = 2e7
+_CASE_STEPS = 2e7
 _CASE_BYTES = 8 << 20
 # The same of those that a candidate asks for, of which there are dozens.
-_CALL_FLOPS = 4e6
+_CALL_STEPS = 4e6
 _CALL_BYTES = 2 << 20
 _WITNESS_BYTES = 64 << 20
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
@@ -97,7 +98,7 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
     takes them for 0 does not show on others. Where the scale of inputs matters, they need not
     be cheap. If there is but one size, few numbers decide what it computes of them."""
     cheap = [call for call in (*small, timed) if is_cheap(proc, call)]
-    largest = max(cheap, key=lambda each: count_work(proc, each).flops, default=timed)
+    largest = max(cheap, key=lambda each: count_steps(proc, each), default=timed)
     modes = list[Mode]()
     if scale_matters(inline_calls(proc)):
         modes += [Mode.SMALL, Mode.LARGE]
@@ -118,8 +119,14 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
 
 def is_cheap(proc: q.Proc, call: Binding) -> bool:
     """Whether a call that is only verified costs little: about 20 ms, as written."""
-    work = count_work(proc, call)
-    return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
+    return _takes(proc, call, _CASE_STEPS, _CASE_BYTES)
+
+
+def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
+    """Whether it takes no more than that, as written."""
+    if count_steps(proc, call) > steps:
+        return False
+    return count_streams(inline_calls(proc), call).bytes <= size
 
 
 Enclose = Callable[[Sequence[Case]], Sequence[Told]]
@@ -191,14 +198,12 @@ def cases_of_calls(
 
 def is_small(proc: q.Proc, call: Binding) -> bool:
     """Whether a candidate may ask for the call: as written, it takes some milliseconds."""
-    work = count_work(proc, call)
-    return work.flops <= _CALL_FLOPS and work.bytes <= _CALL_BYTES
+    return _takes(proc, call, _CALL_STEPS, _CALL_BYTES)
 
 
 def is_possible(proc: q.Proc, call: Binding) -> bool:
     """Whether a candidate may have the call if it cannot be verified otherwise."""
-    work = count_work(proc, call)
-    return work.flops <= _SAMPLED and work.bytes <= _WITNESS_BYTES
+    return _takes(proc, call, _SAMPLED, _WITNESS_BYTES)
 
 
 def _sum(call: Binding) -> int:
@@ -223,14 +228,14 @@ def why_not(plan: Plan, call: Binding) -> str:
     if unknown := unknown_externs(plan.proc):
         return f"the external function {unknown[0]} is not known"
     sampled = sampled_loops(inline_calls(plan.proc))
-    if not sampled and count_work(plan.proc, call).flops > _MOST_EVALUATED:
+    if not sampled and count_steps(plan.proc, call) > _MOST_EVALUATED:
         return f"{str(call) or 'its size'} takes too long to evaluate"
     return ""
 
 
 def _share(plan: Plan, call: Binding) -> float:
     """Of the iterations of each loop that may be sampled, so that all takes a second at most."""
-    loops, flops = sampled_loops(inline_calls(plan.proc)), count_work(plan.proc, call).flops
-    if not loops or flops <= _SAMPLED:
+    loops, steps = sampled_loops(inline_calls(plan.proc)), count_steps(plan.proc, call)
+    if not loops or steps <= _SAMPLED:
         return 1.0
-    return float((_SAMPLED / flops) ** (1 / len(loops)))
+    return float((_SAMPLED / steps) ** (1 / len(loops)))

@@ -25,7 +25,7 @@ from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.harness import Buffer, context_fields, layout
 from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.work import count_work
+from schedsearch.evaluate.work import count_steps
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
 
@@ -102,7 +102,7 @@ def judged(
 
 def _flags(bench: Bench, proc: q.Proc) -> tuple[str, ...]:
     """What takes less time in all: compiling, or running."""
-    return ("-O0",) if count_work(proc, bench.cases[-1].binding).flops < _SMALL else ("-O1",)
+    return ("-O0",) if count_steps(proc, bench.cases[-1].binding) < _SMALL else ("-O1",)
 
 
 def _accepted(
