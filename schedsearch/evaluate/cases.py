@@ -12,7 +12,7 @@ from schedsearch.core.keys import digest_of
 from schedsearch.evaluate.agreement import Told, next_rung
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
-from schedsearch.evaluate.harness import Case, Placement, layout
+from schedsearch.evaluate.harness import Buffer, Case, Placement, layout
 from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import (
     LADDERS,
@@ -23,7 +23,6 @@ from schedsearch.evaluate.oracle import (
     oracle,
     scale_matters,
 )
-from schedsearch.evaluate.traffic import count_streams
 from schedsearch.evaluate.work import count_steps
 
 # A case that is only verified may cost about 20 ms, as written.
@@ -123,10 +122,10 @@ def is_cheap(proc: q.Proc, call: Binding) -> bool:
 
 
 def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
-    """Whether it takes no more than that, as written."""
-    if count_steps(proc, call) > steps:
-        return False
-    return count_streams(inline_calls(proc), call).bytes <= size
+    """Whether it takes no more than that as written, and no larger arrays: all of each is filled
+    and compared."""
+    arrays = sum(item.bytes for item in layout(proc, call) if isinstance(item, Buffer))
+    return arrays <= size and count_steps(proc, call) <= steps
 
 
 Enclose = Callable[[Sequence[Case]], Sequence[Told]]

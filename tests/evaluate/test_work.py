@@ -109,3 +109,10 @@ def test_a_call_that_repeats_much_is_not_cheap() -> None:
     proc = mirror(procs.again)
     assert is_cheap(proc, bind(proc, {"n": 100}))
     assert not is_cheap(proc, bind(proc, {"n": 400}))
+
+
+def test_a_call_on_large_arrays_is_not_cheap() -> None:
+    """However few of their elements it accesses."""
+    proc = mirror(procs.corner)
+    assert is_cheap(proc, bind(proc, {"n": 100}))
+    assert not is_cheap(proc, bind(proc, {"n": 3000}))

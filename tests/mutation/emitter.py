@@ -61,6 +61,20 @@ static inline double x_floored(double a) { return __builtin_floor(a); }
 static inline double x_as_f16(double a) { return (double)(_Float16)a; }
 static inline double x_as_f32(double a) { return (double)(float)a; }
 """
+# UndefinedBehaviorSanitizer calls these, instead of a library that reports.
+_UNDEFINED = """
+int undefined = 0;
+#define NOTICED(name) \\
+    void __ubsan_handle_##name(void *where, void *a, void *b) { undefined = 1; }
+NOTICED(add_overflow)
+NOTICED(sub_overflow)
+NOTICED(mul_overflow)
+NOTICED(negate_overflow)
+NOTICED(divrem_overflow)
+NOTICED(float_cast_overflow)
+"""
+WATCHED = "-fsanitize=signed-integer-overflow,integer-divide-by-zero,float-cast-overflow"
+"""What C leaves undefined, which `undefined` in the shared object then says."""
 _INSIDE = """
 static inline int64_t inside(int64_t i, int64_t n) { return i >= 0 && i < n ? i : 0; }
 """
@@ -68,8 +82,15 @@ _UNCHECKED = "\n#define inside(i, n) (i)\n"
 _CONTEXT = re.compile(r"^typedef struct kernel_Context \{.*?^\} kernel_Context;", re.M | re.S)
 
 
-def c_of(variants: Sequence[Variant], code: GeneratedC, floats: Floats = Floats.AS_WRITTEN) -> str:
-    """C of all `variants`, which have the arguments of `code`'s procedure."""
+def c_of(
+    variants: Sequence[Variant],
+    code: GeneratedC,
+    floats: Floats = Floats.AS_WRITTEN,
+    compared: bool = False,
+) -> str:
+    """C of all `variants`, which have the arguments of `code`'s procedure. Where they are
+    `compared` with each other, nothing outside of arrays is accessed, and what is not defined
+    is noticed."""
     args = variants[0].proc.args
     types = {
         kind: "double" if floats is Floats.DOUBLE and kind in ("R", "f16", "f32", "f64") else ctype
@@ -81,7 +102,8 @@ def c_of(variants: Sequence[Variant], code: GeneratedC, floats: Floats = Floats.
     ranks = sorted({len(arg.shape) for arg in args if arg.window and arg.shape})
     lines = [
         _PRELUDE,
-        _INSIDE if floats is Floats.DOUBLE else _UNCHECKED,
+        _INSIDE if compared else _UNCHECKED,
+        _UNDEFINED if compared else "",
         context.group() if context else "",
         *(f"typedef {ctype} {kind};" for kind, ctype in types.items()),
         *(f"struct win_{n} {{ void *data; int_fast32_t strides[{n}]; }};" for n in ranks),
@@ -99,9 +121,13 @@ def compiled(text: str, folder: Path, name: str, flags: Sequence[str] = ("-O1",)
     """The shared object `name`.so in `folder`."""
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text)
-    fixed = ["-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC"]
-    command = ["gcc", *fixed, *flags, "-o", library, source, "-lm"]
-    subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
+    object_file = library.with_suffix(".o")
+    fixed = ["-march=native", "-ffp-contract=off", "-w", "-fPIC"]
+    for command in (
+        ["gcc", *fixed, *flags, "-c", "-o", object_file, source],
+        ["gcc", "-shared", "-o", library, object_file, "-lm"],
+    ):
+        subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
     return library
 
 
