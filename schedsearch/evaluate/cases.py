@@ -31,6 +31,9 @@ _CASE_BYTES = 8 << 20
 # The same of those that a candidate asks for, of which there are dozens.
 _CALL_STEPS = 4e6
 _CALL_BYTES = 2 << 20
+# The same of mixed numbers, of which there are several.
+_MIXED_STEPS = 1e5
+_MIXED_BYTES = 1 << 20
 _WITNESS_BYTES = 64 << 20
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
 # Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
@@ -46,6 +49,7 @@ _PLACEMENT = {
     Mode.POSITIVE: Placement.GUARDED_END,
     Mode.WIDE: Placement.GUARDED_START,
     Mode.BYTES: Placement.GUARDED_END,
+    Mode.MIXED: Placement.GUARDED_START,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
 # Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
@@ -108,12 +112,16 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
     if has_integers(inline_calls(proc)):
         modes += [Mode.WIDE, Mode.BYTES] if has_floats(inline_calls(proc)) else [Mode.WIDE]
     pairs = [(largest, mode) for mode in modes]
+    few = cheap[min(1, len(cheap) - 1)] if cheap else timed
     if cheap and Mode.SMALL in modes:
-        pairs.append((cheap[min(1, len(cheap) - 1)], Mode.SMALL))
-    return [
+        pairs.append((few, Mode.SMALL))
+    found = [
         Inputs(call, mode, offset=_OFFSETS[(1 + turn) % len(_OFFSETS)])
         for turn, (call, mode) in enumerate(pairs)
     ]
+    if cheap and _takes(proc, few, _MIXED_STEPS, _MIXED_BYTES):
+        found += [Inputs(few, Mode.MIXED, rung) for rung in range(len(LADDERS[Mode.MIXED]))]
+    return found
 
 
 def is_cheap(proc: q.Proc, call: Binding) -> bool:

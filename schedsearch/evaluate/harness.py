@@ -39,6 +39,7 @@ _FILLS = {
     Fill.FLOATS: 2,
     Fill.DOMINANT: 3,
     Fill.SPECIALS: 4,
+    Fill.NEAR: 5,
 }
 _FIELD_TYPES = {
     "_Float16": "HS_F16",

@@ -248,15 +248,18 @@ def _narrows(proc: q.Proc) -> bool:
 
 
 def _different(got: Any, right: Any, written: Any) -> Any:
-    """Of NaNs and infinities nothing is promised (`FloatingPoint.FAST`), and small numbers are
-    flushed to zero; `written` is right in the types of the procedure."""
+    """By more than roundings, the one to the type of the array included. Of NaNs and infinities
+    nothing is promised (`FloatingPoint.FAST`), and small numbers are flushed to zero; `written` is
+    right in the types of the procedure."""
     if not np.issubdtype(got.dtype, np.floating):
         return got != right
     defined = np.isfinite(right) & np.isfinite(written)
     got, right = got.astype(np.float64), right.astype(np.float64)
     largest = np.max(np.abs(right), where=defined, initial=0.0)
+    own = np.finfo(written.dtype)
+    relative = max(_RELATIVE, float(own.eps) / 2)
     with np.errstate(invalid="ignore"):
-        allowed = _RELATIVE * np.abs(right) + _ABSOLUTE * largest + np.finfo(written.dtype).tiny
+        allowed = relative * np.abs(right) + _ABSOLUTE * largest + float(own.tiny)
         return defined & (got != right) & ~(np.abs(got - right) <= allowed)
 
 
