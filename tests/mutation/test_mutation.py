@@ -6,11 +6,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from evaluate import lossy, procs
 
 from mutation.emitter import Variant
-from mutation.judging import Comparison, Fate, Verdicts, judge, judged
+from mutation.judging import Comparison, Fate, Verdicts, _different, judge, judged
 from mutation.operators import OPERATORS, mutants
 from schedsearch.core import ast as q
 from schedsearch.evaluate import enclosure, oracle, preparing
@@ -101,6 +102,45 @@ def test_roundings_are_no_difference_and_small_changes_are(
     ]
     comparison = Comparison(own, code, variants, bench, tmp_path)
     assert [sorted(comparison.differences(number)) for number in range(3)] == [[], [], ["y"]]
+
+
+def test_narrowing_what_is_narrowed_anyway_is_no_difference(
+    builder: Builder, tmp_path: Path
+) -> None:
+    bench, meaning, code = prepared(lossy.halved, builder, tmp_path)
+    own = inline_calls(meaning)
+    found = [each for each in mutants(own) if each.operator == "narrowed too early"]
+    variants = [Variant(own), *(each.variant for each in found)]
+    comparison = Comparison(own, code, variants, bench, tmp_path)
+    differences = [sorted(comparison.differences(number)) for number in range(len(variants))]
+    assert differences == [[], [], ["y"], ["y"]]  # the result, and each factor
+
+
+def test_data_on_which_c_is_undefined_do_not_count(builder: Builder, tmp_path: Path) -> None:
+    """Powers in double precision are others only where those of i32 overflow."""
+    bench, meaning, code = prepared(lossy.powers, builder, tmp_path)
+    own = inline_calls(meaning)
+    loop = own.body[0]
+    assert isinstance(loop, q.For)
+    alloc = loop.body[0]
+    assert isinstance(alloc, q.Alloc)
+    body = tuple(
+        replace(stmt, type="f64") if getattr(stmt, "buf", None) == alloc.buf else stmt
+        for stmt in loop.body
+    )
+    assert body[0] != alloc
+    assert body[-1] == loop.body[-1]
+    wide = Variant(replace(own, body=(replace(loop, body=body),)))
+    short = Variant(replace(own, body=(replace(loop, hi=loop.hi - 1),)))
+    comparison = Comparison(own, code, [Variant(own), wide, short], bench, tmp_path)
+    assert [sorted(comparison.differences(number)) for number in range(3)] == [[], [], ["y"]]
+
+
+def test_overflow_of_the_type_is_no_difference() -> None:
+    """Of what is not finite in f16, nothing is promised, whatever it is in double precision."""
+    right, infinite = np.array([7e4, 1.0]), np.array([np.inf, 1.0], np.float16)
+    assert not _different(np.array([8e4, 1.0]), right, infinite).any()
+    assert _different(np.array([7e4, 1.02]), right, infinite).tolist() == [False, True]
 
 
 def test_each_mutant_is_another_text() -> None:
