@@ -117,6 +117,7 @@ LADDERS = {
     Mode.MIXED: (
         _integers(-2, 2),
         Rung(Fill.FLOATS, -(2.0**-4), 2.0**-4),
+        _integers(-4, 4),
         Rung(Fill.NEAR, -4.0, 4.0),
         Rung(Fill.FLOATS, -8.0, 8.0),
         Rung(Fill.FLOATS, 0.5, 1.5),

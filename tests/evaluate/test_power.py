@@ -24,6 +24,7 @@ from schedsearch.transforms.mirror import mirror
 from . import lossy, procs
 
 EACH = "for (long i = 0; i < n; i++)"
+OTHER = "float other = fabsf(x[i]) > 0.01f ? (float)(_Float16)x[i] : x[i];"
 FIXED = "for (int i = 0; i < 64; i++)"
 ROW = """
 for (int i = 0; i < 512; i++) {
@@ -170,7 +171,7 @@ PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
     "factors that are rounded more": (
         lossy.beside_halves,
         f"{FIXED} y[i] = (float)(_Float16)(h[i] + h[i + 1]) * x[i];",
-        {"the other, too": f"{FIXED} y[i] = (float)(_Float16)(h[i] + h[i + 1]) * (_Float16)x[i];"},
+        {"the other": f"{FIXED} {{ {OTHER} y[i] = (float)(_Float16)(h[i] + h[i + 1]) * other; }}"},
     ),
     "reciprocals": (
         lossy.reciprocal,

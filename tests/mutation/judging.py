@@ -179,11 +179,16 @@ class Comparison:
         folder: Path,
     ) -> None:
         self.proc, self.code = proc, code
-        self.narrowing = {number for number, each in enumerate(variants) if _narrows(each.proc)}
+        narrowing = [number for number, each in enumerate(variants) if _narrows(each.proc)]
+        others = [number for number in range(1, len(variants)) if number not in narrowing]
+        self.numbers = {Floats.AS_WRITTEN: [0, *narrowing], Floats.DOUBLE: [0, *others]}
         flags = (*_flags(bench, proc), WATCHED)
         self.libraries = {
-            floats: compiled(c_of(variants, code, floats, True), folder, floats.name, flags)
-            for floats in Floats
+            floats: compiled(
+                c_of([variants[number] for number in own], code, floats, True),
+                *(folder, floats.name, flags),
+            )
+            for floats, own in self.numbers.items()
         }
         bindings = dict.fromkeys(case.binding for case in bench.cases)
         runs = [_Run(binding, *numbers) for binding in bindings for numbers in _RANGES]
@@ -196,7 +201,7 @@ class Comparison:
 
     def differences(self, number: int) -> dict[str, str]:
         """What differs, by name of the output; empty if nothing does."""
-        floats = Floats.AS_WRITTEN if number in self.narrowing else Floats.DOUBLE
+        floats = next(floats for floats, own in self.numbers.items() if number in own[number > 0 :])
         found: dict[str, str] = {}
         for run, wanted in self.wanted.items():
             for name, got in (self.called(floats, number, run) or {}).items():
@@ -213,7 +218,7 @@ class Comparison:
     def called(self, floats: Floats, number: int, run: _Run) -> dict[str, Any] | None:
         """The arrays after a call, and the configuration; None if it is undefined."""
         random = np.random.default_rng(5)
-        library = self.libraries[floats]
+        library, number = self.libraries[floats], self.numbers[floats].index(number)
         path = library.with_name(f"{library.stem}_{number}.so")
         if not path.exists():
             Path(artifact(library, number).path).rename(path)

@@ -94,7 +94,7 @@ def test_roundings_are_no_difference_and_small_changes_are(
     assert isinstance(loop, q.For)
     write = loop.body[0]
     assert isinstance(write, q.Assign)
-    factors = (1.0, 1 + 1e-14, 1 + 1e-9)
+    factors = (1.0, 1 + 1e-8, 1 + 2e-7)
     bodies = (q.BinOp("*", write.rhs, q.Const(factor, "f32"), "f32") for factor in factors)
     variants = [
         with_body(own, loop, q.Assign((), write.buf, write.idx, body, write.type))
@@ -134,6 +134,13 @@ def test_data_on_which_c_is_undefined_do_not_count(builder: Builder, tmp_path: P
     short = Variant(replace(own, body=(replace(loop, hi=loop.hi - 1),)))
     comparison = Comparison(own, code, [Variant(own), wide, short], bench, tmp_path)
     assert [sorted(comparison.differences(number)) for number in range(3)] == [[], [], ["y"]]
+
+
+def test_roundings_are_those_of_the_type() -> None:
+    one, more = np.array([1.0]), np.array([1 + 1e-9])
+    assert not _different(more, one, one.astype(np.float32)).any()
+    assert _different(more, one, one).all()
+    assert not _different(one + 1e-14, one, one).any()
 
 
 def test_overflow_of_the_type_is_no_difference() -> None:
