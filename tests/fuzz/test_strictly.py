@@ -6,11 +6,10 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from fuzz.campaign import targets, walks
 from fuzz.examine import Finding
-from fuzz.procedures import Generated, procedures
+from fuzz.procedures import Generated, drawn, procedures
 from fuzz.strictly import findings
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.host import cpu_identity
@@ -44,19 +43,7 @@ def test_random_schedules_are_bit_for_bit_what_is_written(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     compared = []
-
-    @seed(17)
-    @settings(
-        max_examples=6,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(procedures(), walks)
-    def each(drawn: Generated, chosen: list[list[int]]) -> None:
-        compared.extend(findings(drawn, chosen, MACHINE, tmp_path_factory.mktemp("strictly")))
-
-    each()
+    for each, chosen in drawn(17, 6, procedures(), walks):
+        compared.extend(findings(each, chosen, MACHINE, tmp_path_factory.mktemp("strictly")))
     assert [f"{found}" for found in compared if isinstance(found, Finding)] == []
     assert compared

@@ -57,9 +57,15 @@ def test_every_operator_makes_wrong_kernels(verdicts: list[Verdicts]) -> None:
     assert refused == set(OPERATORS)
 
 
+def silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Verification does not say what it cannot tell."""
+    monkeypatch.setattr(preparing, "weaknesses", lambda _: ())
+    monkeypatch.setattr(preparing, "unclear_parts", lambda _: ())
+
+
 def test_wide_bounds_lower_the_score(builder: Builder, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(enclosure._FORMATS, "f32", "{0x1p-3, 0x1p-3, 0, 0x1.fffffep127}")
-    monkeypatch.setattr(preparing, "weaknesses", lambda _: ())
+    silence(monkeypatch)
     assert judge(procs.rows, builder, {}, MOST).score < 0.9
 
 
@@ -71,7 +77,7 @@ def test_inputs_of_zeros_tell_nothing(
     for mode in Mode:
         monkeypatch.setitem(oracle.LADDERS, mode, (Rung(Fill.FLOATS, 0.0, 0.0),) * 2)
     if silent:
-        monkeypatch.setattr(preparing, "weaknesses", lambda _: ())
+        silence(monkeypatch)
     found = judge(procs.rows, builder, {}, MOST)
     assert bool(found.weak) is not silent
     assert fates(found).count(fate) > len(found.judged) / 4
