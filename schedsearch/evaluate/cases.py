@@ -11,6 +11,7 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.evaluate.agreement import Told, next_rung
 from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
 from schedsearch.evaluate.harness import Buffer, Case, Placement, layout
 from schedsearch.evaluate.inline import inline_calls
@@ -130,9 +131,11 @@ def is_cheap(proc: q.Proc, call: Binding) -> bool:
 
 
 def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
-    """Whether it takes no more than that as written, and no larger arrays: all of each is filled
-    and compared."""
-    arrays = sum(item.bytes for item in layout(proc, call) if isinstance(item, Buffer))
+    """Whether it takes no more than that as written, and no larger arrays: all of each is filled,
+    and, if it is written, compared."""
+    written = {var.name for var in written_buffers(inline_calls(proc))}
+    buffers = [item for item in layout(proc, call) if isinstance(item, Buffer)]
+    arrays = sum(item.bytes * (1 + (item.name in written)) for item in buffers)
     return arrays <= size and count_steps(proc, call) <= steps
 
 
