@@ -8,7 +8,9 @@ written as for every candidate: a miscompile of it is found, and says nothing of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
+from operator import and_
 from typing import Any
 
 from schedsearch.core.errors import DisagreementError
@@ -39,11 +41,13 @@ class Power:
 
 @dataclass(frozen=True)
 class Told:
-    """Of a case that was evaluated: what it tells, by name of the output, and nanoseconds of a
-    call of the procedure as written, None if that took no part."""
+    """Of a case that was evaluated: what it tells, by name of the output, nanoseconds of a
+    call of the procedure as written, None if that took no part, and bits of the elements of small
+    outputs in which a fault may drown."""
 
     powers: Mapping[str, Power]
     call_ns: float | None = None
+    unclear: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -86,7 +90,9 @@ class Agreement:
 def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
     """The distribution to try after one on which too little shows, None if there is none. If
     terms drown in a sum, they do so on all inputs that are as dense; but `steady` ones help where
-    results grow, or vanish, from one to the next."""
+    results grow, or vanish, from one to the next. All mixed numbers are tried anyway."""
+    if mode is Mode.MIXED:
+        return None
     ladder = LADDERS[mode]
     drowned = any(power.rough > (1 - SHARP) * power.written for power in powers)
     for number in range(rung + 1, len(ladder)):
@@ -117,6 +123,20 @@ def weaknesses(powers: Sequence[Mapping[str, Power]]) -> tuple[str, ...]:
         own = [case[name] for case in powers if name in case and case[name].written]
         if own and max(power.share for power in own) < SHARP:
             found.append(f"{name} {_reason(own)}")
+    return tuple(found)
+
+
+def unclear_parts(cases: Sequence[Told]) -> tuple[str, ...]:
+    """Outputs of which some elements are rough or undefined in all cases, each of the same size."""
+    found = []
+    for name in sorted(set[str]().union(*(told.unclear for told in cases))):
+        count = reduce(and_, (told.unclear.get(name, 0) for told in cases)).bit_count()
+        if count:
+            written = max(told.powers[name].written for told in cases)
+            found.append(
+                f"{name} is known so roughly in {count} of {written} elements that a wrong or "
+                "missing term may not show"
+            )
     return tuple(found)
 
 

@@ -20,6 +20,7 @@ from schedsearch.evaluate.harness import (
     CONTRACTS,
     Case,
     Field,
+    unclear_elements,
 )
 from schedsearch.evaluate.reports import Enclosures, Verdict
 from schedsearch.evaluate.runner import Limits, run_harness, was_killed
@@ -202,8 +203,11 @@ class Bench:
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
             failure = run_harness(self.executable, job, limits, heard.handle, output)
             output.seek(0)
+            unclear = []
             for case, size in zip(cases, heard.bytes, strict=False):
-                _keep(case.expected, output.read(size))
+                outputs = output.read(size)
+                _keep(case.expected, outputs)
+                unclear.append(unclear_elements(case, outputs))
         if heard.difference:
             raise disagreement(name, heard.difference)
         if failure is not None and was_killed(failure):
@@ -218,7 +222,8 @@ class Bench:
                 "Correct the procedure, or give its asserts what it relies on."
             )
         return [
-            Told(powers, heard.call_ns.get(number)) for number, powers in enumerate(heard.powers)
+            Told(powers, heard.call_ns.get(number), unclear[number])
+            for number, powers in enumerate(heard.powers)
         ]
 
     def record_bits(self, cases: Sequence[Case]) -> None:

@@ -26,14 +26,17 @@ from schedsearch.evaluate.oracle import (
     oracle,
     scale_matters,
 )
-from schedsearch.evaluate.work import count_work
+from schedsearch.evaluate.work import count_steps
 
 # A case that is only verified may cost about 20 ms, as written.
-_CASE_FLOPS = 2e7
+_CASE_STEPS = 2e7
 _CASE_BYTES = 8 << 20
 # The same of those that a candidate asks for, of which there are dozens.
-_CALL_FLOPS = 4e6
+_CALL_STEPS = 4e6
 _CALL_BYTES = 2 << 20
+# The same of mixed numbers, of which there are several.
+_MIXED_STEPS = 1e5
+_MIXED_BYTES = 1 << 20
 _WITNESS_BYTES = 64 << 20
 _FEW = 1000  # elements
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
@@ -50,6 +53,7 @@ _PLACEMENT = {
     Mode.POSITIVE: Placement.GUARDED_END,
     Mode.WIDE: Placement.GUARDED_START,
     Mode.BYTES: Placement.GUARDED_END,
+    Mode.MIXED: Placement.GUARDED_START,
     Mode.SPECIALS: Placement.GUARDED_END,
 }
 # Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
@@ -109,7 +113,7 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
     takes them for 0 does not show on others. Where the scale of inputs matters, they need not
     be cheap. If there is but one size and outputs are small, few numbers decide."""
     cheap = [call for call in (*small, timed) if is_cheap(proc, call)]
-    largest = max(cheap, key=lambda each: count_work(proc, each).flops, default=timed)
+    largest = max(cheap, key=lambda each: count_steps(proc, each), default=timed)
     modes = list[Mode]()
     if scale_matters(inline_calls(proc)):
         modes += [Mode.SMALL, Mode.LARGE]
@@ -120,12 +124,16 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
     if has_integers(inline_calls(proc)):
         modes += [Mode.WIDE, Mode.BYTES] if has_floats(inline_calls(proc)) else [Mode.WIDE]
     pairs = [(largest, mode) for mode in modes]
-    if Mode.SMALL in modes and cheap[1:]:
-        pairs.append((cheap[1], Mode.SMALL))
-    return [
+    few = cheap[min(1, len(cheap) - 1)] if cheap else timed
+    if cheap and Mode.SMALL in modes and few != largest:
+        pairs.append((few, Mode.SMALL))
+    found = [
         Inputs(call, mode, offset=_OFFSETS[(1 + turn) % len(_OFFSETS)])
         for turn, (call, mode) in enumerate(pairs)
     ]
+    if cheap and _takes(proc, few, _MIXED_STEPS, _MIXED_BYTES):
+        found += [Inputs(few, Mode.MIXED, rung) for rung in range(len(LADDERS[Mode.MIXED]))]
+    return found
 
 
 def _outputs(proc: q.Proc, call: Binding) -> int:
@@ -137,8 +145,16 @@ def _outputs(proc: q.Proc, call: Binding) -> int:
 
 def is_cheap(proc: q.Proc, call: Binding) -> bool:
     """Whether a call that is only verified costs little: about 20 ms, as written."""
-    work = count_work(proc, call)
-    return work.flops <= _CASE_FLOPS and work.bytes <= _CASE_BYTES
+    return _takes(proc, call, _CASE_STEPS, _CASE_BYTES)
+
+
+def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
+    """Whether it takes no more than that as written, and no larger arrays: all of each is filled,
+    and, if it is written, compared."""
+    written = {var.name for var in written_buffers(inline_calls(proc))}
+    buffers = [item for item in layout(proc, call) if isinstance(item, Buffer)]
+    arrays = sum(item.bytes * (1 + (item.name in written)) for item in buffers)
+    return arrays <= size and count_steps(proc, call) <= steps
 
 
 Enclose = Callable[[Sequence[Case]], Sequence[Told]]
@@ -210,14 +226,12 @@ def cases_of_calls(
 
 def is_small(proc: q.Proc, call: Binding) -> bool:
     """Whether a candidate may ask for the call: as written, it takes some milliseconds."""
-    work = count_work(proc, call)
-    return work.flops <= _CALL_FLOPS and work.bytes <= _CALL_BYTES
+    return _takes(proc, call, _CALL_STEPS, _CALL_BYTES)
 
 
 def is_possible(proc: q.Proc, call: Binding) -> bool:
     """Whether a candidate may have the call if it cannot be verified otherwise."""
-    work = count_work(proc, call)
-    return work.flops <= _SAMPLED and work.bytes <= _WITNESS_BYTES
+    return _takes(proc, call, _SAMPLED, _WITNESS_BYTES)
 
 
 def _sum(call: Binding) -> int:
@@ -241,13 +255,13 @@ def why_not(plan: Plan, call: Binding) -> str:
     """Why a call cannot be evaluated; empty if it can."""
     if plan.unknown:
         return f"the external function {plan.unknown[0]} is not known"
-    if not plan.sampled and count_work(plan.proc, call).flops > _MOST_EVALUATED:
+    if not plan.sampled and count_steps(plan.proc, call) > _MOST_EVALUATED:
         return f"{str(call) or 'its size'} takes too long to evaluate"
     return ""
 
 
 def _share(plan: Plan, call: Binding) -> float:
     """Of the iterations of each loop that may be sampled, so that all takes a second at most."""
-    if not plan.sampled or (flops := count_work(plan.proc, call).flops) <= _SAMPLED:
+    if not plan.sampled or (steps := count_steps(plan.proc, call)) <= _SAMPLED:
         return 1.0
-    return float((_SAMPLED / flops) ** (1 / len(plan.sampled)))
+    return float((_SAMPLED / steps) ** (1 / len(plan.sampled)))

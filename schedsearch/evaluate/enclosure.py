@@ -16,6 +16,7 @@ from itertools import count
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.effects import written_buffers
+from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
 from schedsearch.evaluate.inline import inline_calls
 
 INTEGERS = {"i8": (-128, 127), "ui8": (0, 255), "ui16": (0, 65535), "i32": (-(2**31), 2**31 - 1)}
@@ -130,20 +131,11 @@ def expression_kind(expr: q.Expr, stored: str) -> str:
     return "f32" if stored == "R" else stored
 
 
-@dataclass(frozen=True)
-class _Buffer:
-    """How a buffer is addressed: C expressions of its extents and strides."""
-
-    extents: tuple[str, ...]
-    strides: tuple[str, ...]
-    cells: bool
-
-
 @dataclass
-class _Emitter:
+class _Emitter(Indices):
     proc: q.Proc
     fields: tuple[str, ...]
-    buffers: dict[int, _Buffer] = field(default_factory=dict)
+    cells: set[q.Var] = field(default_factory=set)
     temporaries: Iterator[int] = field(default_factory=count)
     last: str = ""
     places: dict[q.Stmt, str] = field(default_factory=dict)
@@ -165,17 +157,18 @@ class _Emitter:
         for position, arg in enumerate(self.proc.args):
             place = f"args[{position}]"
             if arg.type in q.CONTROL_TYPES:
-                yield f"    USED const int64_t {_name(arg.var)} = {place}.control;"
+                yield f"    USED const int64_t {name_of(arg.var)} = {place}.control;"
                 continue
             dims = range(len(arg.shape or ()))
             extents = tuple(f"{place}.extents[{d}]" for d in dims)
             strides = tuple(f"{place}.strides[{d}]" for d in dims)
-            self.buffers[arg.var.uid] = _Buffer(extents, strides, arg.var in written)
+            self.buffers[arg.var] = Layout(extents, strides)
             if arg.var in written:
-                yield f"    USED struct cell *const {_name(arg.var)} = cells[{position}];"
+                self.cells.add(arg.var)
+                yield f"    USED struct cell *const {name_of(arg.var)} = cells[{position}];"
             else:
                 ctype = C_TYPES[arg.type]
-                yield f"    USED const {ctype} *const {_name(arg.var)} = {place}.data;"
+                yield f"    USED const {ctype} *const {name_of(arg.var)} = {place}.data;"
         yield from _indented(self.block(self.proc.body))
         yield "}"
 
@@ -186,14 +179,14 @@ class _Emitter:
         for stmt in body:
             yield from self.stmt(stmt)
         for stmt in reversed(heaps):
-            yield f"free({_name(stmt.buf)});"
+            yield f"free({name_of(stmt.buf)});"
 
     def stmt(self, stmt: q.Stmt) -> Iterator[str]:
         match stmt:
             case q.Assign() | q.Reduce():
                 yield from self.write(stmt)
             case q.For():
-                var, lo, hi = _name(stmt.iter), self.index(stmt.lo), self.index(stmt.hi)
+                var, lo, hi = name_of(stmt.iter), self.index(stmt.lo), self.index(stmt.hi)
                 yield f"const int64_t lo_{var} = {lo}, end_{var} = {hi};"
                 held = self.held(stmt)
                 if held:
@@ -238,12 +231,12 @@ class _Emitter:
         return sums[0] if alone and fixed else None
 
     def alloc(self, stmt: q.Alloc) -> Iterator[str]:
-        name = _name(stmt.buf)
+        name = name_of(stmt.buf)
         extents = tuple(f"{name}_{dim}" for dim in range(len(stmt.shape)))
         for extent, shape in zip(extents, stmt.shape, strict=True):
             yield f"const int64_t {extent} = {self.index(shape)};"
-        strides = tuple(" * ".join(extents[d + 1 :]) or "1" for d in range(len(extents)))
-        self.buffers[stmt.buf.uid] = _Buffer(extents, strides, True)
+        self.buffers[stmt.buf] = dense(extents)
+        self.cells.add(stmt.buf)
         if stmt.shape:
             yield f"struct cell *const {name} = hs_cells({' * '.join(extents)});"
         else:
@@ -262,7 +255,7 @@ class _Emitter:
             yield f"add_float({place}, {self.last}, {int(stmt in self.repeated)});"
 
     def setting(self, stmt: q.WriteConfig) -> Iterator[str]:
-        where = _field(stmt.config, stmt.field)
+        where = field_of(stmt.config, stmt.field)
         if isinstance(stmt.rhs, q.Affine):
             yield f"{where} = {self.index(stmt.rhs)};"
         elif stmt.type == "bool":
@@ -292,7 +285,7 @@ class _Emitter:
                 return _constant(float(expr.value), kind)
             case q.Read():
                 element = self.element(expr.buf, expr.idx)
-                if not self.buffers[expr.buf.uid].cells:
+                if expr.buf not in self.cells:
                     return f"exactly({element})"
                 return f"load_int(&{element})" if whole else f"load_float(&{element}, {kind})"
             case q.ReadConfig():
@@ -318,7 +311,7 @@ class _Emitter:
                 raise AssertionError("not a data expression")
 
     def element(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
-        held, name = self.buffers[buf.uid], _name(buf)
+        held, name = self.buffers[buf], name_of(buf)
         parts = [
             f'at({self.index(i)}, {extent}, "{buf.name}", {dim}) * {stride}'
             for dim, (i, extent, stride) in enumerate(
@@ -326,49 +319,6 @@ class _Emitter:
             )
         ]
         return f"{name}[{' + '.join(parts) or '0'}]"
-
-    def index(self, value: q.Affine) -> str:
-        """C of a control expression, an int64_t."""
-        terms = [f"{coefficient} * {self.atom(atom)}" for atom, coefficient in value.terms]
-        return f"({' + '.join([*terms, f'INT64_C({value.const})'])})"
-
-    def atom(self, atom: q.Atom) -> str:
-        match atom:
-            case q.Var():
-                return _name(atom)
-            case q.FloorDiv():
-                return f"floor_div({self.index(atom.num)}, {atom.den})"
-            case q.Mod():
-                return f"floor_mod({self.index(atom.num)}, {atom.den})"
-            case q.StrideOf():
-                return f"({self.buffers[atom.buf.uid].strides[atom.dim]})"
-            case q.ConfigField():
-                return _field(atom.config, atom.field)
-
-    def truth(self, expr: q.Expr) -> str:
-        match expr:
-            case q.Const():
-                return str(int(bool(expr.value)))
-            case q.Read():
-                return _name(expr.buf)
-            case q.ReadConfig():
-                return _field(expr.config, expr.field)
-            case q.Affine():
-                return self.index(expr)
-            case q.BinOp():
-                op = {"and": "&&", "or": "||"}.get(expr.op, expr.op)
-                return f"({self.truth(expr.lhs)} {op} {self.truth(expr.rhs)})"
-            case _:
-                raise AssertionError("not a condition")
-
-
-def _name(var: q.Var) -> str:
-    """Unique in C, and readable."""
-    return f"{var.name}_{var.uid}"
-
-
-def _field(config: str, name: str) -> str:
-    return f"((kernel_Context *)context)->{config}.{name}"
 
 
 def _indented(lines: Iterator[str]) -> Iterator[str]:
@@ -378,10 +328,6 @@ def _indented(lines: Iterator[str]) -> Iterator[str]:
 def _limits(kind: str) -> str:
     least, most = INTEGERS[kind]
     return f"{least}.0, {most}.0"
-
-
-def _loaded(cell: str, kind: str) -> str:
-    return f"load_int(&{cell})" if kind in INTEGERS else f"load_float(&{cell}, {kind})"
 
 
 def _constant(value: float, kind: str) -> str:

@@ -39,6 +39,7 @@ _FILLS = {
     Fill.FLOATS: 2,
     Fill.DOMINANT: 3,
     Fill.SPECIALS: 4,
+    Fill.NEAR: 5,
 }
 _FIELD_TYPES = {
     "_Float16": "HS_F16",
@@ -209,6 +210,9 @@ class Placement(IntEnum):
     GUARDED_START = 2
 
 
+_MOST_MARKS = 1 << 18
+"""Of an array (`MOST_MARKS` of runtime/enclose.c)."""
+
 CONTRACTS = {FloatingPoint.FAST: 0, FloatingPoint.REASSOCIATE: 1, FloatingPoint.STRICT: 2}
 """As `main` of runtime/harness.c reads them."""
 
@@ -259,6 +263,19 @@ class Case:
             values += [own.density, len(item.shape), *item.shape, *item.strides]
             lines.append(" ".join(map(repr, values)))
         return "\n".join(lines)
+
+
+def unclear_elements(case: Case, outputs: bytes) -> dict[str, int]:
+    """Bits of the elements in which a fault may drown, by output, from the marks behind what its
+    `outputs` may be; of large arrays there are none."""
+    data, found = dict(case.oracle.data), dict[str, int]()
+    for item in reversed(case.layout):
+        if not isinstance(item, Buffer) or item.elements > _MOST_MARKS:
+            continue
+        if data[item.name].written:
+            outputs, marks = outputs[: -item.elements], outputs[-item.elements :]
+            found[item.name] = int.from_bytes(marks)
+    return found
 
 
 def initial_value(case: Case, field: Field) -> Rung:

@@ -22,6 +22,9 @@ and are truncated, as far as no conversion and no sum of i32 overflows, which is
 *Bytes*: integers of the whole range of eight bits, beside floats that are small enough for what is
 made of both.
 
+*Mixed* numbers: each array has a distribution of its own, so that what drowns in large terms, or in
+what other arrays are rounded to, shows; integers with a small rest cancel but for that.
+
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.
 """
@@ -51,6 +54,7 @@ class Mode(StrEnum):
     POSITIVE = "positive floats"
     WIDE = "wide numbers"
     BYTES = "whole bytes"
+    MIXED = "mixed numbers"
     SPECIALS = "special floats"
 
 
@@ -59,6 +63,7 @@ class Fill(StrEnum):
     INTEGERS = "integers"
     FLOATS = "floats"
     DOMINANT = "dominant"
+    NEAR = "near integers"
     SPECIALS = "specials"
 
 
@@ -109,8 +114,17 @@ LADDERS = {
     Mode.POSITIVE: (Rung(Fill.FLOATS, 0.5, 1.5),),
     Mode.WIDE: tuple(Rung(Fill.FLOATS, -(2.0**p), 2.0**p) for p in (30, 23, 17, 14, 10, 7)),
     Mode.BYTES: tuple(Rung(Fill.FLOATS, -(2.0**-p), 2.0**-p) for p in (0, 4, 8, 12)),
+    Mode.MIXED: (
+        _integers(-2, 2),
+        Rung(Fill.FLOATS, -(2.0**-4), 2.0**-4),
+        _integers(-4, 4),
+        Rung(Fill.NEAR, -4.0, 4.0),
+        Rung(Fill.FLOATS, -8.0, 8.0),
+        Rung(Fill.FLOATS, 0.5, 1.5),
+    ),
     Mode.SPECIALS: (Rung(Fill.SPECIALS, -8.0, 8.0, 1 / 32),),
 }
+_STEP = 2  # between arrays, on the ladder of mixed numbers
 
 
 @dataclass(frozen=True)
@@ -131,22 +145,29 @@ class Oracle:
 
     def __str__(self) -> str:
         usual = self.rung == LADDERS[self.mode][0]
-        return self.mode.value if usual else str(self.rung)
+        mixed = f"{self.mode.value}, first " if self.mode is Mode.MIXED else ""
+        return self.mode.value if usual else f"{mixed}{self.rung}"
 
 
 def oracle(proc: q.Proc, mode: Mode, rung: Rung) -> Oracle:
     """Inputs of `proc` (not inlined) of one distribution."""
     proc = inline_calls(proc)
     reads, written = read_buffers(proc), written_buffers(proc)
+    arrays = [arg for arg in proc.args if arg.type not in q.CONTROL_TYPES]
     data = []
-    for arg in proc.args:
-        if arg.type in q.CONTROL_TYPES:
-            continue
-        own = of_type(arg.type, mode, rung, has_floats(proc))
+    for position, arg in enumerate(arrays):
+        own = of_type(arg.type, mode, _of_array(position, mode, rung), has_floats(proc))
         if arg.var not in reads and arg.var in written:
             own = Rung(Fill.POISON, 0.0, 0.0)
         data.append((arg.var.name, Data(own, arg.var in written)))
     return Oracle(mode, rung, tuple(data))
+
+
+def _of_array(position: int, mode: Mode, rung: Rung) -> Rung:
+    if mode is not Mode.MIXED:
+        return rung
+    ladder = LADDERS[mode]
+    return ladder[(ladder.index(rung) + _STEP * position) % len(ladder)]
 
 
 def of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
@@ -159,7 +180,7 @@ def of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
         return Rung(Fill.INTEGERS, max(-256, least), min(255, most))
     if mode not in (Mode.INTEGERS, Mode.WIDE) and kind != "i32" and not converts:
         return Rung(Fill.INTEGERS, least, most)
-    own = mode is Mode.WIDE or rung.fill is Fill.INTEGERS
+    own = mode is Mode.WIDE or rung.fill in (Fill.INTEGERS, Fill.NEAR)
     lo, hi = (rung.lo, rung.hi) if own else (-8.0, 8.0)
     return Rung(Fill.INTEGERS, max(lo, least), min(hi, most), rung.density)
 

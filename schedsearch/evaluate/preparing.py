@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +13,9 @@ from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Artifact, Failure, GeneratedC
 from schedsearch.evaluate.agreement import (
     Agreement,
-    Power,
+    Told,
     disagreement,
+    unclear_parts,
     undefined_sizes,
     weaknesses,
 )
@@ -86,11 +87,12 @@ def prepare(
     skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case.binding)))
     agreed = tuple(str(case) for case in cases if not case.as_written)
     # Small sizes may tell of sums that grow, or get lost, at the size that is timed.
-    told = dict[Binding, list[Mapping[str, Power]]]()
+    told = dict[Binding, list[Told]]()
     for case, own in zip(cases, heard, strict=True):
-        told.setdefault(case.binding, []).append(own.powers)
-    elsewhere = {str(each): told[each] for each in sizes}
-    weak = (*weaknesses(told[binding]), *undefined_sizes(elsewhere))
+        told.setdefault(case.binding, []).append(own)
+    elsewhere = {str(each): [own.powers for own in told[each]] for each in sizes}
+    weak = weaknesses([own.powers for own in told[binding]])
+    weak = (*weak, *(unclear_parts(told[binding]) if not weak else ()), *undefined_sizes(elsewhere))
     weak = (*weak, *dict.fromkeys(why for _, why in skipped))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
     agreement = Agreement(agreed, skipped, weak)

@@ -43,7 +43,6 @@ class Work:
         return self.streams.bytes
 
 
-@lru_cache(maxsize=4096)
 def count_work(proc: q.Proc, binding: Binding) -> Work:
     """Work of one call. Never slow: see `_BUDGET` for when counts are approximate."""
     inlined = inline_calls(proc)
@@ -55,6 +54,28 @@ def count_work(proc: q.Proc, binding: Binding) -> Work:
         narrow = bytewise and kind in _INTEGERS
         ops["i8" if narrow else "f32" if kind == "R" else kind] += count
     return Work(tuple(sorted(ops.items())), count_streams(inlined, binding))
+
+
+@lru_cache(maxsize=4096)
+def count_steps(proc: q.Proc, binding: Binding) -> int:
+    """Operations, or else assignments, of one call as it is written, which are all evaluated:
+    values that do not vary with a loop are computed in each of its iterations."""
+    inlined = inline_calls(proc)
+    body = list(q.walk(inlined.body))
+    everywhere = frozenset(stmt.iter for stmt in body if isinstance(stmt, q.For))
+    steps = {
+        id(stmt): Needs({("", everywhere): _steps(stmt)})
+        for stmt in body
+        if isinstance(stmt, q.Assign | q.Reduce)
+    }
+    values = dict(control_values(inlined, binding))
+    return _Counter(steps).block(inlined.body, values, _BUDGET).total()
+
+
+def _steps(stmt: q.Assign | q.Reduce) -> int:
+    nodes = q.walk_expr(stmt.rhs)
+    count = sum(isinstance(node, q.BinOp | q.Extern) for node in nodes)
+    return max(count + isinstance(stmt, q.Reduce), 1)
 
 
 _BYTES = ("i8", "ui8")

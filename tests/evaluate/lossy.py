@@ -168,3 +168,47 @@ def rescaled(n: size, y: i8[n], A: ui8[n, 64], x: i8[64], s: f32[n]):
         f: f32
         f = t
         y[i] = f * s[i] * 0.01
+
+
+@proc
+def below(y: f32[64], x: f32[64]):
+    t: f32
+    t = 4.0
+    for i in seq(0, 64):
+        y[i] = t - x[i]
+
+
+@proc
+def beside_halves(y: f32[64], h: f16[65], x: f32[64]):
+    for i in seq(0, 64):
+        t: f16
+        t = h[i] + h[i + 1]
+        s: f32
+        s = t
+        y[i] = s * x[i]
+
+
+@proc
+def one_long_sum(y: f16[64], x: f16[4096]):
+    for i in seq(0, 63):
+        y[i] = x[i]
+    y[63] = 0.0
+    for k in seq(0, 4096):
+        y[63] += x[k] * x[k]
+
+
+@proc
+def powers(n: size, y: i32[n], x: i32[n]):
+    for i in seq(0, n):
+        t: i32
+        t = x[i] * x[i]
+        t = t * t
+        t = t * t
+        t = t * t
+        y[i] = t
+
+
+@proc
+def halved(n: size, y: f16[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = x[i] * x[i]

@@ -40,6 +40,21 @@ def matmul(M: size, N: size, K: size, C: f32[M, N], A: f32[M, K], B: f32[K, N]):
 
 
 @proc
+def again(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            t: f32[n]
+            for k in seq(0, n):
+                t[k] = x[k] + x[k] * x[k]
+            y[i] += t[j]
+
+
+@proc
+def corner(n: size, y: f32[n, n]):
+    y[0, 0] = 1.0
+
+
+@proc
 def matmul_acc(C: f32[24, 24], A: f32[24, 24], B: f32[24, 24]):
     for i in seq(0, 24):
         for j in seq(0, 24):

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core import ast as q
-from schedsearch.evaluate.agreement import Agreement, Power, weaknesses
+from schedsearch.evaluate.agreement import Agreement, Power, Told, unclear_parts, weaknesses
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.effects import read_buffers, written_buffers
@@ -92,6 +92,22 @@ def test_a_part_that_no_case_shows_is_weakly_verified() -> None:
     (reason,) = weaknesses([{"y": part}])
     assert "undefined" in reason
     assert weaknesses([{"y": part}, {"y": tail}]) == ()
+
+
+def test_elements_that_no_case_shows_are_weakly_verified() -> None:
+    powers = {"y": Power(100, 100, 98, 2)}
+    first, second, third = (Told(powers, None, {"y": bits}) for bits in (0b11, 0b110, 0b100))
+    (reason,) = unclear_parts([first, second])
+    assert reason.startswith("y is known so roughly in 1 of 100 elements")
+    assert unclear_parts([first, second, third]) == ()
+
+
+def test_one_element_that_no_case_shows_is_weakly_verified(
+    builder: Builder, tmp_path: Path
+) -> None:
+    proc = mirror(lossy.one_long_sum)
+    bench = prepare(proc, procs.generate(lossy.one_long_sum), bind(proc, {}), builder, tmp_path)
+    assert "y is known so roughly in 1 of 64 elements" in bench.agreement.verdict
 
 
 def test_a_part_that_is_never_defined_is_weakly_verified(builder: Builder, tmp_path: Path) -> None:

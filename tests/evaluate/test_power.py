@@ -24,6 +24,8 @@ from schedsearch.transforms.mirror import mirror
 from . import lossy, procs
 
 EACH = "for (long i = 0; i < n; i++)"
+OTHER = "float other = fabsf(x[i]) > 0.01f ? (float)(_Float16)x[i] : x[i];"
+FIXED = "for (int i = 0; i < 64; i++)"
 ROW = """
 for (int i = 0; i < 512; i++) {
     const float *a = x + i * 1024;
@@ -160,6 +162,16 @@ PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
         lossy.same_exponentials,
         f"{EACH} y[i] = expf(x[i] * 100) / expf(x[i] * 100);",
         {"nothing": ""},
+    ),
+    "differences that are small by chance": (
+        lossy.below,
+        f"{FIXED} y[i] = 4 - x[i];",
+        {"flushed": f"{FIXED} y[i] = fabsf(4 - x[i]) < 0.01f ? 0 : 4 - x[i];"},
+    ),
+    "factors that are rounded more": (
+        lossy.beside_halves,
+        f"{FIXED} y[i] = (float)(_Float16)(h[i] + h[i + 1]) * x[i];",
+        {"the other": f"{FIXED} {{ {OTHER} y[i] = (float)(_Float16)(h[i] + h[i + 1]) * other; }}"},
     ),
     "reciprocals": (
         lossy.reciprocal,

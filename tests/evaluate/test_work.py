@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.work import Work, count_work
+from schedsearch.evaluate.cases import is_cheap
+from schedsearch.evaluate.work import Work, count_steps, count_work
 from schedsearch.transforms.mirror import mirror
 
 from . import procs
@@ -90,3 +91,28 @@ def test_dependent_loops_are_counted_exactly(n: int, bounds: list[tuple[int, int
     proc = q.Proc("p", (q.Arg(x, "f32"), q.Arg(size, "size")), (), tuple(body))
     found = count_work(proc, Binding((("n", n),)))
     assert found.flops == brute_force(len(bounds), n, bounds)
+
+
+def test_steps_are_all_that_is_computed() -> None:
+    """A table that is the same in each of 25 iterations: a roof counts it once."""
+    proc = mirror(procs.again)
+    binding = bind(proc, {"n": 5})
+    assert count_work(proc, binding).flops == 2 * 5 + 5 * 5
+    assert count_steps(proc, binding) == 5 * 5 * (2 * 5 + 1)
+    copy = mirror(procs.copied)
+    assert count_steps(copy, bind(copy, {"n": 7})) == 7
+    matmul = mirror(procs.matmul)
+    assert count_steps(matmul, bind(matmul, {"M": 3, "N": 5, "K": 7})) == 2 * 3 * 5 * 7
+
+
+def test_a_call_that_repeats_much_is_not_cheap() -> None:
+    proc = mirror(procs.again)
+    assert is_cheap(proc, bind(proc, {"n": 100}))
+    assert not is_cheap(proc, bind(proc, {"n": 400}))
+
+
+def test_a_call_on_large_arrays_is_not_cheap() -> None:
+    """However few of their elements it accesses."""
+    proc = mirror(procs.corner)
+    assert is_cheap(proc, bind(proc, {"n": 100}))
+    assert not is_cheap(proc, bind(proc, {"n": 3000}))

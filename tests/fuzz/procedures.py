@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from fuzz.indices import SIZES, Buffer
@@ -28,6 +30,27 @@ class Generated:
 @st.composite
 def procedures(draw: st.DrawFn) -> Generated:
     return _Module(draw).module()
+
+
+def drawn(number: int, count: int, *strategies: st.SearchStrategy[Any]) -> list[tuple[Any, ...]]:
+    """What is drawn from the seed `number`, `count` times: of procedures, not all pass Exo's front
+    end."""
+    found = list[tuple[Any, ...]]()
+
+    @seed(number)
+    @settings(
+        max_examples=count,
+        phases=[Phase.generate],
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.tuples(*strategies))
+    def each(values: tuple[Any, ...]) -> None:
+        found.append(values)
+
+    each()
+    return found
 
 
 class _Module(Storage):

@@ -6,12 +6,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from fuzz.campaign import targets, walks
 from fuzz.contracts import findings
 from fuzz.examine import Finding
-from fuzz.procedures import Generated, procedures
+from fuzz.procedures import Generated, drawn, procedures
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
@@ -57,21 +56,8 @@ def test_random_schedules_are_what_is_written(
     fp: FloatingPoint, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     compared = []
-
-    @seed(17)
-    @settings(
-        max_examples=6,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(procedures(), walks)
-    def each(drawn: Generated, chosen: list[list[int]]) -> None:
-        machine = replace(MACHINE, fp=fp)
-        folder = tmp_path_factory.mktemp("contracts")
-        compared.extend(findings(drawn, chosen, machine, folder, fp))
-
-    each()
+    for each, chosen in drawn(17, 6, procedures(), walks):
+        machine, folder = replace(MACHINE, fp=fp), tmp_path_factory.mktemp("contracts")
+        compared.extend(findings(each, chosen, machine, folder, fp))
     assert [f"{found}" for found in compared if isinstance(found, Finding)] == []
     assert compared

@@ -10,14 +10,13 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from transforms.helpers import TARGET
 
 from fuzz import campaign
 from fuzz.campaign import run, targets
 from fuzz.examine import Finding, Report
-from fuzz.procedures import Generated, procedures
+from fuzz.procedures import Generated, drawn, procedures
 from fuzz.running import cases, differences
 from fuzz.schedules import TRIES, walk
 from fuzz.writer import Writer
@@ -58,20 +57,9 @@ def test_every_transform_is_legal_somewhere(tmp_path: Path) -> None:
     machines = [machine for machine in targets(features) if machine.threads == 2]
     reached = set[str]()
     for number, count in SAMPLE:
-
-        @seed(number)
-        @settings(
-            max_examples=count,
-            phases=[Phase.generate],
-            database=None,
-            deadline=None,
-            suppress_health_check=list(HealthCheck),
-        )
-        @given(procedures(), st.lists(st.integers(0, 2**20), max_size=2), st.sampled_from(machines))
-        def each(drawn: Generated, choices: list[int], machine: Target) -> None:
-            reached.update(legal(drawn, choices, machine, tmp_path, reached))
-
-        each()
+        choices = st.lists(st.integers(0, 2**20), max_size=2)
+        for each in drawn(number, count, procedures(), choices, st.sampled_from(machines)):
+            reached.update(legal(*each, tmp_path, reached))
     assert reached == set(registry())
 
 
@@ -133,20 +121,8 @@ def test_planted_faults_are_found(
         monkeypatch.setattr(module, name, changed)
     source.fused_instruction.cache_clear()
     found: list[str] = []
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(procedures())
-    def each(drawn: Generated) -> None:
-        found.extend(first_steps(drawn, transform, tmp_path))
-
-    each()
+    for (each,) in drawn(number, count, procedures()):
+        found.extend(first_steps(each, transform, tmp_path))
     source.fused_instruction.cache_clear()
     assert found
 

@@ -11,7 +11,7 @@ import re
 import struct
 import subprocess
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from pathlib import Path
 from schedsearch.core import ast as q
 from schedsearch.core.records import Artifact, GeneratedC
 from schedsearch.evaluate.enclosure import C_TYPES, expression_kind
+from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
 
 
 class Floats(StrEnum):
@@ -47,8 +48,8 @@ _PRELUDE = """
 #include <stdint.h>
 static const volatile struct { char mark[8]; int32_t number; } selected = {"variant:", 0};
 static inline int64_t clamp(int64_t i, int64_t n) { return i < 0 ? 0 : i < n ? i : n - 1; }
-static inline int64_t mod(int64_t a, int64_t b) { return (a % b + b) % b; }
-static inline int64_t quot(int64_t a, int64_t b) { return (a - mod(a, b)) / b; }
+static inline int64_t floor_mod(int64_t a, int64_t b) { return (a % b + b) % b; }
+static inline int64_t floor_div(int64_t a, int64_t b) { return (a - floor_mod(a, b)) / b; }
 static inline double x_select(double a, double b, double y, double n) { return a < b ? y : n; }
 static inline double x_relu(double a) { return a > 0 ? a : 0; }
 static inline double x_fmaxf(double a, double b) { return __builtin_fmax(a, b); }
@@ -61,6 +62,20 @@ static inline double x_floored(double a) { return __builtin_floor(a); }
 static inline double x_as_f16(double a) { return (double)(_Float16)a; }
 static inline double x_as_f32(double a) { return (double)(float)a; }
 """
+# UndefinedBehaviorSanitizer calls these, instead of a library that reports.
+_UNDEFINED = """
+int undefined = 0;
+#define NOTICED(name) \\
+    void __ubsan_handle_##name(void *where, void *a, void *b) { undefined = 1; }
+NOTICED(add_overflow)
+NOTICED(sub_overflow)
+NOTICED(mul_overflow)
+NOTICED(negate_overflow)
+NOTICED(divrem_overflow)
+NOTICED(float_cast_overflow)
+"""
+WATCHED = "-fsanitize=signed-integer-overflow,integer-divide-by-zero,float-cast-overflow"
+"""What C leaves undefined, which `undefined` in the shared object then says."""
 _INSIDE = """
 static inline int64_t inside(int64_t i, int64_t n) { return i >= 0 && i < n ? i : 0; }
 """
@@ -68,8 +83,15 @@ _UNCHECKED = "\n#define inside(i, n) (i)\n"
 _CONTEXT = re.compile(r"^typedef struct kernel_Context \{.*?^\} kernel_Context;", re.M | re.S)
 
 
-def c_of(variants: Sequence[Variant], code: GeneratedC, floats: Floats = Floats.AS_WRITTEN) -> str:
-    """C of all `variants`, which have the arguments of `code`'s procedure."""
+def c_of(
+    variants: Sequence[Variant],
+    code: GeneratedC,
+    floats: Floats = Floats.AS_WRITTEN,
+    compared: bool = False,
+) -> str:
+    """C of all `variants`, which have the arguments of `code`'s procedure. Where they are
+    `compared` with each other, nothing outside of arrays is accessed, and what is not defined
+    is noticed."""
     args = variants[0].proc.args
     types = {
         kind: "double" if floats is Floats.DOUBLE and kind in ("R", "f16", "f32", "f64") else ctype
@@ -77,11 +99,12 @@ def c_of(variants: Sequence[Variant], code: GeneratedC, floats: Floats = Floats.
     }
     context = _CONTEXT.search(code.header)
     parameters = ", ".join(["void *context", *map(_parameter, args)])
-    names = ", ".join(["context", *(_name(arg.var) for arg in args)])
+    names = ", ".join(["context", *(name_of(arg.var) for arg in args)])
     ranks = sorted({len(arg.shape) for arg in args if arg.window and arg.shape})
     lines = [
         _PRELUDE,
-        _INSIDE if floats is Floats.DOUBLE else _UNCHECKED,
+        _INSIDE if compared else _UNCHECKED,
+        _UNDEFINED if compared else "",
         context.group() if context else "",
         *(f"typedef {ctype} {kind};" for kind, ctype in types.items()),
         *(f"struct win_{n} {{ void *data; int_fast32_t strides[{n}]; }};" for n in ranks),
@@ -99,9 +122,13 @@ def compiled(text: str, folder: Path, name: str, flags: Sequence[str] = ("-O1",)
     """The shared object `name`.so in `folder`."""
     source, library = folder / f"{name}.c", folder / f"{name}.so"
     source.write_text(text)
-    fixed = ["-march=native", "-ffp-contract=off", "-w", "-shared", "-fPIC"]
-    command = ["gcc", *fixed, *flags, "-o", library, source, "-lm"]
-    subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
+    object_file = library.with_suffix(".o")
+    fixed = ["-march=native", "-ffp-contract=off", "-w", "-fPIC"]
+    for command in (
+        ["gcc", *fixed, *flags, "-c", "-o", object_file, source],
+        ["gcc", "-shared", "-o", library, object_file, "-lm"],
+    ):
+        subprocess.run(command, check=True, stderr=subprocess.PIPE, text=True)
     return library
 
 
@@ -114,16 +141,9 @@ def artifact(library: Path, number: int) -> Artifact:
     return Artifact(str(copy), f"{library.stem} {number}", f"{library.stem} {number}")
 
 
-@dataclass(frozen=True)
-class _Buffer:
-    extents: tuple[str, ...]
-    strides: tuple[str, ...]
-
-
 @dataclass
-class _Emitter:
+class _Emitter(Indices):
     variant: Variant
-    buffers: dict[q.Var, _Buffer] = field(default_factory=dict)
 
     @cached_property
     def arguments(self) -> frozenset[q.Var]:
@@ -131,30 +151,25 @@ class _Emitter:
 
     def function(self) -> Iterator[str]:
         for arg in self.variant.proc.args:
-            name = _name(arg.var)
+            name = name_of(arg.var)
             if arg.type in q.CONTROL_TYPES:
                 continue
             shape = arg.shape or ()
             if arg.window and shape:
                 yield f"{arg.type} *{name}_data = {name}.data;"
                 strides = tuple(f"{name}.strides[{dim}]" for dim in range(len(shape)))
-                self.buffers[arg.var] = _Buffer(tuple(map(self.index, shape)), strides)
+                self.buffers[arg.var] = Layout(tuple(map(self.index, shape)), strides)
             else:
                 yield f"{arg.type} *{name}_data = {name};"
-                self.add_dense(arg.var, shape)
+                self.buffers[arg.var] = dense([*map(self.index, shape)])
         yield from self.block(self.variant.proc.body)
-
-    def add_dense(self, var: q.Var, shape: tuple[q.Affine, ...]) -> None:
-        extents = tuple(map(self.index, shape))
-        strides = tuple(" * ".join(extents[dim + 1 :]) or "1" for dim in range(len(extents)))
-        self.buffers[var] = _Buffer(extents, strides)
 
     def block(self, body: tuple[q.Stmt, ...]) -> Iterator[str]:
         for stmt in body:
             yield from self.stmt(stmt)
         for stmt in body:
             if isinstance(stmt, q.Alloc) and stmt.shape:
-                yield f"__builtin_free({_name(stmt.buf)}_data - 1024);"
+                yield f"__builtin_free({name_of(stmt.buf)}_data - 1024);"
 
     def stmt(self, stmt: q.Stmt) -> Iterator[str]:
         match stmt:
@@ -164,7 +179,7 @@ class _Emitter:
                 value = f"({stmt.type})({self.value(stmt.rhs, kind)})"
                 yield f"{self.element(stmt.buf, stmt.idx)} {operator} {value};"
             case q.For():
-                var, low, high = _name(stmt.iter), self.index(stmt.lo), self.index(stmt.hi)
+                var, low, high = name_of(stmt.iter), self.index(stmt.lo), self.index(stmt.hi)
                 head = f"int64_t {var} = {low}, end_{var} = {high}; {var} < end_{var}; {var}++"
                 yield f"for ({head}) {{"
                 yield from self.block(stmt.body)
@@ -176,9 +191,9 @@ class _Emitter:
                 yield from self.block(stmt.orelse)
                 yield "}"
             case q.Alloc():
-                self.add_dense(stmt.buf, stmt.shape)
+                self.buffers[stmt.buf] = dense([*map(self.index, stmt.shape)])
                 count = " * ".join(self.buffers[stmt.buf].extents) or "1"
-                name = f"{_name(stmt.buf)}_data"
+                name = f"{name_of(stmt.buf)}_data"
                 if not stmt.shape:
                     yield f"{stmt.type} {name}[1] = {{0}};"
                     return
@@ -186,7 +201,7 @@ class _Emitter:
                 yield f"{stmt.type} *{name} = __builtin_calloc({count} + 2048, sizeof *{name});"
                 yield f"{name} += 1024;"
             case q.WriteConfig():
-                where = _field(stmt.config, stmt.field)
+                where = field_of(stmt.config, stmt.field)
                 if isinstance(stmt.rhs, q.Affine) or stmt.type == "bool":
                     yield f"{where} = {self.truth(stmt.rhs)};"
                 else:
@@ -203,7 +218,7 @@ class _Emitter:
             case q.Read():
                 return self.element(expr.buf, expr.idx)
             case q.ReadConfig():
-                return _field(expr.config, expr.field)
+                return field_of(expr.config, expr.field)
             case q.USub():
                 return f"(-{self.value(expr.arg, kind)})"
             case q.BinOp():
@@ -215,7 +230,7 @@ class _Emitter:
                 raise AssertionError("not a data expression")
 
     def element(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
-        held, name = self.buffers[buf], _name(buf)
+        held, name = self.buffers[buf], name_of(buf)
         terms, ends = [], []
         for index, extent, stride in zip(idx, held.extents, held.strides, strict=True):
             at = self.index(index)
@@ -226,51 +241,10 @@ class _Emitter:
             return f"{name}_data[{at}]"
         return f"{name}_data[inside({at}, {' + '.join([*ends, '1'])})]"
 
-    def index(self, value: q.Affine) -> str:
-        terms = [f"{coefficient} * {self.atom(atom)}" for atom, coefficient in value.terms]
-        return f"({' + '.join([*terms, str(value.const)])})"
-
-    def atom(self, atom: q.Atom) -> str:
-        match atom:
-            case q.Var():
-                return _name(atom)
-            case q.FloorDiv():
-                return f"quot({self.index(atom.num)}, {atom.den})"
-            case q.Mod():
-                return f"mod({self.index(atom.num)}, {atom.den})"
-            case q.StrideOf():
-                return f"({self.buffers[atom.buf].strides[atom.dim]})"
-            case q.ConfigField():
-                return _field(atom.config, atom.field)
-
-    def truth(self, expr: q.Expr) -> str:
-        match expr:
-            case q.Const():
-                return str(int(bool(expr.value)))
-            case q.Read():
-                return _name(expr.buf)
-            case q.ReadConfig():
-                return _field(expr.config, expr.field)
-            case q.Affine():
-                return self.index(expr)
-            case q.BinOp():
-                op = {"and": "&&", "or": "||"}.get(expr.op, expr.op)
-                return f"({self.truth(expr.lhs)} {op} {self.truth(expr.rhs)})"
-            case _:
-                raise AssertionError("not a condition")
-
 
 def _parameter(arg: q.Arg) -> str:
     if arg.type in q.CONTROL_TYPES:
-        return f"{'bool' if arg.type == 'bool' else 'int_fast32_t'} {_name(arg.var)}"
+        return f"{'bool' if arg.type == 'bool' else 'int_fast32_t'} {name_of(arg.var)}"
     if arg.window and arg.shape:
-        return f"struct win_{len(arg.shape)} {_name(arg.var)}"
-    return f"void *{_name(arg.var)}"
-
-
-def _name(var: q.Var) -> str:
-    return f"{var.name}_{var.uid}"
-
-
-def _field(config: str, name: str) -> str:
-    return f"((kernel_Context *)context)->{config}.{name}"
+        return f"struct win_{len(arg.shape)} {name_of(arg.var)}"
+    return f"void *{name_of(arg.var)}"

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from mutation.emitter import Floats, Variant, artifact, c_of, compiled
+from mutation.emitter import WATCHED, Floats, Variant, artifact, c_of, compiled
 from mutation.operators import Mutant, mutants
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Outcome
@@ -25,7 +25,7 @@ from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.harness import Buffer, context_fields, layout
 from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.work import count_work
+from schedsearch.evaluate.work import count_steps
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
 
@@ -102,7 +102,7 @@ def judged(
 
 def _flags(bench: Bench, proc: q.Proc) -> tuple[str, ...]:
     """What takes less time in all: compiling, or running."""
-    return ("-O0",) if count_work(proc, bench.cases[-1].binding).flops < _SMALL else ("-O1",)
+    return ("-O0",) if count_steps(proc, bench.cases[-1].binding) < _SMALL else ("-O1",)
 
 
 def _accepted(
@@ -140,14 +140,35 @@ def _changes(own: q.Proc, other: q.Proc) -> str:
 
 
 _SMALL = 1e6
-_RANGES = ((-1.0, 1.0), (0.5, 1.5), (-8.0, 8.0), (-1e-3, 1e-3), (-100.0, 100.0))
+# Of floats, and the largest integers.
+_RANGES = ((-1.0, 1.0, 2), (0.5, 1.5, 8), (-8.0, 8.0, 8), (-1e-3, 1e-3, 1), (-100.0, 100.0, 100))
 # What roundings in double precision may do: of an element, and of the largest one.
 _RELATIVE, _ABSOLUTE = 1e-11, 1e-13
+_NARROWING = frozenset(("as_f16", "as_f32"))
+_DTYPES = {
+    **{"R": np.float32, "f16": np.float16, "f32": np.float32, "f64": np.float64},
+    **{"i8": np.int8, "ui8": np.uint8, "ui16": np.uint16, "i32": np.int32},
+}
+
+
+@dataclass(frozen=True)
+class _Run:
+    """A call, and the range of its floats and integers."""
+
+    binding: Binding
+    lo: float
+    hi: float
+    most: int
 
 
 class Comparison:
     """Variants of a procedure against the first one, floats all in double precision, on dense
-    data of every size that the bench has: what differs there is no rounding."""
+    data of every size that the bench has: what differs there is no rounding.
+
+    A variant that converts to a narrower type does nothing else; it is compared with all as it is
+    written, where a value may have that type before, or has it afterwards anyway. Data on which C
+    does not define what the procedure computes do not count.
+    """
 
     def __init__(
         self,
@@ -158,70 +179,102 @@ class Comparison:
         folder: Path,
     ) -> None:
         self.proc, self.code = proc, code
-        text = c_of(variants, code, Floats.DOUBLE)
-        self.library = compiled(text, folder, "double", _flags(bench, proc))
+        narrowing = [number for number, each in enumerate(variants) if _narrows(each.proc)]
+        others = [number for number in range(1, len(variants)) if number not in narrowing]
+        self.numbers = {Floats.AS_WRITTEN: [0, *narrowing], Floats.DOUBLE: [0, *others]}
+        flags = (*_flags(bench, proc), WATCHED)
+        self.libraries = {
+            floats: compiled(
+                c_of([variants[number] for number in own], code, floats, True),
+                *(folder, floats.name, flags),
+            )
+            for floats, own in self.numbers.items()
+        }
         bindings = dict.fromkeys(case.binding for case in bench.cases)
-        self.runs = [(binding, lo, hi) for binding in bindings for lo, hi in _RANGES]
-        self.wanted = {run: self.called(0, *run) for run in self.runs}
+        runs = [_Run(binding, *numbers) for binding in bindings for numbers in _RANGES]
+        every = {run: {floats: self.called(floats, 0, run) for floats in Floats} for run in runs}
+        self.wanted = {
+            run: {floats: arrays for floats, arrays in wanted.items() if arrays is not None}
+            for run, wanted in every.items()
+            if None not in wanted.values()
+        }
 
     def differences(self, number: int) -> dict[str, str]:
         """What differs, by name of the output; empty if nothing does."""
+        floats = next(floats for floats, own in self.numbers.items() if number in own[number > 0 :])
         found: dict[str, str] = {}
-        for run in self.runs:
-            for name, got in self.called(number, *run).items():
-                right = self.wanted[run][name]
-                wrong = np.flatnonzero(_different(got, right))
+        for run, wanted in self.wanted.items():
+            for name, got in (self.called(floats, number, run) or {}).items():
+                right = wanted[floats][name]
+                wrong = np.flatnonzero(_different(got, right, wanted[Floats.AS_WRITTEN][name]))
                 if name not in found and len(wrong):
                     at = wrong[0]
                     found[name] = (
                         f"{name}: {len(wrong)} of {got.size} differ, element {at} is {got[at]:.9g} "
-                        f"instead of {right[at]:.9g}, {run[0]}, from {run[1]:g} to {run[2]:g}"
+                        f"instead of {right[at]:.9g}, {run}"
                     )
         return found
 
-    def called(self, number: int, binding: Binding, lo: float, hi: float) -> dict[str, Any]:
-        """The arrays after a call, and the configuration."""
+    def called(self, floats: Floats, number: int, run: _Run) -> dict[str, Any] | None:
+        """The arrays after a call, and the configuration; None if it is undefined."""
         random = np.random.default_rng(5)
-        path = self.library.with_name(f"{self.library.stem}_{number}.so")
+        library, number = self.libraries[floats], self.numbers[floats].index(number)
+        path = library.with_name(f"{library.stem}_{number}.so")
         if not path.exists():
-            Path(artifact(self.library, number).path).rename(path)
+            Path(artifact(library, number).path).rename(path)
         loaded = ctypes.CDLL(str(path))
         context = (ctypes.c_char * 4096)()
         arrays: dict[str, Any] = {}
         given: list[Any] = [ctypes.byref(context)]
-        for arg, item in zip(self.proc.args, layout(self.proc, binding), strict=True):
+        for arg, item in zip(self.proc.args, layout(self.proc, run.binding), strict=True):
             if not isinstance(item, Buffer):
                 given.append((ctypes.c_bool if arg.type == "bool" else ctypes.c_long)(item))
                 continue
-            array = _drawn(item, random, lo, hi)
+            array = _drawn(item, random, run, floats)
             arrays[item.name] = array
             address = ctypes.c_void_p(array.ctypes.data)
             given.append(_window(address, item) if arg.window and arg.shape else address)
+        undefined = ctypes.c_int.in_dll(loaded, "undefined")
+        undefined.value = 0
         function = loaded[self.code.proc]
         function.restype = None
         function(*given)
+        if undefined.value and number == 0:  # of a variant, that may be what is wrong
+            return None
         if context_fields(self.code.header):
             arrays["configuration"] = np.frombuffer(bytes(context), np.uint8)
         return arrays
 
 
-def _different(got: Any, right: Any) -> Any:
-    """Of NaNs and infinities nothing is promised (`FloatingPoint.FAST`)."""
-    if got.dtype != np.float64:
+def _narrows(proc: q.Proc) -> bool:
+    exprs = (expr for stmt in q.walk(proc.body) for expr in q.stmt_exprs(stmt))
+    nodes = (node for expr in exprs for node in q.walk_expr(expr))
+    return any(isinstance(node, q.Extern) and node.name in _NARROWING for node in nodes)
+
+
+def _different(got: Any, right: Any, written: Any) -> Any:
+    """By more than roundings, the one to the type of the array included. Of NaNs and infinities
+    nothing is promised (`FloatingPoint.FAST`), and small numbers are flushed to zero; `written` is
+    right in the types of the procedure."""
+    if not np.issubdtype(got.dtype, np.floating):
         return got != right
-    defined = np.isfinite(right)
+    defined = np.isfinite(right) & np.isfinite(written)
+    got, right = got.astype(np.float64), right.astype(np.float64)
     largest = np.max(np.abs(right), where=defined, initial=0.0)
+    own = np.finfo(written.dtype)
+    relative = max(_RELATIVE, float(own.eps) / 2)
     with np.errstate(invalid="ignore"):
-        allowed = _RELATIVE * np.abs(right) + _ABSOLUTE * largest
+        allowed = relative * np.abs(right) + _ABSOLUTE * largest + float(own.tiny)
         return defined & (got != right) & ~(np.abs(got - right) <= allowed)
 
 
-def _drawn(buffer: Buffer, random: np.random.Generator, lo: float, hi: float) -> Any:
-    dtype = {"i8": np.int8, "ui8": np.uint8, "ui16": np.uint16, "i32": np.int32}.get(buffer.type)
-    if dtype:
-        least = 0 if buffer.type.startswith("u") else -8
-        return random.integers(least, 9, buffer.elements).astype(dtype)
-    return random.uniform(lo, hi, buffer.elements)
+def _drawn(buffer: Buffer, random: np.random.Generator, run: _Run, floats: Floats) -> Any:
+    dtype = _DTYPES[buffer.type]
+    if np.issubdtype(dtype, np.integer):
+        least = 0 if buffer.type.startswith("u") else -run.most
+        return random.integers(least, run.most + 1, buffer.elements).astype(dtype)
+    drawn = random.uniform(run.lo, run.hi, buffer.elements)
+    return drawn if floats is Floats.DOUBLE else drawn.astype(dtype)
 
 
 def _window(address: ctypes.c_void_p, buffer: Buffer) -> ctypes.Structure:

@@ -8,8 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from fuzz.procedures import Generated, procedures
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from fuzz.procedures import drawn, procedures
 
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.transforms.exo_compat import generate_c
@@ -27,30 +26,10 @@ def of_file(path: Path) -> dict[str, Any]:
     return dict(load_source(path).procs)
 
 
-def texts(number: int, count: int) -> list[Generated]:
-    """Procedures that are drawn from the seed `number`; not all pass Exo's front end."""
-    drawn = list[Generated]()
-
-    @seed(number)
-    @settings(
-        max_examples=count,
-        phases=[Phase.generate],
-        database=None,
-        deadline=None,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(procedures())
-    def each(generated: Generated) -> None:
-        drawn.append(generated)
-
-    each()
-    return drawn
-
-
 def fuzzed(number: int, count: int) -> Iterator[tuple[Any, dict[str, int]]]:
     """The procedures of a seed that Exo accepts and has C for, and the sizes to time them at."""
     with TemporaryDirectory() as folder:
-        for generated in texts(number, count):
+        for (generated,) in drawn(number, count, procedures()):
             path = Path(folder, "fuzzed.py")
             path.write_text(generated.text)
             with suppress(UserError, CodegenError):

@@ -31,6 +31,8 @@ static double unit_random(uint64_t *state) { return (next_random(state) >> 11) *
 static double draw(uint64_t *state, int fill, double lo, double hi)
 {
     double unit = unit_random(state);
+    if (fill == FILL_NEAR)
+        return floor(lo + unit * (hi - lo + 1)) + (unit_random(state) - 0.5) / 16;
     return fill == FILL_INTEGERS ? floor(lo + unit * (hi - lo + 1)) : lo + unit * (hi - lo);
 }
 

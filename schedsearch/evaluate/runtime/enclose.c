@@ -101,17 +101,22 @@ struct power {
     size_t written, defined, sharp, rough;
 };
 
-static void judge_power(struct power *power, struct enclosed a, const struct cell *cell)
+static bool judge_power(struct power *power, struct enclosed a, const struct cell *cell)
 {
     double term = a.size / (cell->terms + 1);
     bool added = !(cell->state & ADDED_TO) || cell->terms > 0;
     bool clear = a.radius == 0 || a.radius <= term / 4;
     power->rough += !clear;
     power->sharp += clear && added && a.value != 0 && a.radius <= fabs(a.value) / 4;
+    return clear;
 }
 
+/* Arrays of no more elements have a mark for each: whether a fault may drown in it. */
+enum { MOST_MARKS = 1 << 18 };
+
 static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, bool finite_only,
-                           unsigned char *low, unsigned char *high, struct power *power)
+                           unsigned char *low, unsigned char *high, struct power *power,
+                           unsigned char *unclear)
 {
     const unsigned char *initial = arg->pristine + arg->before;
     size_t width = size_of(arg->type), flat = 0;
@@ -127,14 +132,17 @@ static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, b
         bool special = !isfinite(a.value);
         struct power nothing = {0}, *own = cells[flat].state & TAKEN ? &nothing : power;
         own->written++;
+        if (arg->elements <= MOST_MARKS)
+            unclear[flat] = own == power;
         if (a.radius == INFINITY || (special && finite_only)) {
             store_anything(arg->type, low, high, flat);
             intervals = true;
             continue;
         }
         own->defined++;
-        if (!special) /* NaN and infinity say little of what they were made of */
-            judge_power(own, a, &cells[flat]);
+        /* NaN and infinity say little of what they were made of */
+        if (!special && judge_power(own, a, &cells[flat]) && arg->elements <= MOST_MARKS)
+            unclear[flat] = false;
         if (special || a.radius == 0) {
             store(arg->type, low, flat, a.value);
             store(arg->type, high, flat, a.value);
@@ -262,6 +270,7 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
     if (called)
         call_as_written(test, as_written, number, contract == STRICT, cells);
     size_t bytes = 0;
+    unsigned char **unclear = calloc(hs_arg_count + 1, sizeof *unclear);
     for (size_t i = 0; i < hs_arg_count; i++) {
         struct hs_arg *arg = &test->args[i];
         struct power power = {0};
@@ -269,9 +278,11 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
             continue;
         size_t size = arg->elements * size_of(arg->type);
         unsigned char *low = calloc(1, size), *high = calloc(1, size);
-        if (!low || !high)
+        unclear[i] = calloc(1, arg->elements <= MOST_MARKS ? arg->elements : 1);
+        if (!low || !high || !unclear[i])
             fail("out of memory for the bounds of an array");
-        bool intervals = bound_elements(arg, cells[i], contract == FAST, low, high, &power);
+        bool intervals = bound_elements(arg, cells[i], contract == FAST, low, high, &power,
+                                        unclear[i]);
         if (called)
             check_outputs(arg, number, i, low, intervals ? high : low);
         bytes += write_array(arg, low, high, intervals, output);
@@ -282,6 +293,12 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
         free(cells[i]);
     }
     bytes += write_context(test, fields, output);
+    for (size_t i = 0; i < hs_arg_count; i++) {
+        if (test->args[i].written && test->args[i].elements <= MOST_MARKS)
+            bytes += append(output, unclear[i], test->args[i].elements);
+        free(unclear[i]);
+    }
+    free(unclear);
     report("enclosed %zu %zu", number, bytes);
     free(fields);
     free(cells);
