@@ -265,6 +265,9 @@ class Case:
         return "\n".join(lines)
 
 
+_RECORD_UNIT = 8  # bytes, that every part of what outputs may be fills (`append` of verify.c)
+
+
 def unclear_elements(case: Case, outputs: bytes) -> dict[str, int]:
     """Bits of the elements in which a fault may drown, by output, from the marks behind what its
     `outputs` may be; of large arrays there are none."""
@@ -273,7 +276,8 @@ def unclear_elements(case: Case, outputs: bytes) -> dict[str, int]:
         if not isinstance(item, Buffer) or item.elements > _MOST_MARKS:
             continue
         if data[item.name].written:
-            outputs, marks = outputs[: -item.elements], outputs[-item.elements :]
+            start = len(outputs) - item.elements - -item.elements % _RECORD_UNIT
+            outputs, marks = outputs[:start], outputs[start : start + item.elements]
             found[item.name] = int.from_bytes(marks)
     return found
 
