@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import and_
 from typing import Any
+
+import numpy as np
 
 from schedsearch.core.errors import DisagreementError
 from schedsearch.evaluate.oracle import LADDERS, SHARP, UNCLEAR, Mode
@@ -42,12 +42,12 @@ class Power:
 @dataclass(frozen=True)
 class Told:
     """Of a case that was evaluated: what it tells, by name of the output, nanoseconds of a
-    call of the procedure as written, None if that took no part, and bits of the elements of small
-    outputs in which a fault may drown."""
+    call of the procedure as written, None if that took no part, and marks of the elements of small
+    outputs (`unclear_parts`)."""
 
     powers: Mapping[str, Power]
     call_ns: float | None = None
-    unclear: Mapping[str, int] = field(default_factory=dict)
+    unclear: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def share(self) -> float:
@@ -104,6 +104,11 @@ def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
 
 NOT_COMPARED = Agreement(())
 
+_DROWNED, _SILENT = 1, 2  # marks of elements (enclose.c)
+# Half of what a `relu` computes is 0: elements that are so in all cases may be chance, unless
+# that were less likely.
+_CHANCE = 0.01
+
 
 def disagreement(name: str, difference: str) -> DisagreementError:
     """The procedure as written, compiled, is not what it was evaluated to."""
@@ -127,15 +132,24 @@ def weaknesses(powers: Sequence[Mapping[str, Power]]) -> tuple[str, ...]:
 
 
 def unclear_parts(cases: Sequence[Told]) -> tuple[str, ...]:
-    """Outputs of which some elements are rough or undefined in all cases, each of the same size."""
+    """Outputs of which some elements are rough or undefined in all cases, each of the same size, or
+    0 in so many that it is no chance."""
     found = []
     for name in sorted(set[str]().union(*(told.unclear for told in cases))):
-        count = reduce(and_, (told.unclear.get(name, 0) for told in cases)).bit_count()
-        if count:
-            written = max(told.powers[name].written for told in cases)
+        marks = np.bitwise_and.reduce(
+            [np.frombuffer(told.unclear[name], np.uint8) for told in cases if name in told.unclear]
+        )
+        written = max(told.powers[name].written for told in cases)
+        drowned, silent = marks & _DROWNED != 0, marks == _SILENT
+        if drowned.any():
             found.append(
-                f"{name} is known so roughly in {count} of {written} elements that a wrong or "
-                "missing term may not show"
+                f"{name} is known so roughly in {drowned.sum()} of {written} elements that a wrong "
+                "or missing term may not show"
+            )
+        if silent.any() and written * 2.0 ** -len(cases) < _CHANCE:
+            found.append(
+                f"{name} is 0 in {silent.sum()} of {written} elements on all inputs tried: what is "
+                "lost there does not show"
             )
     return tuple(found)
 

@@ -249,6 +249,8 @@ class _Emitter(Indices):
         yield from self.converted(stmt.rhs, kind, stored)
         if isinstance(stmt, q.Assign):
             yield f"assign({place}, {self.last});"
+            if isinstance(stmt.rhs, q.Const):
+                yield f"({place})->state |= CONSTANT;"
         elif stored in INTEGERS:
             yield f"add_int({place}, {self.last}, {_limits(stored)});"
         else:

@@ -268,17 +268,17 @@ class Case:
 _RECORD_UNIT = 8  # bytes, that every part of what outputs may be fills (`append` of verify.c)
 
 
-def unclear_elements(case: Case, outputs: bytes) -> dict[str, int]:
-    """Bits of the elements in which a fault may drown, by output, from the marks behind what its
-    `outputs` may be; of large arrays there are none."""
-    data, found = dict(case.oracle.data), dict[str, int]()
+def unclear_elements(case: Case, outputs: bytes) -> dict[str, bytes]:
+    """The mark of every element (`mark` of enclose.c), by output, from behind what its `outputs`
+    may be; large arrays have none."""
+    data, found = dict(case.oracle.data), dict[str, bytes]()
     for item in reversed(case.layout):
         if not isinstance(item, Buffer) or item.elements > _MOST_MARKS:
             continue
         if data[item.name].written:
             start = len(outputs) - item.elements - -item.elements % _RECORD_UNIT
-            outputs, marks = outputs[:start], outputs[start : start + item.elements]
-            found[item.name] = int.from_bytes(marks)
+            found[item.name] = outputs[start : start + item.elements]
+            outputs = outputs[:start]
     return found
 
 

@@ -198,6 +198,16 @@ def one_long_sum(y: f16[61], x: f16[4096]):
 
 
 @proc
+def lost(y: i8[5], x: f32[5]):
+    for i in seq(0, 3):
+        y[i] = x[i] * 5.0
+    y[3] = 0.0
+    t: i8
+    t = x[4] * 0.0001
+    y[4] = t * t
+
+
+@proc
 def powers(n: size, y: i32[n], x: i32[n]):
     for i in seq(0, n):
         t: i32

@@ -95,11 +95,20 @@ def test_a_part_that_no_case_shows_is_weakly_verified() -> None:
 
 
 def test_elements_that_no_case_shows_are_weakly_verified() -> None:
-    powers = {"y": Power(100, 100, 98, 2)}
-    first, second, third = (Told(powers, None, {"y": bits}) for bits in (0b11, 0b110, 0b100))
+    powers = {"y": Power(3, 3, 1, 2)}
+    first, second, third = (
+        Told(powers, None, {"y": bytes(marks)}) for marks in ([0, 1, 1], [1, 3, 0], [1, 0, 2])
+    )
     (reason,) = unclear_parts([first, second])
-    assert reason.startswith("y is known so roughly in 1 of 100 elements")
+    assert reason.startswith("y is known so roughly in 1 of 3 elements")
     assert unclear_parts([first, second, third]) == ()
+
+
+def test_elements_that_are_always_0_are_weakly_verified() -> None:
+    told = Told({"y": Power(3, 3, 1)}, None, {"y": bytes([0, 2, 0])})
+    assert unclear_parts([told] * 4) == (), "that may be chance"
+    (reason,) = unclear_parts([told] * 12)
+    assert reason.startswith("y is 0 in 1 of 3 elements")
 
 
 def test_one_element_that_no_case_shows_is_weakly_verified(
@@ -108,6 +117,13 @@ def test_one_element_that_no_case_shows_is_weakly_verified(
     proc = mirror(lossy.one_long_sum)
     bench = prepare(proc, procs.generate(lossy.one_long_sum), bind(proc, {}), builder, tmp_path)
     assert "y is known so roughly in 1 of 61 elements" in bench.agreement.verdict
+
+
+def test_an_element_that_is_always_0_is_weakly_verified(builder: Builder, tmp_path: Path) -> None:
+    """But not those that the procedure makes 0."""
+    proc = mirror(lossy.lost)
+    bench = prepare(proc, procs.generate(lossy.lost), bind(proc, {}), builder, tmp_path)
+    assert "y is 0 in 1 of 5 elements" in bench.agreement.verdict
 
 
 def test_a_part_that_is_never_defined_is_weakly_verified(builder: Builder, tmp_path: Path) -> None:

@@ -111,8 +111,15 @@ static bool judge_power(struct power *power, struct enclosed a, const struct cel
     return clear;
 }
 
-/* Arrays of no more elements have a mark for each: whether a fault may drown in it. */
-enum { MOST_MARKS = 1 << 18 };
+/* Arrays of no more elements have a mark for each: whether a fault may drown in it, and whether it
+ * is 0, but no constant, so that what is lost of it does not show. */
+enum { MOST_MARKS = 1 << 18, DROWNED = 1, SILENT = 2 };
+
+static unsigned char mark(struct enclosed a, const struct cell *cell, bool clear)
+{
+    bool constant = (cell->state & (CONSTANT | ADDED_TO)) == CONSTANT;
+    return (clear ? 0 : DROWNED) | (a.value == 0 && !constant ? SILENT : 0);
+}
 
 static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, bool finite_only,
                            unsigned char *low, unsigned char *high, struct power *power,
@@ -133,7 +140,7 @@ static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, b
         struct power nothing = {0}, *own = cells[flat].state & TAKEN ? &nothing : power;
         own->written++;
         if (arg->elements <= MOST_MARKS)
-            unclear[flat] = own == power;
+            unclear[flat] = own == power ? DROWNED | SILENT : 0;
         if (a.radius == INFINITY || (special && finite_only)) {
             store_anything(arg->type, low, high, flat);
             intervals = true;
@@ -141,8 +148,9 @@ static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, b
         }
         own->defined++;
         /* NaN and infinity say little of what they were made of */
-        if (!special && judge_power(own, a, &cells[flat]) && arg->elements <= MOST_MARKS)
-            unclear[flat] = false;
+        bool clear = !special && judge_power(own, a, &cells[flat]);
+        if (arg->elements <= MOST_MARKS && own == power)
+            unclear[flat] = mark(a, &cells[flat], clear);
         if (special || a.radius == 0) {
             store(arg->type, low, flat, a.value);
             store(arg->type, high, flat, a.value);

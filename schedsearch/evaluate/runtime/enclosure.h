@@ -51,6 +51,7 @@ struct cell {
     int state;
 };
 enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4, ADDED_TO = 8, REPEATED = 16, TAKEN = 32 };
+enum { CONSTANT = 64 }; /* what was assigned last */
 
 _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
 void *hs_cells(int64_t count);
