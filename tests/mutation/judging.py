@@ -120,7 +120,9 @@ def _accepted(
     weak = {text.split()[0] for text in bench.agreement.weak}
     for number, (_, mutant) in enumerate(accepted, 1):
         differs = exact.differences(number)
-        if not differs:
+        if not exact.wanted:  # nothing is defined, nothing can differ
+            fate = Fate.WEAK if weak else Fate.SURVIVED
+        elif not differs:
             fate = Fate.EQUIVALENT
         elif not weak <= outputs or differs.keys() <= weak:  # all, or these
             fate = Fate.WEAK
