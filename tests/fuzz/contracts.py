@@ -23,6 +23,7 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.compiler import default_flags
+from schedsearch.evaluate.oracle import has_floats, has_integers
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
@@ -81,9 +82,11 @@ def _wrong(
         place.mkdir(exist_ok=True)
     one = Library([writable(written)], places[0], ["-O0"])
     many = Library([writable(code) for code in codes], places[1], default_flags(fp))
+    # C does not define what integer a NaN becomes.
+    converts = has_floats(meaning) and has_integers(meaning)
     for number in range(len(codes)):
         wrong = ""
-        for share in SHARES:
+        for share in SHARES[:1] if converts else SHARES:
             for controls in generated.sizes:
                 given, wanted, found = (data(meaning, controls, share, fp) for _ in range(3))
                 one.call(0, meaning, wanted)
