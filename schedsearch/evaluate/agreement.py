@@ -8,7 +8,7 @@ written as for every candidate: a miscompile of it is found, and says nothing of
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,16 @@ class Told:
     powers: Mapping[str, Power]
     call_ns: float | None = None
     unclear: Mapping[str, bytes] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Without the marks, which are with what outputs may be."""
+        powers = {name: asdict(power) for name, power in self.powers.items()}
+        return {"powers": powers, "call_ns": self.call_ns}
+
+    @staticmethod
+    def from_json(data: Mapping[str, Any]) -> Told:
+        powers = {name: Power(**power) for name, power in data["powers"].items()}
+        return Told(powers, data["call_ns"])
 
     @property
     def share(self) -> float:

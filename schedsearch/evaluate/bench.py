@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import tempfile
 import time
@@ -184,9 +185,15 @@ class Bench:
         return replace(self, cases=(*cases, *self.cases))
 
     def enclose(self, cases: Sequence[Case]) -> Sequence[Told]:
-        """Evaluate the procedure on `cases` and keep what its outputs may be; returns what that
-        tells. Raises DisagreementError if the procedure as written, where it takes part, does not
-        lie within, and UserError if the evaluation cannot be done."""
+        """Evaluate the procedure on `cases`, unless an earlier run has, and keep what its outputs
+        may be; returns what that tells. Raises DisagreementError if the procedure as written, where
+        it takes part, does not lie within, and UserError if the evaluation cannot be done."""
+        told = {} if self.exact else {n: t for n, c in enumerate(cases) if (t := kept_of(c))}
+        new = [case for number, case in enumerate(cases) if number not in told]
+        found = iter(self._enclosed(new) if new else ())
+        return [told[number] if number in told else next(found) for number in range(len(cases))]
+
+    def _enclosed(self, cases: Sequence[Case]) -> Sequence[Told]:
         name = self.plan.proc.name
         heard = Enclosures(cases)
         written = sum(_LARGEST_RECORD * case.bytes + _SPARE_RECORD for case in cases)
@@ -203,11 +210,7 @@ class Bench:
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
             failure = run_harness(self.executable, job, limits, heard.handle, output)
             output.seek(0)
-            unclear = []
-            for case, size in zip(cases, heard.bytes, strict=False):
-                outputs = output.read(size)
-                _keep(case.expected, outputs)
-                unclear.append(unclear_elements(case, outputs))
+            outputs = [output.read(size) for size in heard.bytes]
         if heard.difference:
             raise disagreement(name, heard.difference)
         if failure is not None and was_killed(failure):
@@ -221,10 +224,14 @@ class Bench:
                 f"{name} itself, unscheduled, cannot be evaluated with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
-        return [
-            Told(powers, heard.call_ns.get(number), unclear[number])
-            for number, powers in enumerate(heard.powers)
-        ]
+        told = []
+        for number, (case, own) in enumerate(zip(cases, outputs, strict=True)):
+            marks = unclear_elements(case, own)
+            told.append(Told(heard.powers[number], heard.call_ns.get(number), marks))
+            _keep(case.expected, own)
+            known = {"bytes": len(own), "told": told[-1].to_json()}
+            _keep(_beside(case), json.dumps(known).encode())
+        return told
 
     def record_bits(self, cases: Sequence[Case]) -> None:
         """Under the strict contract: keep, instead of what outputs may be, what the C as written
@@ -254,6 +261,23 @@ class Bench:
         cores = f"{len(self.cores)} {' '.join(map(str, self.cores))}"
         memory, file = limits.address_bytes, limits.file_bytes
         return f"{cores} {memory} {file} {int(verify_s) + 1}"
+
+
+def _beside(case: Case) -> Path:
+    """What a case tells, next to what its outputs may be."""
+    return case.expected.with_suffix(".json")
+
+
+def kept_of(case: Case) -> Told | None:
+    """What a case tells that an earlier run has evaluated; None if there is none."""
+    try:
+        known = json.loads(_beside(case).read_bytes())
+        outputs = case.expected.read_bytes()
+        if len(outputs) == known["bytes"]:
+            return replace(Told.from_json(known["told"]), unclear=unclear_elements(case, outputs))
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # it is evaluated again
+    return None
 
 
 def _keep(place: Path, outputs: bytes) -> None:

@@ -240,13 +240,13 @@ def _sum(call: Binding) -> int:
 
 
 def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
-    """A case with its own file: sessions with other sizes may share the directory."""
+    """A case with its own file, named by all that its contents depend on: it is kept."""
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
-    own = digest_of([call.to_json(), mode, inputs.rung, seed])
+    share, as_written = _share(plan, call), bool(why_not(plan, call))
+    own = digest_of([call.to_json(), repr(judge), seed, share, as_written])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
     arrays = layout(plan.proc, call)
-    share, as_written = _share(plan, call), bool(why_not(plan, call))
     placement = _PLACEMENT[mode]
     return Case(call, judge, arrays, expected, seed, placement, inputs.offset, share, as_written)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -15,9 +16,11 @@ from exo.stdlib.scheduling import divide_loop, rename, reorder_loops
 from schedsearch.core.errors import DiskError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
 from schedsearch.evaluate import bench as bench_module
+from schedsearch.evaluate.agreement import Told
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.harness import Case
 from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.reports import Verdict
@@ -376,7 +379,31 @@ def test_sessions_with_other_sizes_or_seeds_may_share_a_directory(
     for bench in benches:
         assert isinstance(bench.time_baseline(PLAN).result, Measurement)
     assert benches[0].cases[-1].expected != benches[2].cases[-1].expected
-    assert not [path for path in tmp_path.iterdir() if path.suffix != ".bin"]
+    assert {path.suffix for path in tmp_path.iterdir()} == {".bin", ".json"}
+
+
+def test_what_an_earlier_run_evaluated_is_known(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = make(procs.waves, builder, tmp_path, n=40)
+    evaluated = list[Case]()
+    own = Bench._enclosed
+
+    def counted(bench: Bench, cases: Sequence[Case]) -> Sequence[Told]:
+        evaluated.extend(cases)
+        return own(bench, cases)
+
+    monkeypatch.setattr(Bench, "_enclosed", counted)
+    second = make(procs.waves, builder, tmp_path, n=40)
+    assert replace(second, call_ns=first.call_ns) == first
+    assert not evaluated
+    damaged = first.cases[:3]
+    damaged[0].expected.unlink()
+    damaged[1].expected.write_bytes(b"short")
+    damaged[2].expected.with_suffix(".json").write_text('{"bytes": ')
+    again = make(procs.waves, builder, tmp_path, n=40)
+    assert {case.expected for case in evaluated} == {case.expected for case in damaged}
+    assert again.verify(again.baseline) is None
 
 
 def test_truncated_reference_outputs_are_noticed(builder: Builder, tmp_path: Path) -> None:
