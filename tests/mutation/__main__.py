@@ -38,7 +38,8 @@ def main(
 
     A mutant that is accepted is equivalent, if in double precision it differs from the procedure
     by no more than roundings on dense data of all sizes; or it changes what is said to be weakly
-    verified; or it survived, and verification is too weak.
+    verified; or nothing is defined on any of those data; or it survived, and verification is too
+    weak.
     """
     started, found, failed = time.monotonic(), list[Verdicts](), list[str]()
     work = [("seed", str(seed + number)) for number in range(fuzz)]

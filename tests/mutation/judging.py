@@ -36,6 +36,7 @@ class Fate(StrEnum):
     REFUSED = "refused"
     EQUIVALENT = "equivalent"
     WEAK = "said to be weakly verified"
+    UNDECIDED = "undefined on all data"
     SURVIVED = "SURVIVED"
 
 
@@ -120,8 +121,8 @@ def _accepted(
     weak = {text.split()[0] for text in bench.agreement.weak}
     for number, (_, mutant) in enumerate(accepted, 1):
         differs = exact.differences(number)
-        if not exact.wanted:  # nothing is defined, nothing can differ
-            fate = Fate.WEAK if weak else Fate.SURVIVED
+        if not exact.wanted:
+            fate = Fate.WEAK if weak else Fate.UNDECIDED
         elif not differs:
             fate = Fate.EQUIVALENT
         elif not weak <= outputs or differs.keys() <= weak:  # all, or these
