@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -25,6 +26,7 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.host import measuring_cores, usable_cores
 from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.process import run_group
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.executor import Executor, InlineExecutor
 from schedsearch.search.jobs import (
@@ -43,6 +45,7 @@ from schedsearch.search.jobs import (
 )
 from schedsearch.search.options import EXECUTORS
 from schedsearch.search.ray_executor import RayExecutor
+from schedsearch.search.ray_hosts import _MARK, _environment
 from schedsearch.search.ray_workers import Abilities, ExpandActor
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.search.turns import MeasuringPlace, slot_file
@@ -351,6 +354,16 @@ def test_cores_are_left_alone_only_where_kernels_are_timed(executor: Executor, w
     assert all(os.sched_getaffinity(pid) == free for pid in here)
     assert [os.sched_getaffinity(pid) for pid in elsewhere] == [set(usable_cores())]
     ray.kill(actor)
+
+
+def test_what_starts_beside_ray_is_not_taken_for_its_own() -> None:
+    """Or it is killed with a Ray that cannot start, as a kernel was that was being measured."""
+    with _environment(_MARK, "of this Ray"):
+        ours = run_group(["env"], timeout_s=60)
+        others = subprocess.run(["env"], capture_output=True, text=True)
+    assert ours is not None
+    assert f"{_MARK}=" not in ours.stdout
+    assert f"{_MARK}=of this Ray\n" in others.stdout
 
 
 def expanding() -> set[int]:
