@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import os
 import signal
+from collections import Counter
+from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
@@ -15,9 +17,36 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 def pytest_configure(config: pytest.Config) -> None:
     """What is compiled is named by what it is compiled from, and peaks are those of the machine:
     all tests share them, as the runs of a user do. It takes half of a short run's time. They
-    share their locks too, and a record of what was tuned, which is not the user's."""
+    share their locks too, and a record of what was tuned, which is not the user's. Programs are
+    those that are installed now: a compiler that comes later would be another target."""
     if "PYTEST_XDIST_WORKER" not in os.environ:  # workers have the environment of this process
         folder = TemporaryDirectory(prefix="schedsearch-tests-", ignore_cleanup_errors=True)
+        Path(folder.name).chmod(0o755)  # other users' programs are there too
         os.environ["XDG_CACHE_HOME"] = folder.name
         os.environ["XDG_STATE_HOME"] = os.path.join(folder.name, "state")
+        os.environ["PATH"] = installed_now(os.get_exec_path(), Path(folder.name, "programs"))
         config.add_cleanup(folder.cleanup)
+
+
+def installed_now(path: list[str], links: Path) -> str:
+    """A PATH of the programs on `path`. Those of virtual environments stay where they are: they
+    have to find it from there."""
+    environments = [each for each in path if Path(each, "../pyvenv.cfg").exists()]
+    links.mkdir()
+    for directory in path:
+        if directory in environments or not os.path.isdir(directory):
+            continue
+        for program in os.scandir(directory):
+            if not os.path.lexists(links / program.name) and os.access(program.path, os.X_OK):
+                (links / program.name).symlink_to(os.path.abspath(program.path))
+    return os.pathsep.join([*environments, str(links)])
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """How many tests were skipped, by reason."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(str(each.longrepr[2]).removeprefix("Skipped: ") for each in skipped)
+    if reasons:
+        terminalreporter.write_sep("=", f"{len(skipped)} skipped")
+    for reason, count in reasons.most_common():
+        terminalreporter.write_line(f"{count:4} {reason}")

@@ -173,7 +173,7 @@ class Candidate:
 
 
 def of_stored(store: Store, stored: StoredCandidate, file: Path | None = None) -> Candidate:
-    workload, target = store.workload(stored.scope), store.target(stored.scope)
+    workload, target = store.workload(stored.scope), store.target_of(stored)
     roof = stored_roof(store, stored.scope)
     return Candidate(stored, workload, target, roof, file, _store=store)
 

@@ -110,7 +110,7 @@ class Compared:
 def explained(store: Store, candidate: StoredCandidate, procedure: Any) -> Explained:
     """`procedure` is the unscheduled one. Raises UserError if the schedule does not replay."""
     scope, trace = candidate.scope, candidate.record.trace
-    workload, target = store.workload(scope), store.target(scope)
+    workload, target = store.workload(scope), store.target_of(candidate)
     try:
         found = explain(store, scope, workload, target, procedure, trace)
     except ReplayError as error:

@@ -60,7 +60,7 @@ class Search:
 
     @cached_property
     def target(self) -> Target:
-        return self.store.target(self.scope)
+        return self.store.target(self.scope, self.run.id)
 
     @cached_property
     def roof(self) -> Roof | None:

@@ -67,7 +67,7 @@ def replay(
     with Store.open(store, create=False) as opened:
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
-        tuned_for = opened.target(candidate.scope)
+        tuned_for = opened.target_of(candidate)
     _, procedure = load_kept(workload, file, instructions or ())
     trace = candidate.record.trace
     if step is not None and step > len(trace):
@@ -122,7 +122,7 @@ def export(
     with Store.open(store, create=False) as opened:
         candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
-        tuned_for = opened.target(candidate.scope)
+        tuned_for = opened.target_of(candidate)
         checked = verification(opened, candidate.scope)
         if t4 is not None:
             write_text(t4, json.dumps(t4_results(opened, candidate.scope), indent=1) + "\n")

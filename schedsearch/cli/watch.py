@@ -84,7 +84,7 @@ def _intro(store: Store, run: Run) -> list[str]:
     workload = store.workload(run.scope)
     return [
         f"run {run.id}: {fmt.kernel(workload)} from {workload.source}",
-        f"on {fmt.target(store.target(run.scope))}",
+        f"on {fmt.target(store.target(run.scope, run.id))}",
     ]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
@@ -78,6 +78,11 @@ class Compiler:
     version: str
     path: str = field(compare=False)
 
+    @property
+    def release(self) -> str:
+        """`12.2` of version 12.2.0: patch levels mend bugs and leave the optimiser alone."""
+        return ".".join(self.version.split(".")[:2])
+
 
 def choose_compiler(compilers: Sequence[Compiler], build: Build) -> Compiler | None:
     """The one of `compilers`, the default first, that `build` asks for; None if it is missing."""
@@ -96,7 +101,7 @@ class InstructionSet:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a workload is tuned: everything about the machine that can change an answer.
+    """Where a workload is tuned. `identity` is what can change an answer.
 
     Sizes are in bytes, `vector_bits` in bits (0: no vectors). `isa` names one of
     `isa.KNOWN`; width and number of registers are its own unless the user chose others.
@@ -126,15 +131,51 @@ class Target:
 
     @cached_property
     def key(self) -> str:
-        data = self.to_json(identity=True)
+        return digest_of(self.identity)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """What targets have to share for their records to be of one search tree.
+
+        Compilers count by their release. A kernel of one thread runs the same however many
+        cores its process may use. The number of them counts for threads: it decides whether two
+        share a core's hardware, and whether all else runs where they do.
+        """
+        data = self.to_json(paths=False)
+        for named in (data["compiler"], *data["other_compilers"]):
+            named["version"] = Compiler(**named, path="").release
+        if self.threads == 1:
+            del data["cores"]
         if self.fp is FloatingPoint.FAST:  # all targets were, before there was a choice
             del data["fp"]
-        return digest_of(data)
+        return data
 
-    def to_json(self, identity: bool = False) -> dict[str, Any]:
+    @property
+    def circumstances(self) -> dict[str, Any]:
+        """What may differ between runs on one target, for each of them to keep."""
+        versions = {each.kind: each.version for each in (self.compiler, *self.other_compilers)}
+        return {"cores": self.cores, "compilers": versions}
+
+    def under(self, circumstances: Mapping[str, Any]) -> Target:
+        """This target as a run that kept these had it. Raises UserError for malformed ones."""
+        given = Fields(dict(circumstances), "environment")
+        versions = given.table("compilers") if given.has("compilers") else Fields({}, "compilers")
+
+        def then(compiler: Compiler) -> Compiler:
+            known = versions.has(compiler.kind)
+            return replace(compiler, version=versions.text(compiler.kind)) if known else compiler
+
+        return replace(
+            self,
+            cores=given.integer("cores") if given.has("cores") else self.cores,
+            compiler=then(self.compiler),
+            other_compilers=tuple(map(then, self.other_compilers)),
+        )
+
+    def to_json(self, paths: bool = True) -> dict[str, Any]:
         data = asdict(self)
         del data["build"]
-        if identity:
+        if not paths:
             for named in (data["compiler"], *data["other_compilers"], *data["instructions"]):
                 del named["path"]
         return data

@@ -6,11 +6,15 @@ import os
 import resource
 import signal
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 KILLED = "killed by somebody else (SIGKILL), as the system does when memory runs out"
+
+WITHHELD: set[str] = set()
+"""Variables in the environment of this process that its children here do not get: they mark
+what something else starts, to be killed with it."""
 
 _SWEEPS = 100  # against children that start children meanwhile
 
@@ -44,7 +48,7 @@ def run_group(
         encoding="utf-8",
         errors="replace",
         start_new_session=True,
-        env={**os.environ, "LC_ALL": "C", **place},
+        env=child_environment(place),
     )
     try:
         stdout, stderr = child.communicate(text, timeout=timeout_s)
@@ -53,6 +57,12 @@ def run_group(
     finally:
         kill_group(child)
     return Finished(child.returncode, stdout, stderr)
+
+
+def child_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """This process's and `own`, with messages in English."""
+    known = {**os.environ, "LC_ALL": "C", **own}
+    return {name: value for name, value in known.items() if name not in WITHHELD}
 
 
 def limited(argv: Sequence[str | Path], memory: int, file: int) -> list[str | Path]:

@@ -20,6 +20,7 @@ from schedsearch.core.records import Failure, Outcome
 from schedsearch.evaluate.disk import disk_explained, require_files
 from schedsearch.evaluate.process import (
     KILLED,
+    child_environment,
     count_threads,
     has_ended,
     kill_group,
@@ -119,7 +120,7 @@ def _run(
                 stderr=errors,
                 pass_fds=given,
                 start_new_session=True,
-                env={**os.environ, "LC_ALL": "C", _MARK: mark},
+                env=child_environment({_MARK: mark}),
             )
         channel = _Channel(ours, nonce, handle)
         try:

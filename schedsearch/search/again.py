@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.records import Target
 from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.timing import Cache
@@ -67,7 +66,7 @@ def _own_instructions(target: Target) -> tuple[Path, ...]:
 def _compiler(target: Target, files: Sequence[Path]) -> str | None:
     """The compiler to ask for, so that this machine is the target: none, or its only one. What
     the store calls a compiler is executed only if PATH has it."""
-    differences: dict[str, object] = {}
+    differences: dict[str, None] = {}
     path = target.compiler.path
     there = shutil.which(Path(path).name) == path
     request = TargetRequest({"isa": target.isa})
@@ -78,6 +77,8 @@ def _compiler(target: Target, files: Sequence[Path]) -> str | None:
             here = with_openmp(here, cache_dir() / "artifacts")
         if here.key == target.key:
             return cc
-        differences |= LockedTarget.of(target, target.instructions).differences(here)
-    words = ", ".join(name.replace("_", " ") for name in differences) or "features"
+        names = [*target.identity, *here.identity]
+        unlike = (n for n in names if target.identity.get(n) != here.identity.get(n))
+        differences |= dict.fromkeys(unlike)
+    words = ", ".join(name.replace("_", " ") for name in differences)
     raise UserError(f"it was tuned on another target; here these differ: {words}")

@@ -118,7 +118,7 @@ def lock_entry(
     trace = candidate.record.trace
     if not trace.steps:
         raise UserError(f"candidate {candidate.id} is the procedure as written: nothing to pin")
-    workload, target = store.workload(candidate.scope), store.target(candidate.scope)
+    workload, target = store.workload(candidate.scope), store.target_of(candidate)
     source, procedure = load_kept(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
     name = _named(source.path, folder)

@@ -33,6 +33,7 @@ from schedsearch.search.jobs import (
 from schedsearch.search.ray_hosts import Host, joined_ray, own_ray
 from schedsearch.search.ray_pool import Pool
 from schedsearch.search.ray_workers import Abilities, BuildActor, ExpandActor, check_sendable
+from schedsearch.search.turns import MeasuringPlace
 
 CHECK_S = 1.0
 """How often Ray is asked whether it is still there."""
@@ -78,12 +79,13 @@ class RayExecutor:
         """Those on this machine do not wait until Ray has a core for them."""
         expand, build, measure = map(ray.remote, (ExpandActor, BuildActor, BenchWorker))
         spec, here = self._spec, (host.here,) * self.slots
+        measuring = MeasuringPlace.of(spec.target)
 
-        def make(kind: Any, argument: object) -> Callable[[str], Any]:
+        def make(kind: Any, *arguments: object) -> Callable[[str], Any]:
             def start(place: str) -> Any:
                 at = NodeAffinitySchedulingStrategy(place, soft=False)
                 cores = int(place != host.here)
-                return kind.options(num_cpus=cores, scheduling_strategy=at).remote(argument)
+                return kind.options(num_cpus=cores, scheduling_strategy=at).remote(*arguments)
 
             return start
 
@@ -91,9 +93,9 @@ class RayExecutor:
             return Pool(make(measure, bench), here[:1], host)
 
         self._host, self._start_measuring = host, start_measuring
-        self._pools[ExpandJob] = Pool(make(expand, spec), host.places, host)
+        self._pools[ExpandJob] = Pool(make(expand, spec, measuring), host.places, host)
         self._pools[ReplayJob] = self._pools[ExpandJob]
-        self._pools[BuildJob] = Pool(make(build, spec), here, host)
+        self._pools[BuildJob] = Pool(make(build, spec, measuring), here, host)
 
     def attach(self, bench: Bench) -> None:
         """Wait until Ray is up, then start the measuring actor."""

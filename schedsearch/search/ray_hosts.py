@@ -22,7 +22,7 @@ from ray._private.authentication.authentication_token_setup import enable_token_
 from ray.exceptions import RayError
 
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.process import kill_marked
+from schedsearch.evaluate.process import WITHHELD, kill_marked
 from schedsearch.search.ray_token import require_token
 
 _NEEDED = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}
@@ -179,7 +179,9 @@ def _own_token() -> None:
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """For what is started meanwhile. It stays, empty: another thread may be copying it all."""
+    """For what is started meanwhile, but for our own kernels and compilers: another thread runs
+    them. It stays, empty: that thread may be copying it all."""
+    WITHHELD.add(name)
     os.environ[name] = value
     try:
         yield

@@ -16,7 +16,7 @@ from schedsearch import __version__
 from schedsearch.core.errors import UserError
 from schedsearch.search.jobs import BuildWorker, ExpandWorker, Loaded, WorkSpec
 from schedsearch.search.ray_token import HOW_TO_START
-from schedsearch.search.turns import leave_measuring_cores
+from schedsearch.search.turns import AnyTime, MeasuringPlace
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.mirror import mirror
 
@@ -42,18 +42,20 @@ class Abilities:
 
 
 class ExpandActor(ExpandWorker):
-    def __init__(self, spec: WorkSpec) -> None:
-        leave_measuring_cores(spec.target)
+    def __init__(self, spec: WorkSpec, measuring: MeasuringPlace) -> None:
+        measuring.leave()
         os.nice(5)  # builds feed the measuring slot: they go first
         super().__init__(Loaded(spec))
+        if not measuring.is_here:
+            self.turn = AnyTime()
 
     def abilities(self) -> Abilities:
         return Abilities.of(self.loaded)
 
 
 class BuildActor(BuildWorker):
-    def __init__(self, spec: WorkSpec) -> None:
-        leave_measuring_cores(spec.target)
+    def __init__(self, spec: WorkSpec, measuring: MeasuringPlace) -> None:
+        measuring.leave()
         super().__init__(Loaded(spec))
 
 

@@ -32,7 +32,7 @@ def schedule_json(
         "sizes": dict(workload.sizes),
         "specialized": list(workload.specialized),
         "source": {"text": text, "sha": workload.source_sha},
-        "target": target.to_json(identity=True),
+        "target": target.to_json(paths=False),
         "trace": [step.to_json() for step in record.trace.steps],
         "keys": {"trace": candidate.trace_key, "ast": record.keys.ast, "code": code.key},
         "c": {

@@ -157,6 +157,7 @@ def _begin(
         environment={
             "schedsearch": __version__,
             "roof": baseline.roof.to_json(),
+            **subject.target.circumstances,
             **dict(host_state()),
         },
     )

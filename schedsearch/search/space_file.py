@@ -61,7 +61,7 @@ def save(space: Space, path: Path) -> None:
     data = {
         "format": FORMAT,
         "name": space.name,
-        "target": space.target.to_json(identity=True),
+        "target": space.target.to_json(paths=False),
         "nodes": nodes,
         "expanded": expanded,
         "rewrites": [rewrite.to_json() for rewrite in rewrites],

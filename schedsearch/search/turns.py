@@ -13,12 +13,14 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from schedsearch.core.records import Target
 from schedsearch.evaluate.host import measuring_cores, usable_cores
 from schedsearch.search.lease import Patience, common_lock, lent, locked, own_lock
+from schedsearch.store.process import boot_id
 
 TURN_S = 1.0
 """Computing goes on at least so long once it may: a candidate is measured in about as
@@ -117,9 +119,25 @@ def make_turn(target: Target) -> Turn:
     return SharedTurn() if target.threads >= target.cores else AnyTime()
 
 
-def leave_measuring_cores(target: Target) -> None:
-    """Keep this process, and the compilers it starts, off the cores that measure, if any
-    are left."""
-    others = set(usable_cores()) - set(measuring_cores(target.threads))
-    if others:
-        os.sched_setaffinity(0, others)
+@dataclass(frozen=True)
+class MeasuringPlace:
+    """The machine that kernels are timed on (a `boot_id`), and its cores for that."""
+
+    machine: str
+    cores: tuple[int, ...]
+
+    @staticmethod
+    def of(target: Target) -> MeasuringPlace:
+        """Where this process times kernels for `target`."""
+        return MeasuringPlace(boot_id(), measuring_cores(target.threads))
+
+    @property
+    def is_here(self) -> bool:
+        return self.machine == boot_id()
+
+    def leave(self) -> None:
+        """Keep this process, and the compilers it starts, off those cores, if it is on that
+        machine and may use others."""
+        others = set(usable_cores()) - set(self.cores)
+        if self.is_here and others:
+            os.sched_setaffinity(0, others)

@@ -11,9 +11,17 @@ from schedsearch.core.fields import LARGEST, Fields
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.shown import shown
 from schedsearch.store import process
-from schedsearch.store.schema import CodeRow, RunRow, RunStatus, TargetRow, WorkloadRow
+from schedsearch.store.ranking import RANKING_FIRST
+from schedsearch.store.schema import (
+    CodeRow,
+    MeasurementRow,
+    RunRow,
+    RunStatus,
+    TargetRow,
+    WorkloadRow,
+)
 from schedsearch.store.scopes import run_in_scope
-from schedsearch.store.views import Run, Scope
+from schedsearch.store.views import Run, Scope, StoredCandidate
 
 _CODE = select(CodeRow.__table__).where(CodeRow.code_key == bindparam("code_key"))
 
@@ -34,9 +42,19 @@ def source(connection: Connection, scope: Scope) -> str:
     return connection.execute(text).scalar_one()
 
 
-def target(connection: Connection, scope: Scope) -> Target:
+def target(connection: Connection, scope: Scope, run_id: int | None = None) -> Target:
     description = select(TargetRow.description).where(TargetRow.id == scope.target_id)
-    return Target.from_json(connection.execute(description).scalar_one())
+    found = Target.from_json(connection.execute(description).scalar_one())
+    if run_id is None:
+        return found
+    environment = select(RunRow.environment).where(RunRow.id == run_id)
+    return found.under(_table(connection.execute(environment).scalar_one()))
+
+
+def target_of(connection: Connection, candidate: StoredCandidate) -> Target:
+    measured = select(MeasurementRow.run_id).where(MeasurementRow.candidate_id == candidate.id)
+    run_id = connection.scalar(measured.order_by(*RANKING_FIRST).limit(1))
+    return target(connection, candidate.scope, run_id or candidate.run_id)
 
 
 def code(connection: Connection, code_key: str) -> GeneratedC | None:

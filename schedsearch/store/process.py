@@ -11,7 +11,8 @@ from pathlib import Path
 
 
 @cache
-def _boot_id() -> str:
+def boot_id() -> str:
+    """Names this machine until it is started again; containers on it have the same."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
@@ -27,7 +28,7 @@ def token(pid: int) -> str | None:
         return None
     # The command name in parentheses may hold anything; see proc_pid_stat(5) for the rest.
     state, *fields = stat.rpartition(")")[2].split()
-    return None if state in "ZX" else f"{_boot_id()}/{pid}/{fields[18]}/{socket.gethostname()}"
+    return None if state in "ZX" else f"{boot_id()}/{pid}/{fields[18]}/{socket.gethostname()}"
 
 
 def host(process: str) -> str:

@@ -26,6 +26,13 @@ from schedsearch.store.views import Sample, Scope, StoredCandidate, Timed
 _Parent = aliased(CandidateRow)
 _Later = aliased(CandidateRow)
 
+RANKING_FIRST = (
+    case((MeasurementRow.kind == "confirm", 0), else_=1),
+    MeasurementRow.created_at.desc(),
+    MeasurementRow.id.desc(),
+)
+"""Order of a candidate's measurements in which the one that ranks it comes first."""
+
 
 def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
     ids = _best_ids(connection, scope, limit)
@@ -88,11 +95,7 @@ def _ranked(where: ColumnElement[bool]) -> Subquery:
     `first` is when the candidate's first was made. What a later tree found out about the same
     schedule stands for it."""
     own = MeasurementRow.candidate_id
-    confirmed_first = case((MeasurementRow.kind == "confirm", 0), else_=1)
-    rank = func.row_number().over(
-        partition_by=own,
-        order_by=(confirmed_first, MeasurementRow.created_at.desc(), MeasurementRow.id.desc()),
-    )
+    rank = func.row_number().over(partition_by=own, order_by=RANKING_FIRST)
     first = func.min(MeasurementRow.created_at).over(partition_by=own)
     later = exists().where(
         _Later.workload_id == CandidateRow.workload_id,

@@ -153,9 +153,16 @@ class Readable(Transactions):
         with self._read() as connection:
             return described.workload(connection, scope)
 
-    def target(self, scope: Scope) -> Target:
+    def target(self, scope: Scope, run_id: int | None = None) -> Target:
+        """As the last run had it, or that run: compilers' patch levels differ between runs on
+        one target, and numbers of cores."""
         with self._read() as connection:
-            return described.target(connection, scope)
+            return described.target(connection, scope, run_id)
+
+    def target_of(self, candidate: StoredCandidate) -> Target:
+        """As the run had it whose measurement ranks the candidate, else the one that found it."""
+        with self._read() as connection:
+            return described.target_of(connection, candidate)
 
     def source(self, scope: Scope) -> str:
         """Text of the workload's source file: data, never executed from here."""

@@ -40,7 +40,8 @@ def t4_results(store: Store, scope: Scope) -> dict[str, Any]:
     tried = [c for c in store.walk(scope) if c.record.outcome in _INVALIDITY]
     place = {candidate_id: number for number, candidate_id in enumerate(first)}
     tried.sort(key=lambda candidate: (place.get(candidate.id, len(place)), candidate.id))
-    target, runs = store.target(scope), store.runs(scope)
+    runs = store.runs(scope)
+    target = store.target(scope, runs[-1].id)
     return {
         "schema_version": SCHEMA_VERSION,
         "metadata": {

@@ -63,16 +63,24 @@ def test_the_middle_of_a_measurement_is_the_value_of_its_estimate() -> None:
     assert even.middle == even.speedup.value == 2.0 * 2.5
 
 
-def test_target_from_its_identity_has_the_same_key() -> None:
-    identity = json.loads(json.dumps(TARGET.to_json(identity=True)))
-    assert "/usr/bin/gcc" not in json.dumps(identity)
-    assert Target.from_json(identity).key == TARGET.key
+def test_target_without_paths_has_the_same_key() -> None:
+    described = json.loads(json.dumps(TARGET.to_json(paths=False)))
+    assert "/usr/bin/gcc" not in json.dumps(described)
+    assert Target.from_json(described).key == TARGET.key
 
 
-def test_target_key_leaves_out_the_compilers_path_and_nothing_else() -> None:
-    moved = replace(TARGET, compiler=replace(TARGET.compiler, path="/opt/gcc"))
-    assert moved.key == TARGET.key
-    assert moved == TARGET
+def test_target_key_leaves_out_paths_patch_levels_and_cores_and_nothing_else() -> None:
+    clang = Compiler("clang", "19.1.7", "/usr/bin/clang")
+    both = replace(TARGET, other_compilers=(clang,))
+    same: list[tuple[Target, dict[str, object]]] = [
+        (TARGET, {"compiler": replace(TARGET.compiler, path="/opt/gcc")}),
+        (TARGET, {"compiler": replace(TARGET.compiler, version="12.2.1")}),
+        (both, {"other_compilers": (replace(clang, version="19.1.0", path=""),)}),
+        (TARGET, {"cores": 1}),
+    ]
+    for target, change in same:
+        assert replace(target, **change).key == target.key
+    assert replace(TARGET, **same[0][1]) == TARGET
     changes = [
         {"cpu": "zen5"},
         {"features": ("avx2",)},
@@ -82,8 +90,12 @@ def test_target_key_leaves_out_the_compilers_path_and_nothing_else() -> None:
         {"instructions": (InstructionSet("mine", "d1", ""),)},
         {"line_bytes": 128},
         {"cache_bytes": (32768,)},
-        {"cores": 4},
-        {"compiler": replace(TARGET.compiler, version="13.1.0")},
+        {"threads": 2, "cores": 4},
+        {"other_compilers": (clang,)},
+        {"other_compilers": (replace(clang, version="19.2.0"),)},
+        {"compiler": replace(TARGET.compiler, version="12.20.0")},
+        {"compiler": replace(TARGET.compiler, version="12.3.0")},
+        {"compiler": replace(TARGET.compiler, version="13.2.0")},
         {"compiler": replace(TARGET.compiler, kind="clang")},
         {"flags": ("-O2", "-march=native")},
         {"fp": FloatingPoint.STRICT},
@@ -189,14 +201,28 @@ def test_a_target_of_an_older_store_gets_its_isa_from_its_features() -> None:
     assert (again.isa, again.vector_bits, again.vector_registers) == ("avx2", 256, 16)
 
 
-def test_a_target_of_an_older_store_is_fast_and_keeps_its_key() -> None:
+def test_a_target_of_an_older_store_is_fast_and_has_the_same_key() -> None:
     old = TARGET.to_json()
     del old["fp"]
     again = Target.from_json(old)
     assert again.fp is FloatingPoint.FAST
-    identity = TARGET.to_json(identity=True)
-    del identity["fp"]
-    assert again.key == digest_of(identity)
+    assert again.key == TARGET.key
+
+
+def test_a_target_is_told_as_a_run_had_it() -> None:
+    clang = Compiler("clang", "19.1.7", "/usr/bin/clang")
+    then = replace(TARGET, cores=7, other_compilers=(clang,))
+    later = replace(
+        TARGET,
+        compiler=replace(TARGET.compiler, version="12.2.1"),
+        other_compilers=(replace(clang, version="19.1.8"),),
+    )
+    kept = json.loads(json.dumps(then.circumstances)) | {"load": "0.5"}
+    assert later.under(kept) == then
+    assert later.under({}) == later  # runs of earlier versions kept nothing
+    for wrong in ({"cores": "2"}, {"compilers": []}, {"compilers": {"gcc": 12}}):
+        with pytest.raises(UserError, match=r"environment: (cores|compilers)"):
+            later.under(wrong)
 
 
 def test_contracts_round_trip_and_nothing_else_is_one() -> None:

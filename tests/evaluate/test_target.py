@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from schedsearch.evaluate.compiler import (
     is_installed,
     other_compilers,
 )
-from schedsearch.evaluate.host import host_state, probe_target
+from schedsearch.evaluate.host import host_state, probe_target, usable_cores
 
 
 def script(tmp_path: Path, name: str, text: str) -> str:
@@ -103,6 +104,19 @@ def test_target_is_stable_and_round_trips() -> None:
     assert list(target.cache_bytes) == sorted(target.cache_bytes)
     assert target.cores >= 1
     assert target.exo_version == "1.0.0"
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="fewer cores than all are none")
+def test_target_is_the_same_on_one_core_unless_kernels_have_threads() -> None:
+    compiler, cores = find_compiler(), usable_cores()
+    one, two = (probe_target(compiler, default_flags(), threads) for threads in (1, 2))
+    try:
+        os.sched_setaffinity(0, cores[-1:])
+        pinned, crowded = (probe_target(compiler, default_flags(), threads) for threads in (1, 2))
+    finally:
+        os.sched_setaffinity(0, cores)
+    assert (pinned.cores, pinned.key) == (1, one.key)
+    assert crowded.key != two.key
 
 
 def test_machines_that_do_not_tell_get_fallbacks(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import select
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory, TemporaryFile, gettempdir
 
+START_S = 120.0
 ON_LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0"}
 
 
@@ -46,14 +48,24 @@ def started() -> Iterator[RayCluster]:
         )
         assert process.stdout is not None
         try:
-            address = process.stdout.readline().strip()
+            ready, _, _ = select.select([process.stdout], [], [], START_S)
+            address = process.stdout.readline().strip() if ready else ""
             if not address:
+                process.kill()
                 said.seek(0)
-                raise RuntimeError(f"Ray's head did not start: {said.read()[-2000:]}")
+                found = [said.read()[-2000:], *logs(Path(folder))]
+                raise RuntimeError("\n".join(["Ray's head did not start:", *found]))
             yield RayCluster(address, secret, process)
             process.communicate(timeout=60)
         finally:
             process.kill()
+
+
+def logs(folder: Path) -> Iterator[str]:
+    """The ends of what the processes of Ray's head have said."""
+    for file in sorted(folder.glob("session_2*/logs/*")):
+        if file.is_file() and (text := file.read_text(errors="replace").strip()):
+            yield f"{file.name}: {text[-1000:]}"
 
 
 def serve(folder: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -16,13 +17,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.host import measuring_cores, usable_cores
 from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.process import run_group
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.executor import Executor, InlineExecutor
 from schedsearch.search.jobs import (
@@ -41,9 +45,10 @@ from schedsearch.search.jobs import (
 )
 from schedsearch.search.options import EXECUTORS
 from schedsearch.search.ray_executor import RayExecutor
-from schedsearch.search.ray_workers import Abilities
+from schedsearch.search.ray_hosts import _MARK, _environment
+from schedsearch.search.ray_workers import Abilities, ExpandActor
 from schedsearch.search.subject import Subject, load_subject
-from schedsearch.search.turns import slot_file
+from schedsearch.search.turns import MeasuringPlace, slot_file
 from schedsearch.transforms.expand import Expansion, Replay
 from schedsearch.transforms.registry import Transform, registry
 
@@ -333,6 +338,37 @@ def test_ray_is_out_of_reach_of_others(executor: Executor) -> None:
     assert {"RAY_AUTH_MODE=token", f"RAY_AUTH_TOKEN={os.environ['RAY_AUTH_TOKEN']}"} <= {
         *environment
     }
+
+
+@pytest.mark.skipif(len(usable_cores()) < 2, reason="two cores are needed")
+@pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
+def test_cores_are_left_alone_only_where_kernels_are_timed(executor: Executor, work: Work) -> None:
+    one(executor, ExpandJob(Trace()))
+    here = expanding()
+    place = MeasuringPlace("another machine", measuring_cores(1))
+    actor = ray.remote(ExpandActor).options(num_cpus=0).remote(work.spec, place)
+    ray.get(actor.abilities.remote())
+    elsewhere = expanding() - here
+    free = set(usable_cores()) - set(measuring_cores(1))
+    assert here
+    assert all(os.sched_getaffinity(pid) == free for pid in here)
+    assert [os.sched_getaffinity(pid) for pid in elsewhere] == [set(usable_cores())]
+    ray.kill(actor)
+
+
+def test_what_starts_beside_ray_is_not_taken_for_its_own() -> None:
+    """Or it is killed with a Ray that cannot start, as a kernel was that was being measured."""
+    with _environment(_MARK, "of this Ray"):
+        ours = run_group(["env"], timeout_s=60)
+        others = subprocess.run(["env"], capture_output=True, text=True)
+    assert ours is not None
+    assert f"{_MARK}=" not in ours.stdout
+    assert f"{_MARK}=of this Ray\n" in others.stdout
+
+
+def expanding() -> set[int]:
+    names = {pid: Path(f"/proc/{pid}/cmdline").read_bytes() for pid in descendants(os.getpid())}
+    return {pid for pid, name in names.items() if name.startswith(b"ray::ExpandActor")}
 
 
 def descendants(pid: int) -> list[int]:

@@ -8,6 +8,7 @@ import platform
 import secrets
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -118,8 +119,19 @@ class Joined:
             cwd=self.folder / name,
             capture_output=True,
             text=True,
-            timeout=100,
+            timeout=400,
         )
+
+
+def test_a_head_that_does_not_start_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # Ray's sockets would have longer names than Unix allows.
+    long = tmp_path / ("x" * 100)
+    long.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(long))
+    with pytest.raises(RuntimeError, match=r"head did not start:(.|\n)*AF_UNIX"), started():
+        pass
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import errno
 import fcntl
 import multiprocessing
 import os
+import stat
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,9 @@ with locked(Path(sys.argv[1]), waiting=lambda holder: print("waiting for", holde
     print("held", flush=True)
     sys.stdin.readline()
 """
+
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 
 
 def holder(path: Path) -> subprocess.Popen[str]:
@@ -69,11 +73,14 @@ def everybodys() -> Iterator[Path]:
     """A directory like /tmp."""
     with tempfile.TemporaryDirectory() as shared:
         Path(shared).chmod(0o1777)
+        if not all(above.stat().st_mode & stat.S_IXOTH for above in Path(shared).parents):
+            pytest.skip("other users do not reach the directory for temporary files")
         yield Path(shared)
 
 
 def as_nobody(act: Callable[[Path, Connection], None], path: Path) -> tuple[Process, Connection]:
-    """A process of another user that does this to `path`."""
+    """A process of another user that does this to `path`. What waits for its word gets an
+    EOFError if it dies."""
 
     def acting() -> None:
         os.setgroups([])
@@ -84,7 +91,20 @@ def as_nobody(act: Callable[[Path, Connection], None], path: Path) -> tuple[Proc
     ours, theirs = multiprocessing.Pipe()
     other = multiprocessing.get_context("fork").Process(target=acting, daemon=True)
     other.start()
+    theirs.close()
     return other, ours
+
+
+@needs_root
+def test_another_user_that_dies_is_not_waited_for(everybodys: Path) -> None:
+    def die(path: Path, said: Connection) -> None:
+        raise PermissionError(path)
+
+    other, pipe = as_nobody(die, everybodys)
+    with pytest.raises(EOFError):
+        pipe.recv()
+    other.join(60)
+    assert other.exitcode == 1
 
 
 def keep(path: Path, said: Connection) -> None:
@@ -103,9 +123,6 @@ def borrow(path: Path, said: Connection) -> None:
     said.recv()  # started before we lock: a fork has what its parent has locked
     with lent(path, Patience(), waiting=said.send):
         said.send("held")
-
-
-needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can be another user")
 
 
 @needs_root

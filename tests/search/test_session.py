@@ -116,6 +116,8 @@ def test_a_run_with_real_measurements(tmp_path: Path) -> None:
     assert baseline.kind == "baseline"
     with Store.open(store, create=False) as opened:
         (run,) = opened.runs()
+        target = result.setting.subject.target
+        assert target.circumstances.items() <= run.environment.items()
         assert run.status is RunStatus.FINISHED
         assert run.summary is not None
         assert run.summary["measured"] == result.progress.measured == 5

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint, contract_flags, forbidden_flags
 from schedsearch.core.isa import KNOWN
+from schedsearch.search.again import _compiler
 from schedsearch.search.targets import read_target, require_native, resolve_target
 
 FOREIGN = "neon" if platform.machine() == "x86_64" else "avx2"
@@ -205,3 +207,12 @@ def test_a_foreign_target_cannot_be_timed() -> None:
 def test_a_missing_cross_compiler_is_named() -> None:
     with pytest.raises(UserError, match="aarch64-linux-gnu-gcc not found"):
         resolve_target(read_target("neon"))
+
+
+def test_a_search_goes_on_with_other_cores_and_another_patch_level() -> None:
+    here = resolve_target(read_target(None))
+    patched = replace(here.compiler, version=f"{here.compiler.release}.99")
+    later = replace(here, cores=here.cores + 1, compiler=patched)
+    assert _compiler(later, ()) is None
+    with pytest.raises(UserError, match=r"here these differ: z3 version$"):
+        _compiler(replace(later, z3_version="0.1"), ())

@@ -18,8 +18,8 @@ from schedsearch.evaluate.host import measuring_cores, probe_target, usable_core
 from schedsearch.search import turns
 from schedsearch.search.turns import (
     AnyTime,
+    MeasuringPlace,
     SharedTurn,
-    leave_measuring_cores,
     make_turn,
     measuring_slot,
 )
@@ -149,9 +149,11 @@ def test_who_has_measured_comes_after_who_waits() -> None:
 def test_workers_leave_the_measuring_cores(target: Target) -> None:
     cores = usable_cores()
     try:
-        leave_measuring_cores(replace(target, threads=len(cores)))
+        MeasuringPlace.of(replace(target, threads=len(cores))).leave()
         assert usable_cores() == cores, "there are no others"
-        leave_measuring_cores(target)
+        replace(MeasuringPlace.of(target), machine="another").leave()
+        assert usable_cores() == cores, "nobody measures here"
+        MeasuringPlace.of(target).leave()
         assert len(cores) == 1 or not set(usable_cores()) & set(cores[-1:])
     finally:
         os.sched_setaffinity(0, cores)
