@@ -86,17 +86,8 @@ def best(
         print(json.dumps(rows, indent=2))
         return
     table = Table(box=None, header_style="bold")
-    for title in (
-        "id",
-        "procedure",
-        "fp",
-        "align",
-        "speed-up",
-        "time",
-        "of roof",
-        "measured",
-        "rewrites",
-    ):
+    searched, timed = ("id", "procedure", "fp", "align"), ("speed-up", "time", "of roof")
+    for title in (*searched, *timed, "measured", "rewrites"):
         table.add_column(title, overflow="fold")
     for about, roof, candidates in found:
         for candidate, _ in candidates:
@@ -145,9 +136,8 @@ def show(
         return
     console = Console(highlight=False)
     record = candidate.record
-    console.print(
-        f"[bold]candidate {candidate.id}[/] of {escape(about['proc'])}: {fmt.state(record)}"
-    )
+    name = escape(about["proc"])
+    console.print(f"[bold]candidate {candidate.id}[/] of {name}: {fmt.state(record)}")
     console.print(f"floating point {fmt.contract(about['fp'])}", markup=False, soft_wrap=True)
     if record.duplicate_level:
         same = f"same {record.duplicate_level} key as trace {record.duplicate_of}"

@@ -198,7 +198,8 @@ def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
 
 class Placement(IntEnum):
     """Where arrays are (`enum placement` of runtime/case.h): for timing at the start of a page
-    with canaries on both sides, else up against memory that cannot be accessed, at one of their ends."""
+    with canaries on both sides, else up against memory that cannot be accessed, at one of their
+    ends."""
 
     FOR_TIMING = 0
     GUARDED_END = 1

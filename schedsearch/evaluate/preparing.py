@@ -56,8 +56,8 @@ def prepare(
     and on floats, each with a seed of its own, arrays up against inaccessible memory at
     their ends or at their starts; the last once more, placed as it is timed: `align` bytes
     past the start of a page. Kernels get `threads` cores, and as many threads if they are
-    parallel; `cache` is what caches hold when they are timed. Raises UserError if the unscheduled procedure does not
-    compile, crashes, takes too long, or does not compute what it says.
+    parallel; `cache` is what caches hold when they are timed. Raises UserError if the unscheduled
+    procedure does not compile, crashes, takes too long, or does not compute what it says.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)

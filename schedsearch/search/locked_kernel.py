@@ -146,8 +146,8 @@ def locked_sets(locked: LockedTarget, root: Path, where: Where) -> tuple[Path, .
 
 def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
     """This machine as far as it was locked: instruction set, threads, first compiler, the
-    floating-point contract, and how arrays are aligned. Flags are this machine's own: what a lock file says is never given to
-    a compiler."""
+    floating-point contract, and how arrays are aligned. Flags are this machine's own: what a
+    lock file says is never given to a compiler."""
     if locked.isa not in NAMES:
         raise NotHereError(f"locked for {locked.isa}, which this schedsearch does not know")
     if not runs_here(locked.isa):

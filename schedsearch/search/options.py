@@ -59,7 +59,8 @@ class Options:
     """Of a Ray cluster to join, as HOST:PORT."""
 
     def check(self) -> None:
-        """Raises UserError for an executor or alignment that is unknown, and for what does not go together."""
+        """Raises UserError for an alignment or executor that is unknown, and for what does not go
+        together."""
         check_alignment(self.align)
         if self.executor not in EXECUTORS:
             raise UserError(f"unknown executor {self.executor!r}; known: {', '.join(EXECUTORS)}")
