@@ -1,8 +1,7 @@
 """Arrays of a kernel, shared by all contenders: one layout, one page policy.
 
-As in the measuring harness: each array is staggered by 256 bytes, so that equal offsets
-in different arrays do not alias modulo 4 KiB, and arrays of at least 2 MiB begin on a
-huge page and ask for huge pages.
+As in the measuring harness: each begins where `malloc` has large arrays, 16 bytes past the start
+of a page, and asks for no huge pages.
 """
 
 from __future__ import annotations
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.suite.case import Case, Fill
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.harness import Buffer, layout
 from schedsearch.evaluate.inline import inline_calls
@@ -34,9 +34,6 @@ DTYPES: dict[str, type] = {
 
 # Sums of thousands of products, called hundreds of times, stay within 32 bits.
 INTEGERS = {np.int8: (-127, 128), np.uint8: (0, 256), np.uint16: (0, 256), np.int32: (-64, 65)}
-
-_HUGE_PAGE = 2 << 20
-_STAGGER = 256
 
 
 @dataclass(frozen=True)
@@ -75,13 +72,13 @@ def make_arrays(case: Case, subject: Subject, seed: int = 0) -> Arrays:
     names: list[str] = []
     args: list[int | Array] = []
     pristine: list[tuple[Array, Array]] = []
-    for number, item in enumerate(layout(subject.ast, subject.binding)):
-        name = subject.ast.args[number].var.name
+    for arg, item in zip(subject.ast.args, layout(subject.ast, subject.binding), strict=True):
+        name = arg.var.name
         names.append(name)
         if not isinstance(item, Buffer):
             args.append(item)
             continue
-        array = allocate(item, number)
+        array = allocate(item)
         fill(array, case.fill(name), rng)
         args.append(array)
         if name in writes:
@@ -89,15 +86,10 @@ def make_arrays(case: Case, subject: Subject, seed: int = 0) -> Arrays:
     return Arrays(tuple(names), tuple(args), tuple(pristine), tuple(sorted(writes)))
 
 
-def allocate(buffer: Buffer, position: int) -> Array:
-    """An array for argument number `position`, by the page policy above."""
-    stagger = position % 16 * _STAGGER
-    memory = mmap.mmap(-1, buffer.bytes + stagger + 2 * _HUGE_PAGE)
-    if buffer.bytes >= _HUGE_PAGE:
-        memory.madvise(mmap.MADV_HUGEPAGE)
-    start = np.frombuffer(memory, np.uint8).ctypes.data
-    offset = -start % _HUGE_PAGE + stagger
-    flat: Array = np.frombuffer(memory, DTYPES[buffer.type], buffer.elements, offset)
+def allocate(buffer: Buffer) -> Array:
+    """An array as above."""
+    memory = mmap.mmap(-1, buffer.bytes + ALLOCATED)
+    flat: Array = np.frombuffer(memory, DTYPES[buffer.type], buffer.elements, ALLOCATED)
     return flat.reshape(buffer.shape)
 
 

@@ -16,6 +16,7 @@ from schedsearch.api.source import source_of
 from schedsearch.api.tuning import Result
 from schedsearch.api.watching import watched
 from schedsearch.core import html
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import floating_point
@@ -177,6 +178,7 @@ def explore(
     fp: str | None = None,
     instructions: Sequence[str | Path] = (),
     cache: str = "warm",
+    align: int = ALLOCATED,
     fresh: bool = False,
     progress: bool = True,
 ) -> Exploration:
@@ -202,6 +204,7 @@ def explore(
         warm_start=False,
         fresh=fresh,
         cache=Cache(cache),
+        align=align,
     )
     with watched(progress) as listener:
         return Exploration(Stepper(options, listener))

@@ -20,6 +20,7 @@ from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.present import format as fmt
 from schedsearch.present import page
 from schedsearch.search.closing import margin
+from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.store.schema import RunStatus
 from schedsearch.transforms.export import schedule_python
 
@@ -72,6 +73,9 @@ def _verdict(about: Search) -> Iterator[object]:
     colour = html.GREEN if clearly else html.GREY
     yield page.paragraph(html.strong(fmt.claim(measurement), colour), "verdict")
     yield page.paragraph(f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
+    found = stored_elsewhere(about.store, about.best)
+    if found is not None and found.differs:
+        yield page.paragraph(f"On {fmt.elsewhere(found)}.")
     yield html.measurement(measurement)
 
 

@@ -14,6 +14,7 @@ from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
 from schedsearch.api.watching import watched
 from schedsearch.core import html
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.floats import floating_point
 from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
@@ -130,6 +131,10 @@ class Result:
             parts.append(html.folded("C", html.code(self.c)))
         return html.block(parts)
 
+    def _elsewhere(self) -> list[str]:
+        found = self.run.elsewhere
+        return [f"on {fmt.elsewhere(found)}"] if found and found.differs else []
+
     def _said(self) -> list[str]:
         subject, progress, timed = self.run.setting.subject, self.run.progress, self.measurement
         ended = f"{progress.measured} measured, {progress.expanded} expanded"
@@ -141,6 +146,7 @@ class Result:
             f"{subject.name}: {fmt.claim(timed)}",
             rate(subject, self.run.roof, timed.candidate_ns),
             decision,
+            *self._elsewhere(),
             *self.run.setting.baseline.agreement.caveats,
             *caveats(self._code),
             stop,
@@ -167,6 +173,7 @@ def tune(
     fp: str | None = None,
     instructions: Sequence[str | Path] = (),
     cache: str = "warm",
+    align: int = ALLOCATED,
     warm_start: bool = True,
     fresh: bool = False,
     executor: str = "ray",
@@ -210,6 +217,7 @@ def tune(
         warm_start=warm_start,
         fresh=fresh,
         cache=Cache(cache),
+        align=align,
     )
     with watched(progress) as listener:
         return Result(session.tune(options, listener), options.store)

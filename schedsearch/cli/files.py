@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core import ast as q
+from schedsearch.core.alignment import arrays
 from schedsearch.core.build import OPENMP, Build, compile_flags, link_flags
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.harness import TIMED_ALIGNMENT
 from schedsearch.present import format as fmt
+from schedsearch.search.elsewhere import Elsewhere
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.loader import Source
@@ -61,13 +62,14 @@ def schedule_notes(
 
 @dataclass(frozen=True)
 class Kernel:
-    """What is exported: the scheduled procedure, its C, the target it is built for, and what its
-    verification amounts to."""
+    """What is exported: the scheduled procedure, its C, the target it is built for, what its
+    verification amounts to, and how fast it is on arrays of another alignment."""
 
     proc: q.Proc
     code: GeneratedC
     target: Target
     verdict: str
+    elsewhere: Elsewhere | None = None
 
 
 def build_facts(kernel: Kernel) -> list[str]:
@@ -92,10 +94,9 @@ def build_facts(kernel: Kernel) -> list[str]:
         )
     if OPENMP in compiling:
         found.append("OMP_NUM_THREADS says on how many threads it runs")
-    found.append(
-        f"measured on arrays at multiples of {TIMED_ALIGNMENT} bytes, large ones in huge pages "
-        "where the system has them; others may be slower"
-    )
+    found.append(f"measured on {arrays(kernel.target.align)}")
+    if kernel.elsewhere is not None and kernel.elsewhere.differs:
+        found.append(f"on {fmt.elsewhere(kernel.elsewhere)}")
     return found
 
 

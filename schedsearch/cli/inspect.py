@@ -13,10 +13,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
+from schedsearch.core.alignment import arrays
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.caveats import caveats as caveats_of
+from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.search.recorded import find_scopes, stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
@@ -51,7 +53,8 @@ def _scope_row(store: Store, scope: Scope) -> dict[str, Any]:
     return {
         "procedure": workload.proc,
         "sizes": fmt.sizes(workload.sizes, workload.specialized),
-        "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}, fp {target.fp}",
+        "on": f"{target.cpu}, {target.compiler.kind} {target.compiler.version}, fp {target.fp}, "
+        f"{arrays(target.align)}",
         "searches": len(trees),
         "runs": [{"id": run.id, "status": run.status.value, "host": run.host} for run in runs],
         "candidates": sum(outcomes.values()),
@@ -72,7 +75,7 @@ def best(
         scopes = find_scopes(opened, proc)
         found = [
             (
-                {"proc": opened.workload(scope).proc, "fp": opened.target(scope).fp},
+                _about(opened, scope),
                 stored_roof(opened, scope),
                 [(c, _caveats(opened, c)) for c in opened.best(scope, limit)],
             )
@@ -83,7 +86,8 @@ def best(
         print(json.dumps(rows, indent=2))
         return
     table = Table(box=None, header_style="bold")
-    for title in ("id", "procedure", "fp", "speed-up", "time", "of roof", "measured", "rewrites"):
+    searched, timed = ("id", "procedure", "fp", "align"), ("speed-up", "time", "of roof")
+    for title in (*searched, *timed, "measured", "rewrites"):
         table.add_column(title, overflow="fold")
     for about, roof, candidates in found:
         for candidate, _ in candidates:
@@ -93,6 +97,7 @@ def best(
                 str(candidate.id),
                 escape(about["proc"]),
                 about["fp"],
+                str(about["align"] or "-"),
                 fmt.speedup(measurement.speedup).replace("[", r"\["),
                 fmt.duration(measurement.candidate_ns * 1e-9),
                 escape(_share(roof, measurement)),
@@ -119,19 +124,21 @@ def show(
     with Store.open(store, create=False) as opened:
         candidate = opened.candidate(candidate_id)
         children = opened.children(candidate_id)
-        name, fp = opened.workload(candidate.scope).proc, opened.target(candidate.scope).fp
+        about = _about(opened, candidate.scope)
+        elsewhere = stored_elsewhere(opened, candidate)
         code = opened.code(candidate.record.keys.code or "")
         roof = stored_roof(opened, candidate.scope)
         caveats = _caveats(opened, candidate)
     if json_:
-        about = {"proc": name, "fp": fp, "children": len(children)}
-        found = _json(candidate, roof, caveats) | about
+        found = _json(candidate, roof, caveats) | about | {"children": len(children)}
+        found["elsewhere"] = elsewhere.to_json() if elsewhere else None
         print(json.dumps(found, indent=2))
         return
     console = Console(highlight=False)
     record = candidate.record
-    console.print(f"[bold]candidate {candidate.id}[/] of {escape(name)}: {fmt.state(record)}")
-    console.print(f"floating point {fmt.contract(fp)}", markup=False, soft_wrap=True)
+    name = escape(about["proc"])
+    console.print(f"[bold]candidate {candidate.id}[/] of {name}: {fmt.state(record)}")
+    console.print(f"floating point {fmt.contract(about['fp'])}", markup=False, soft_wrap=True)
     if record.duplicate_level:
         same = f"same {record.duplicate_level} key as trace {record.duplicate_of}"
         console.print(same, markup=False)
@@ -149,6 +156,8 @@ def show(
             markup=False,
             soft_wrap=True,
         )
+    if elsewhere is not None and elsewhere.differs:
+        console.print(f"on {fmt.elsewhere(elsewhere)}", markup=False, soft_wrap=True)
     if roof is not None and record.measurement is not None:
         seconds = record.measurement.candidate_ns * 1e-9
         console.print(fmt.of_roof(roof, seconds), markup=False, soft_wrap=True)
@@ -167,6 +176,12 @@ def show(
     if c:
         text = code.source if code else "its C is generated when it is measured"
         console.print(text, markup=False, soft_wrap=True)
+
+
+def _about(store: Store, scope: Scope) -> dict[str, Any]:
+    """What tells one search from others."""
+    target = store.target(scope)
+    return {"proc": store.workload(scope).proc, "fp": target.fp, "align": target.align}
 
 
 def _share(roof: Roof | None, measurement: Measurement) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -36,6 +37,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
 from schedsearch.search.caveats import verification
+from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
 from schedsearch.search.recorded import find_scopes
 from schedsearch.search.schedule_json import schedule_json
@@ -131,6 +133,8 @@ def export(
     require_verified(candidate)
     if minimal:
         candidate = shortened(store, candidate.id, budget, file, instructions)
+    with Store.open(store, create=False) as opened:
+        elsewhere = stored_elsewhere(opened, candidate)
     source, procedure = load_kept(workload, file, instructions or ())
     trace = candidate.record.trace
     measurement = candidate.record.measurement
@@ -141,9 +145,11 @@ def export(
     notes = schedule_notes(claim, checked.verdict, tuned_for, state.build, workload)
     built_for = tuned_for
     if target is not None:
+        elsewhere = None
         built_for = _compiling_target(target, code, tuned_for.fp)
+        built_for = replace(built_for, align=tuned_for.align)
         notes.append(f"compiles for {fmt.target(built_for)}; neither verified nor timed there")
-    kernel = Kernel(state.ast, code, built_for, checked.verdict)
+    kernel = Kernel(state.ast, code, built_for, checked.verdict, elsewhere)
     data = schedule_json(candidate, workload, tuned_for, source.text, code)
     for path in write_schedule(out, source, workload, trace, kernel, notes, wanted, data):
         print(path)

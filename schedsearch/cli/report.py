@@ -93,6 +93,9 @@ def report(
             soft_wrap=True,
         )
         console.print(fmt.decided(decision, len(measurement.rounds)))
+        if result.elsewhere is not None and result.elsewhere.differs:
+            said = fmt.elsewhere(result.elsewhere)
+            console.print(f"On {said}.", markup=False, soft_wrap=True)
         if result.noise is not None:
             console.print(fmt.noise(result.noise), soft_wrap=True)
         rounds = f"{len(measurement.rounds)} interleaved rounds"
@@ -172,6 +175,8 @@ def as_json(result: Result, written: Written) -> dict[str, Any]:
         "reference": asdict(result.setting.baseline.agreement),
         "roof": result.roof.to_json() | {"limit": result.roof.limit, "name": result.roof.name},
         "noise": result.noise.to_json() if result.noise else None,
+        "align": subject.target.align,
+        "elsewhere": result.elsewhere.to_json() if result.elsewhere else None,
         "baseline_ns": result.setting.baseline.measurement.candidate_ns,
         "known": {
             "candidates": result.setting.known.candidates,

@@ -25,6 +25,7 @@ from schedsearch.cli.options import (
 )
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
@@ -102,6 +103,14 @@ def run(
         Cache,
         typer.Option(help="Time kernels with their operands in the caches, or with none there."),
     ] = Cache.WARM,
+    align: Annotated[
+        int,
+        typer.Option(
+            metavar="BYTES",
+            help="Time on arrays aligned to this: 16 is what malloc and NumPy give, 64 is for "
+            "callers who align to cache lines.",
+        ),
+    ] = ALLOCATED,
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - threads."),
@@ -165,6 +174,7 @@ def run(
         specialize=specialize,
         warm_start=warm_start,
         cache=cache,
+        align=align,
         fresh=fresh,
         ray_address=ray_address,
     )
@@ -200,6 +210,6 @@ def _write(result: Result, out: Path) -> Written:
     verdict = result.setting.baseline.agreement.verdict
     notes = schedule_notes(claim, verdict, subject.target, state.build, subject.workload)
     code = generate_c(state.procedure, state.build)
-    kernel = Kernel(state.ast, code, subject.target, verdict)
+    kernel = Kernel(state.ast, code, subject.target, verdict, result.elsewhere)
     paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
     return Written(tuple(paths), caveats(code))

@@ -10,6 +10,7 @@ from datetime import date
 from pathlib import PurePosixPath
 from typing import Any
 
+from schedsearch.core.alignment import UNKNOWN, is_alignment
 from schedsearch.core.build import COMPILERS
 from schedsearch.core.errors import UserError
 from schedsearch.core.fields import LARGEST, Fields
@@ -150,7 +151,10 @@ def _relative(fields: Fields, name: str) -> str:
 
 
 def _target_table(target: LockedTarget) -> dict[str, Any]:
-    return asdict(target) | {
+    table = asdict(target)
+    if target.align == UNKNOWN:
+        del table["align"]
+    return table | {
         "instructions": [_instructions_table(each) for each in target.instructions],
         "compiler": _compiler_text(target.compiler),
         "other_compilers": [_compiler_text(each) for each in target.other_compilers],
@@ -158,6 +162,9 @@ def _target_table(target: LockedTarget) -> dict[str, Any]:
 
 
 def _target(fields: Fields) -> LockedTarget:
+    align = fields.integer("align") if fields.has("align") else UNKNOWN
+    if align != UNKNOWN and not is_alignment(align):
+        raise fields.wrong("align", "a power of two from 16 to 4096", align)
     found = LockedTarget(
         cpu=fields.text("cpu"),
         isa=fields.text("isa"),
@@ -177,6 +184,7 @@ def _target(fields: Fields) -> LockedTarget:
         z3_version=fields.text("z3_version"),
         instructions=tuple(_instructions(table) for table in fields.tables("instructions")),
         fp=fields.choice("fp", FloatingPoint) if fields.has("fp") else FloatingPoint.FAST,
+        align=align,
     )
     fields.end()
     return found

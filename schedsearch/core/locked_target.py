@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from schedsearch.core.alignment import UNKNOWN
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Compiler, InstructionSet, Target
@@ -33,6 +34,7 @@ class LockedTarget:
     z3_version: str
     instructions: tuple[InstructionSet, ...]
     fp: FloatingPoint = FloatingPoint.FAST
+    align: int = UNKNOWN
 
     @staticmethod
     def of(target: Target, instructions: tuple[InstructionSet, ...]) -> LockedTarget:

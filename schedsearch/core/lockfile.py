@@ -42,6 +42,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
+from schedsearch.core.alignment import ALLOCATED, UNKNOWN, arrays
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.records import Keys, Workload
@@ -103,8 +104,10 @@ class LockEntry:
         kernel = f"{own.proc} ({sizes}{only})" if sizes else own.proc
         threads = f", {self.target.threads} threads" if self.target.threads > 1 else ""
         fp = "" if self.target.fp is FloatingPoint.FAST else f", fp {self.target.fp}"
+        align = self.target.align
+        where = "" if align in (ALLOCATED, UNKNOWN) else f", {arrays(align)}"
         place = f"{self.target.cpu} {self.target.isa}, {self.target.compiler.kind}{threads}{fp}"
-        return f"{kernel} of {own.source} for {place}"
+        return f"{kernel} of {own.source} for {place}{where}"
 
     @property
     def slot(self) -> tuple[Any, ...]:

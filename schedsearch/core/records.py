@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from schedsearch.core.alignment import ALLOCATED, UNKNOWN, is_alignment
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.decision import MARGIN, Decision, decide
 from schedsearch.core.fields import Fields
@@ -107,7 +108,8 @@ class Target:
     `isa.KNOWN`; width and number of registers are its own unless the user chose others.
     No host name and no path, so that equal machines share records. `compiler` builds
     whatever does not ask for one of the `other_compilers`. `fp` says how far results may
-    differ from those of the procedure as written. `build` is the options of the candidate
+    differ from those of the procedure as written, `align` to how many bytes the arrays that
+    kernels are timed on are aligned (`alignment.py`). `build` is the options of the candidate
     at hand, for transforms to see; it is no part of the target itself.
     """
 
@@ -127,6 +129,7 @@ class Target:
     instructions: tuple[InstructionSet, ...] = ()
     other_compilers: tuple[Compiler, ...] = ()
     fp: FloatingPoint = FloatingPoint.FAST
+    align: int = ALLOCATED
     build: Build = field(default=DEFAULT_BUILD, compare=False)
 
     @cached_property
@@ -148,6 +151,8 @@ class Target:
             del data["cores"]
         if self.fp is FloatingPoint.FAST:  # all targets were, before there was a choice
             del data["fp"]
+        if self.align == UNKNOWN:
+            del data["align"]
         return data
 
     @property
@@ -189,10 +194,13 @@ class Target:
         """Raises UserError for anything else (it may come from anywhere).
 
         Stores of version 0.1 have no ISA: it follows from the features. Older ones have no
-        floating-point contract: it was `fast`.
+        floating-point contract: it was `fast`. Nor have they an alignment: it is unknown.
         """
         given = Fields(data, "target")
         features = given.texts("features")
+        align = given.integer("align") if given.has("align") else UNKNOWN
+        if align != UNKNOWN and not is_alignment(align):
+            raise given.wrong("align", "a power of two from 16 to 4096", align)
         isa = best_isa(features)
         found = Target(
             cpu=given.text("cpu"),
@@ -221,6 +229,7 @@ class Target:
                 )
             ),
             fp=given.choice("fp", FloatingPoint) if given.has("fp") else FloatingPoint.FAST,
+            align=align,
         )
         given.end()
         return found

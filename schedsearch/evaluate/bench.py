@@ -141,7 +141,7 @@ class Bench:
         earlier: Sequence[Round] = (),
         sampling: Sampling | None = None,
     ) -> Verdict:
-        cases = self.cases[-1:] if earlier else self.cases
+        cases = tuple(case for case in self.cases if case.timed) if earlier else self.cases
         key, speedup = anchor.code_key, anchor.speedup
         return Verdict(cases, self.fields, plan, key, speedup, self.cache, earlier, sampling)
 
@@ -175,6 +175,12 @@ class Bench:
     def time_baseline(self, plan: TimingPlan) -> Evaluation:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
         return self.evaluate(self.baseline, plan, Anchor(self.baseline, self.baseline.code_key))
+
+    def time_elsewhere(self, kernel: Artifact, align: int, plan: TimingPlan) -> Evaluation:
+        """A kernel on arrays where they are timed, as the candidate, and on those with another
+        alignment, as the reference: interleaved, in the same processes."""
+        both = replace(self, cases=(*self.cases, replace(self.cases[-1], offset=align)))
+        return both.evaluate(kernel, plan, Anchor(kernel, kernel.code_key))
 
     def for_kernel(self, kernel: Artifact) -> Bench:
         """With the calls that all of this kernel's code needs, before those that every kernel is

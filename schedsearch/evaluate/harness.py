@@ -197,13 +197,10 @@ def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
     return tuple(out)
 
 
-TIMED_ALIGNMENT = 256
-"""Arrays are timed at multiples of this many bytes (`STAGGER` of runtime/case.c)."""
-
-
 class Placement(IntEnum):
-    """Where arrays are (`enum placement` of runtime/case.h): for timing with canaries on
-    both sides, else up against memory that cannot be accessed, at one of their ends."""
+    """Where arrays are (`enum placement` of runtime/case.h): for timing at the start of a page
+    with canaries on both sides, else up against memory that cannot be accessed, at one of their
+    ends."""
 
     FOR_TIMING = 0
     GUARDED_END = 1
@@ -222,7 +219,8 @@ class Case:
     """One call that is verified: a binding, inputs, and where it is written what the outputs
     may be.
 
-    Arrays are `offset` bytes, or a small multiple, from where their placement has them.
+    Arrays are `offset` bytes, or a small multiple, from where their placement has them; those of
+    what is timed just that.
     `share` of the iterations of loops that may be sampled are evaluated (`sampled_loops`).
     `as_written`: the procedure as written says what outputs are, which is not checked.
     """
@@ -240,6 +238,10 @@ class Case:
     @property
     def bytes(self) -> int:
         return sum(item.bytes for item in self.layout if isinstance(item, Buffer))
+
+    @property
+    def timed(self) -> bool:
+        return self.placement is Placement.FOR_TIMING
 
     def __str__(self) -> str:
         where = str(self.binding)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
@@ -48,15 +49,16 @@ def prepare(
     threads: int = 1,
     cache: Cache = Cache.WARM,
     fp: FloatingPoint = FloatingPoint.FAST,
+    align: int = ALLOCATED,
 ) -> Bench:
     """Build the harness of a workload and evaluate it in every case, in `work_dir`.
 
     Cases are the verification bindings (small) and `binding`, each on integers
     and on floats, each with a seed of its own, arrays up against inaccessible memory at
-    their ends or at their starts; the last once more, placed as it is timed. Kernels
-    get `threads` cores, and as many threads if they are parallel; `cache` is what caches
-    hold when they are timed. Raises UserError if the unscheduled procedure does not
-    compile, crashes, takes too long, or does not compute what it says.
+    their ends or at their starts; the last once more, placed as it is timed: `align` bytes
+    past the start of a page. Kernels get `threads` cores, and as many threads if they are
+    parallel; `cache` is what caches hold when they are timed. Raises UserError if the unscheduled
+    procedure does not compile, crashes, takes too long, or does not compute what it says.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
@@ -94,7 +96,7 @@ def prepare(
     weak = weaknesses([own.powers for own in told[binding]])
     weak = (*weak, *(unclear_parts(told[binding]) if not weak else ()), *undefined_sizes(elsewhere))
     weak = (*weak, *dict.fromkeys(why for _, why in skipped))
-    timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=0)
+    timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=align)
     agreement = Agreement(agreed, skipped, weak)
     guarded, _ = bench.run_baseline((), fp)  # no call: just what guards it
     cases = (*cases, timed)

@@ -84,7 +84,7 @@ class Verdict:
         self.difference = ""
         self.error = ""
         self.calls = 0
-        self.pages = self.clock = ""
+        self.clock = ""
         self.rounds: list[Round] = []
 
     def handle(self, words: list[str]) -> str | None:
@@ -125,10 +125,10 @@ class Verdict:
                 _expect(self.verifying == len(self.cases) - 1 and self.verified_at is None)
                 self.verified_at = time.perf_counter()
                 self.stage = "timing"
-            case ["calls", calls, anchors, samples, pages, clock]:
+            case ["calls", calls, anchors, samples, clock]:
                 _expect(self.verified_at is not None and self.calls == 0)
                 _expect(min(int(calls), int(anchors), int(samples)) > 0)
-                self.calls, self.pages, self.clock = int(calls), pages, clock
+                self.calls, self.clock = int(calls), clock
                 self.sampling = Sampling(int(samples), (int(calls), int(anchors)))
             case ["round", *samples]:
                 ns = tuple(map(float, samples))
@@ -159,7 +159,8 @@ class Verdict:
             return Failure(failure.outcome, f"{cause}, while {self.stage}")
         if self.verified_at is None or not self.rounds:
             return Failure(Outcome.CRASH, f"ended without a measurement, while {self.stage}")
-        found = ("pages", self.pages), ("clock", self.clock), ("cache", self.cache)
+        align = "/".join(f"{case.offset}" for case in self.cases if case.timed)
+        found = ("align", align), ("clock", self.clock), ("cache", self.cache)
         host = tuple(sorted((*self.host, *found)))
         return Measurement(
             self.plan.kind,

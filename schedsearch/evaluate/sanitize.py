@@ -137,7 +137,11 @@ class Inspector:
         return self._judge(program, kernel, what, unreached)
 
     def _judge(self, program: Path, kernel: Path, what: str, unreached: list[int] | None) -> Check:
-        cases = [replace(case, placement=Placement.FOR_TIMING) for case in self.bench.cases[:-1]]
+        cases = [
+            replace(case, placement=Placement.FOR_TIMING, offset=0)
+            for case in self.bench.cases
+            if not case.timed
+        ]
         plan = TimingPlan("screen", 1, 1)
         heard = Verdict(cases, self.bench.fields, plan, "", 1.0, self.bench.cache)
         limits = Limits(_RUN_S, _RUN_S, _ADDRESS_BYTES, _FILE_BYTES, _THREADS)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Target
 from schedsearch.evaluate.openmp import with_openmp
@@ -51,6 +53,7 @@ def options_again(
         specialize=bool(workload.specialized),
         warm_start=False,
         cache=Cache(settings.get("cache", Cache.WARM)),
+        align=target.align or ALLOCATED,
         tree=scope.tree,
     )
 
@@ -72,6 +75,7 @@ def _compiler(target: Target, files: Sequence[Path]) -> str | None:
     request = TargetRequest({"isa": target.isa})
     for cc in (None, path) if there else (None,):
         here = resolve_target(request, cc, target.threads, files, target.fp)
+        here = replace(here, align=target.align or ALLOCATED)
         require_native(here)
         if target.threads > 1:
             here = with_openmp(here, cache_dir() / "artifacts")

@@ -11,6 +11,7 @@ from typing import Any
 
 from schedsearch import __version__
 from schedsearch.core import ast as q
+from schedsearch.core.alignment import ALLOCATED, UNKNOWN, arrays
 from schedsearch.core.errors import UserError
 from schedsearch.core.isa import NAMES
 from schedsearch.core.locked_target import LockedTarget
@@ -144,9 +145,9 @@ def locked_sets(locked: LockedTarget, root: Path, where: Where) -> tuple[Path, .
 
 
 def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
-    """This machine as far as it was locked: instruction set, threads, first compiler, and the
-    floating-point contract. Flags are this machine's own: what a lock file says is never given to
-    a compiler."""
+    """This machine as far as it was locked: instruction set, threads, first compiler, the
+    floating-point contract, and how arrays are aligned. Flags are this machine's own: what a
+    lock file says is never given to a compiler."""
     if locked.isa not in NAMES:
         raise NotHereError(f"locked for {locked.isa}, which this schedsearch does not know")
     if not runs_here(locked.isa):
@@ -166,9 +167,9 @@ def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
     first = _of_kind(compilers, locked.compiler.kind)
     if first is None:
         raise NotHereError(f"locked with {locked.compiler.kind}, which is not on PATH")
-    return replace(
-        target, compiler=first, other_compilers=tuple(c for c in compilers if c != first)
-    )
+    others = tuple(each for each in compilers if each != first)
+    align = locked.align or ALLOCATED
+    return replace(target, compiler=first, other_compilers=others, align=align)
 
 
 def _of_kind(compilers: tuple[Compiler, ...], kind: str) -> Compiler | None:
@@ -176,17 +177,23 @@ def _of_kind(compilers: tuple[Compiler, ...], kind: str) -> Compiler | None:
 
 
 def foreign_to(locked: LockedTarget, target: Target) -> str:
-    """Speeds compare on the same kind of processor, whatever the versions of tools."""
+    """Speeds compare on the same kind of processor and arrays, whatever the versions of tools."""
     pairs = {
         "processor": (locked.cpu, target.cpu),
         "instruction set": (locked.isa, target.isa),
         "vector bits": (locked.vector_bits, target.vector_bits),
     }
-    return ", ".join(
+    found = [
         f"locked on another {what} ({then}, here {now})"
         for what, (then, now) in pairs.items()
         if then != now
-    )
+    ]
+    if locked.align == UNKNOWN:
+        found.append(
+            f"locked on {arrays(UNKNOWN)}, by an earlier version; pin it again to have its speed "
+            "checked"
+        )
+    return ", ".join(found)
 
 
 def _changes(entry: LockEntry, subject: Subject) -> list[str]:

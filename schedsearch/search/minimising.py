@@ -24,6 +24,7 @@ from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.building import build, reacher_of
 from schedsearch.search.closing import last_roof, session_noise
+from schedsearch.search.elsewhere import measure_elsewhere
 from schedsearch.search.interrupts import noticed_interrupts
 from schedsearch.search.kept import require_verified
 from schedsearch.search.minimal import Shortener, Tell, no_slower
@@ -120,6 +121,7 @@ def _shortened(
         )
     stored = _store(session, shortest, code, artifact, measured)
     noise = session_noise(bench, subject, code)
+    elsewhere = measure_elsewhere(bench, subject, code)
     roof = last_roof(
         subject, session.setting.baseline.roof, Best(stored.trace_key, shortest, measured)
     )
@@ -127,6 +129,7 @@ def _shortened(
         "stop": str(Stop.INTERRUPTED) if interrupted.is_set() else "minimised",
         "best": stored.trace_key,
         "noise": noise.to_json() if noise else None,
+        "elsewhere": elsewhere.to_json() if elsewhere else None,
         "roof": roof.to_json(),
         "minimal_of": candidate.trace_key,
         "against": against.to_json() if against else None,

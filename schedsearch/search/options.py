@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from schedsearch.core.alignment import ALLOCATED, check_alignment
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
@@ -46,6 +47,8 @@ class Options:
     specialize: bool = False
     warm_start: bool = True
     cache: Cache = Cache.WARM
+    align: int = ALLOCATED
+    """Bytes that the arrays kernels are timed on are aligned to."""
     fresh: bool = False
     tree: int | None = None
     """Which of several search trees of this procedure to go on with. Default: begun last."""
@@ -56,7 +59,9 @@ class Options:
     """Of a Ray cluster to join, as HOST:PORT."""
 
     def check(self) -> None:
-        """Raises UserError for an executor that is unknown, and for what does not go together."""
+        """Raises UserError for an alignment or executor that is unknown, and for what does not go
+        together."""
+        check_alignment(self.align)
         if self.executor not in EXECUTORS:
             raise UserError(f"unknown executor {self.executor!r}; known: {', '.join(EXECUTORS)}")
         if self.ray_address is not None and self.executor != "ray":

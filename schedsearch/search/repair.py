@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.evaluate.timing import Cache
@@ -94,6 +95,7 @@ def repair(
         threads=entry.target.threads,
         specialize=bool(own.specialized),
         cache=Cache(entry.speed.cache),
+        align=entry.target.align or ALLOCATED,
         first=(start,) if start.steps else (),
     )
     result = tune(options, listener)

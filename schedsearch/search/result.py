@@ -11,6 +11,7 @@ from schedsearch.search.baseline import Baseline
 from schedsearch.search.budget import Stop
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.earlier import Known
+from schedsearch.search.elsewhere import Elsewhere
 from schedsearch.search.progress import Best, Observer, Progress
 from schedsearch.search.subject import Subject
 from schedsearch.store.views import Scope
@@ -49,6 +50,8 @@ class Result:
     noise: Measurement | None = None
     counterpart: Counterpart | None = None
     level: Best | None = None
+    elsewhere: Elsewhere | None = None
+    """`best` on arrays of another alignment."""
 
     @property
     def gainless(self) -> bool:

@@ -23,6 +23,7 @@ from schedsearch.search.closing import closing_s, gained, last_roof, session_noi
 from schedsearch.search.counterpart import find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.earlier import check_earlier_runs, known_before
+from schedsearch.search.elsewhere import measure_elsewhere
 from schedsearch.search.executor import Executor
 from schedsearch.search.inspection import once
 from schedsearch.search.interrupts import raised_interrupts
@@ -108,6 +109,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
             options.instructions,
             options.specialize,
             options.fp,
+            options.align,
         )
     remember(subject.source.path, subject.source.sha)
     for each in not_shipped(subject.target.instructions):
@@ -172,7 +174,7 @@ def _begin(
 def _run(search: Search, session: Session) -> Result:
     store, run_id, setting = session.store, session.run_id, session.setting
     status = "failed"
-    noise = None
+    noise = elsewhere = None
     summary: dict[str, Any] = {}
     try:
         stop = search.run()
@@ -195,11 +197,13 @@ def _run(search: Search, session: Session) -> Result:
                 roof = last_roof(setting.subject, roof, best)
                 code = search.ledger.code(best.key)
                 noise = session_noise(session.bench, setting.subject, code)
+                elsewhere = measure_elsewhere(session.bench, setting.subject, code)
                 summary["closing_s"] = search.closed_in()
         except KeyboardInterrupt:
             stop = Stop.INTERRUPTED  # the result is there all the same
             status, summary["stop"] = "interrupted", str(stop)
         summary["noise"] = noise.to_json() if noise else None
+        summary["elsewhere"] = elsewhere.to_json() if elsewhere else None
         summary["roof"] = roof.to_json()
         summary["over_roof"] = best is not None and roof.exceeded(
             best.measurement.candidate_ns * 1e-9
@@ -207,7 +211,7 @@ def _run(search: Search, session: Session) -> Result:
     finally:
         store.finish_run(run_id, status, summary)
     if best is None or gained(best, noise):
-        return Result(setting, run_id, stop, progress, best, roof, noise)
+        return Result(setting, run_id, stop, progress, best, roof, noise, elsewhere=elsewhere)
     return Result(setting, run_id, stop, progress, None, roof, noise, level=best)
 
 

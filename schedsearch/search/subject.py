@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from platformdirs import user_cache_path
 
 from schedsearch.core import ast as q
+from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import CodegenError, DisagreementError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target, Workload
@@ -70,6 +71,7 @@ def bench_of(subject: Subject, work_dir: Path | None = None, cache: Cache = Cach
             threads=subject.target.threads,
             cache=cache,
             fp=subject.target.fp,
+            align=subject.target.align,
         )
     except DisagreementError as error:
         if "-ffast-math" not in subject.builder.flags:
@@ -91,13 +93,14 @@ def load_subject(
     instructions: Sequence[Path] = (),
     specialized: bool = False,
     fp: FloatingPoint | None = None,
+    align: int = ALLOCATED,
 ) -> Subject:
     """Load and bind a procedure, find the compilers, identify the machine.
 
     A compiler asked for (`cc`) is the only one; else every kind on PATH is a choice.
     `target_request` is an ISA or a file (`targets.py`), `instructions` are the user's sets.
     `specialized`: the sizes given become constants of the procedure. `fp` is the
-    floating-point contract, if not that of the request.
+    floating-point contract, if not that of the request; `align` is how arrays are aligned.
 
     Raises UserError for whatever the user can mend.
     """
@@ -106,7 +109,7 @@ def load_subject(
     check_threads(threads)
     target = resolve_target(read_target(target_request), cc, threads, instructions, fp)
     require_native(target)
-    return make_subject(source, *bound, target)
+    return make_subject(source, *bound, replace(target, align=align))
 
 
 def make_subject(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Collection, Container
 
 from schedsearch.core import ast as q
+from schedsearch.core.build import PEEL
 from schedsearch.core.records import Target
 from schedsearch.transforms.statements import Access, loads
 from schedsearch.transforms.walkers import ELEMENT_BITS
@@ -33,7 +34,7 @@ def is_cautious(target: Target) -> bool:
 def auto_lanes(loop: q.For, target: Target) -> int:
     """Lanes of the vectors that the compiler would use for a loop that it vectorises; 0 if
     none."""
-    wide = target.build.options == "-mprefer-vector-width=512"
+    wide = target.build.options in ("-mprefer-vector-width=512", PEEL)
     bits = target.vector_bits if wide else min(target.vector_bits, AUTO_BITS)
     kinds = {stmt.type for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)}
     widest = max((ELEMENT_BITS[kind] for kind in kinds if kind in ELEMENT_BITS), default=32)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from search.worlds import ROOF
 
-from schedsearch.search import baseline, closing, plans, session
+from schedsearch.search import baseline, closing, elsewhere, plans, session
 from schedsearch.search.inspection import not_inspected
 
 KERNELS = Path(__file__).parent / "kernels"
@@ -68,6 +68,11 @@ def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     seconds each."""
     monkeypatch.setattr(session, "once", lambda *inspected: not_inspected)
     monkeypatch.setattr(baseline, "roof_of", lambda *subject: ROOF)
-    for module, name in ((plans, "CONFIRM"), (plans, "PAIR"), (closing, "NOISE")):
+    for module, name in (
+        (plans, "CONFIRM"),
+        (plans, "PAIR"),
+        (closing, "NOISE"),
+        (elsewhere, "PLAN"),
+    ):
         short = replace(getattr(module, name), min_rounds=3, max_rounds=3)
         monkeypatch.setattr(module, name, short)

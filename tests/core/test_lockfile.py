@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schedsearch.core.alignment import UNKNOWN
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.lock_place import NAME, default_lock, find_lock, read_lock, write_lock
@@ -136,7 +137,24 @@ def test_each_contract_has_an_entry_of_its_own() -> None:
     assert ENTRY.target.differences(replace(TARGET, fp=STRICT)).keys() >= {"fp"}
 
 
+def test_a_lock_without_an_alignment_is_of_an_earlier_version() -> None:
+    """It stays so when it is written again, and what is pinned now takes its place."""
+    older = TEXT.replace("align = 16\n", "")
+    assert older != TEXT
+    lock = parse_lock(older, "here")
+    assert [each.target.align for each in lock.entries] == [UNKNOWN]
+    assert format_lock(lock) == older
+    assert lock.having([ENTRY]) == Lock((ENTRY,))
+
+
+def test_an_alignment_is_named_unless_it_is_the_default() -> None:
+    aligned = replace(ENTRY, target=replace(ENTRY.target, align=64))
+    assert parse_lock(format_lock(Lock((aligned,))), "here") == Lock((aligned,))
+    assert aligned.name == f"{ENTRY.name}, arrays aligned to 64 bytes"
+
+
 WRONG = {
+    "unknown alignment": (("align = 16", "align = 24"), "target.align is not a power of two"),
     "unknown contract": (('fp = "fast"', 'fp = "loose"'), "target.fp is not one of strict"),
     "kernel 1's schema": (("schema = 1", "schema = 2"), "schema 2"),
     "absolute path": (('"kernels/gemm.py"', '"/etc/passwd"'), "source"),

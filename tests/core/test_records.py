@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pytest
 
+from schedsearch.core.alignment import UNKNOWN
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import canonical_json, digest_of
@@ -103,6 +104,8 @@ def test_target_key_leaves_out_paths_patch_levels_and_cores_and_nothing_else() -
         {"exo_version": "1.0.1"},
         {"z3_version": "4.14"},
         {"threads": 2},
+        {"align": 64},
+        {"align": UNKNOWN},
     ]
     keys = {replace(TARGET, **change).key for change in changes}
     assert len(keys) == len(changes)
@@ -231,6 +234,28 @@ def test_contracts_round_trip_and_nothing_else_is_one() -> None:
         assert Target.from_json(json.loads(json.dumps(target.to_json()))) == target
     with pytest.raises(UserError, match="fp is not one of strict, reassociate, fast: 'loose'"):
         Target.from_json(TARGET.to_json() | {"fp": "loose"})
+
+
+def test_a_target_of_an_older_store_has_an_unknown_alignment_and_keeps_its_key() -> None:
+    """What was measured then does not mix with what is measured now."""
+    old = TARGET.to_json()
+    del old["align"]
+    again = Target.from_json(old)
+    assert again.align == UNKNOWN
+    assert Target.from_json(json.loads(json.dumps(again.to_json()))) == again
+    identity = TARGET.to_json(identity=True)
+    del identity["fp"], identity["align"]
+    assert again.key == digest_of(identity)
+    assert again.key != TARGET.key
+
+
+def test_alignments_round_trip_and_not_every_number_is_one() -> None:
+    for align in (16, 32, 64, 4096):
+        target = replace(TARGET, align=align)
+        assert Target.from_json(json.loads(json.dumps(target.to_json()))) == target
+    for wrong in (8, 24, 100, 8192):
+        with pytest.raises(UserError, match="align is not a power of two from 16 to 4096"):
+            Target.from_json(TARGET.to_json() | {"align": wrong})
 
 
 def test_paths_of_instruction_sets_are_no_part_of_the_identity() -> None:

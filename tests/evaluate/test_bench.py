@@ -265,14 +265,107 @@ def test_a_race_is_found_out(builder: Builder, tmp_path: Path) -> None:
     assert result.outcome is Outcome.INCORRECT
 
 
-def test_page_policy_is_recorded(builder: Builder, tmp_path: Path) -> None:
-    small = make(procs.triple, builder, tmp_path).time_baseline(PLAN).result
-    large = make(procs.long_sum, builder, tmp_path).time_baseline(PLAN).result
-    assert isinstance(small, Measurement)
-    assert isinstance(large, Measurement)
-    assert dict(small.host)["pages"] == "base"
-    available = "huge_pages" in dict(large.host)
-    assert dict(large.host)["pages"] == ("huge" if available else "base")
+WHERE = """
+#include <stdint.h>
+#include <stdio.h>
+
+static int asks_for_huge_pages(const void *x)
+{
+    char line[512];
+    uintptr_t first, end;
+    int here = 0, asks = 0;
+    FILE *maps = fopen("/proc/self/smaps", "r");
+    while (maps && fgets(line, sizeof line, maps)) {
+        if (sscanf(line, "%lx-%lx ", &first, &end) == 2)
+            here = first <= (uintptr_t)x && (uintptr_t)x < end;
+        else if (here && strncmp(line, "VmFlags:", 8) == 0)
+            asks = strstr(line, " hg ") != NULL;
+    }
+    if (maps)
+        fclose(maps);
+    return asks;
+}
+"""
+
+
+@pytest.mark.parametrize("align", [16, 64, 256])
+def test_timed_arrays_are_as_far_past_a_page_as_asked(
+    align: int, builder: Builder, tmp_path: Path
+) -> None:
+    """A kernel that is wrong if all its arrays are just there is wrong in the case that is timed,
+    and in no other."""
+    code = procs.generate(procs.triple)
+    for where, agrees in ((align, False), (2 * align, True), (align // 2, True)):
+        source = f"""#include <stdint.h>
+            void triple(void *ctxt, float *y, const float *x) {{
+                int there = (uintptr_t)x % 4096 == {where} && (uintptr_t)y % 4096 == {where};
+                for (int i = 0; i < 64; i++) {{ y[i] = there ? 0.0f : 3.0f * x[i]; }}
+            }}"""
+        proc = mirror(procs.triple)
+        bench = prepare(proc, code, bind(proc, {}), builder, tmp_path, align=align)
+        result = judge(bench, builder, procs.handwritten(code, source))
+        if agrees:
+            assert isinstance(result, Measurement), result
+            assert dict(result.host)["align"] == str(align)
+        else:
+            assert isinstance(result, Failure)
+            assert result.outcome is Outcome.INCORRECT
+
+
+def test_timed_arrays_ask_for_no_huge_pages(builder: Builder, tmp_path: Path) -> None:
+    """Of 16 MB; a kernel is wrong if it finds that they do, where they are timed. Those of other
+    cases ask for them: that it can find out is shown on these."""
+    bench = make(procs.long_sum, builder, tmp_path)
+    code = procs.generate(procs.long_sum)
+    for timed, agrees in (("==", True), ("!=", False)):
+        source = f"""{WHERE}
+            void long_sum(void *ctxt, float *s, const float *x) {{
+                float sum = 0;
+                for (int i = 0; i < 4000000; i++) {{ sum += x[i] * x[i]; }}
+                if ((uintptr_t)x % 4096 {timed} 16 && asks_for_huge_pages(x)) sum = 0;
+                s[0] += sum;
+            }}"""
+        result = judge(bench, builder, procs.handwritten(code, source))
+        assert isinstance(result, Measurement if agrees else Failure), result
+
+
+def test_one_kernel_is_timed_on_arrays_of_two_alignments(builder: Builder, tmp_path: Path) -> None:
+    """It does ten times the work on arrays that are not aligned to 64 bytes."""
+    source = """#include <stdint.h>
+        void triple(void *ctxt, float *y, const float *x) {
+            volatile float *out = y;
+            for (int t = 0; t < ((uintptr_t)x % 64 ? 100 : 10); t++)
+                for (int i = 0; i < 64; i++) { out[i] = 3.0f * x[i]; }
+        }"""
+    bench = make(procs.triple, builder, tmp_path)
+    artifact = builder.build(procs.handwritten(procs.generate(procs.triple), source), 60)
+    assert isinstance(artifact, Artifact)
+    for fresh in (False, True):
+        plan = replace(PLAN, min_rounds=3, max_rounds=3, fresh=fresh)
+        result = bench.time_elsewhere(artifact, 64, plan).result
+        assert isinstance(result, Measurement), result
+        assert dict(result.host)["align"] == "16/64"
+        assert len(result.rounds) == 3
+        assert 0.05 < result.ratio.value < 0.2
+        assert result.candidate_ns > 5 * result.reference_ns
+
+
+def test_a_kernel_is_verified_on_arrays_of_both_alignments(
+    builder: Builder, tmp_path: Path
+) -> None:
+    source = """#include <stdint.h>
+        void triple(void *ctxt, float *y, const float *x) {
+            int there = (uintptr_t)x % 4096 == 64 && (uintptr_t)y % 4096 == 64;
+            for (int i = 0; i < 64; i++) { y[i] = there ? 0.0f : 3.0f * x[i]; }
+        }"""
+    bench = make(procs.triple, builder, tmp_path)
+    artifact = builder.build(procs.handwritten(procs.generate(procs.triple), source), 60)
+    assert isinstance(artifact, Artifact)
+    own = bench.evaluate(artifact, PLAN, Anchor(bench.baseline, "baseline")).result
+    assert isinstance(own, Measurement), own
+    result = bench.time_elsewhere(artifact, 64, PLAN).result
+    assert isinstance(result, Failure)
+    assert result.outcome is Outcome.INCORRECT
 
 
 @pytest.mark.parametrize("cache", Cache)

@@ -9,7 +9,7 @@ from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.reports import Verdict
 from schedsearch.evaluate.timing import TimingPlan
 
-CALLS = ["calls", "100", "100", "3", "huge", "cpu"]
+CALLS = ["calls", "100", "100", "3", "cpu"]
 ROUND = ["round", "1.5", "3.0"]
 
 
@@ -47,7 +47,7 @@ def test_not_every_case(verdict: Verdict) -> None:
 
 @pytest.mark.parametrize(
     "words",
-    [["verifying", "0"], ["verified"], ROUND, ["calls", "0", "1", "3", "huge", "cpu"]],
+    [["verifying", "0"], ["verified"], ROUND, ["calls", "0", "1", "3", "cpu"]],
 )
 def test_once_verified(verdict: Verdict, words: list[str]) -> None:
     verify(verdict)

@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-import re
-
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.records import Measurement, Round
-from schedsearch.evaluate.harness import TIMED_ALIGNMENT, runtime_source
 from schedsearch.evaluate.timing import TimingPlan
 
 
@@ -64,8 +61,3 @@ def test_speedup_scales_with_the_anchor(speedups: list[float], anchor: float) ->
     anchored = Measurement("screen", tuple(rounds(*speedups)), 1, (), "a", anchor).speedup
     assert anchored.value == alone.value * anchor
     assert (anchored.low, anchored.high) == (alone.low * anchor, alone.high * anchor)
-
-
-def test_what_headers_say_of_alignment_is_what_is_timed() -> None:
-    (stagger,) = re.findall(r"STAGGER = (\d+)", runtime_source("case.c"))
-    assert int(stagger) == TIMED_ALIGNMENT

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import platform
+import shutil
+import subprocess
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schedsearch.core.build import DEFAULT_BUILD, Build
+from schedsearch.core.build import DEFAULT_BUILD, PEEL, Build
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.trace import Rewrite, Trace
@@ -65,6 +68,34 @@ def test_a_handful_is_proposed_and_never_what_is_there() -> None:
     ]
     for build in found:
         assert build not in proposed("matmul", replace(TWO, build=build))
+
+
+def test_loops_begin_at_aligned_elements_only_where_arrays_do_not() -> None:
+    """Of gcc on x86, if the arrays that are timed are aligned to less than a vector."""
+    vectors = replace(TWO, features=("avx", "avx512f"), vector_bits=512)
+    builds = {
+        (align, kind): proposed(
+            "matmul", replace(vectors, align=align, build=Build(kind, "", True))
+        )
+        for align in (16, 32, 64, 256)
+        for kind in ("gcc", "clang")
+    }
+    peeled = {key for key, found in builds.items() if PEEL in [build.options for build in found]}
+    assert peeled == {(16, "gcc"), (32, "gcc")}
+    elsewhere = replace(vectors, features=("asimd",))
+    assert PEEL not in [build.options for build in proposed("matmul", elsewhere)]
+
+
+@pytest.mark.skipif(not shutil.which("gcc") or platform.machine() != "x86_64", reason="gcc on x86")
+@pytest.mark.parametrize("options", ["", PEEL])
+def test_gcc_begins_loops_at_aligned_elements_if_told_so(options: str, tmp_path: Path) -> None:
+    source = "void f(float *restrict y, const float *restrict x, long n)"
+    source += "{ for (long i = 0; i < n; i++) y[i] += 3 * x[i]; }"
+    flags = ["-O3", "-mavx2", "-fdump-tree-vect-details", *options.split()]
+    command = ["gcc", *flags, "-xc", "-", "-c", "-o", "f.o"]
+    subprocess.run(command, cwd=tmp_path, input=source, text=True, check=True)
+    (dump,) = tmp_path.glob("*.vect")
+    assert ("access forced using peeling" in dump.read_text()) == (options == PEEL)
 
 
 def test_compiler_and_option_are_each_chosen_once() -> None:

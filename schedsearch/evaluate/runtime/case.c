@@ -12,7 +12,7 @@
 #include "channel.h"
 #include "elements.h"
 
-enum { HUGE_PAGE = 2 << 20, STAGGER = 256, CANARY = 4096 };
+enum { HUGE_PAGE = 2 << 20, CANARY = 4096 };
 
 #define GAMMA 0x9e3779b97f4a7c15u
 
@@ -125,8 +125,6 @@ static bool fill_at_once(const struct hs_arg *arg, void *data, uint64_t state)
     return true;
 }
 
-const char *page_policy = "base";
-
 static uintptr_t page_size(void) { return (uintptr_t)sysconf(_SC_PAGESIZE); }
 
 static void map_guarded(size_t bytes, struct hs_mapping *mapping)
@@ -150,20 +148,16 @@ static void set_access(uintptr_t start, size_t bytes, int access)
         fail("out of memory for the arrays");
 }
 
-/* Zeroed memory for what is timed, in which the byte `before` bytes from the start begins a huge
- * page; the pages around it cannot be accessed. */
-static unsigned char *map_bytes(size_t bytes, size_t before, struct hs_mapping *mapping)
+/* Zeroed memory for what is timed, `offset` bytes past the start of a page, as allocators return
+ * it: nothing is asked of the system about its pages. Those around it cannot be accessed. */
+static unsigned char *map_bytes(size_t bytes, size_t offset, struct hs_mapping *mapping)
 {
     uintptr_t page = page_size();
-    map_guarded(bytes + 3 * HUGE_PAGE, mapping);
-    uintptr_t least = (uintptr_t)mapping->start + page + before;
-    uintptr_t aligned = (least + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    uintptr_t first = (aligned - before) / page * page;
-    uintptr_t end = (aligned - before + bytes + page - 1) / page * page;
-    set_access(first, end - first, PROT_READ | PROT_WRITE);
-    if (bytes - before >= HUGE_PAGE && madvise((void *)aligned, end - aligned, MADV_HUGEPAGE) == 0)
-        page_policy = "huge";
-    return (unsigned char *)aligned - before;
+    size_t used = (offset + bytes + page - 1) / page * page;
+    map_guarded(used + 2 * page, mapping);
+    uintptr_t first = (uintptr_t)mapping->start + page;
+    set_access(first, used, PROT_READ | PROT_WRITE);
+    return (unsigned char *)first + offset;
 }
 
 /* Two for each argument, from case to case: to touch pages for the first time takes longer than all
@@ -196,11 +190,11 @@ static unsigned char *kept_bytes(size_t bytes, bool at_end, struct hs_mapping *m
     return (unsigned char *)(at_end ? first + room - bytes : first);
 }
 
-static unsigned char *memory(size_t position, int copy, size_t bytes, size_t before,
+static unsigned char *memory(size_t position, int copy, size_t bytes, size_t offset,
                              enum placement placement, struct hs_mapping *mapping)
 {
     if (placement == FOR_TIMING)
-        return map_bytes(bytes, before, mapping);
+        return map_bytes(bytes, offset, mapping);
     if (!kept)
         kept = calloc(2 * hs_arg_count, sizeof *kept);
     struct hs_mapping *own = &kept[2 * position + copy];
@@ -216,18 +210,16 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
     arg->elements = 1;
     for (int d = 0; d < arg->ndim; d++)
         arg->elements += (arg->extents[d] - 1) * arg->strides[d];
-    /* Staggered, so that equal offsets in different arrays do not alias modulo 4 KiB. */
-    size_t stagger = placement == FOR_TIMING ? position % 16 * STAGGER : 0;
     size_t width = size_of(arg->type), data_bytes = arg->elements * width;
     /* Arrays differ in where they lie; all are aligned to their elements. */
     size_t apart = test->offset * (1 + position % 3) / width * width;
     arg->before = placement == GUARDED_START ? apart : CANARY;
     arg->bytes = arg->before + data_bytes + (placement == GUARDED_END ? apart : CANARY);
-    size_t sizes[2] = {arg->bytes + stagger, arg->bytes};
+    size_t offset = test->offset / width * width;
     unsigned char *copies[2];
     for (int copy = 0; copy < 2; copy++)
-        copies[copy] = memory(position, copy, sizes[copy], arg->before, placement, &arg->mappings[copy]);
-    arg->working = copies[0] + stagger;
+        copies[copy] = memory(position, copy, arg->bytes, offset, placement, &arg->mappings[copy]);
+    arg->working = copies[0];
     arg->pristine = copies[1];
     arg->data = arg->working + arg->before;
 

@@ -10,15 +10,14 @@ enum { FILL_POISON, FILL_INTEGERS, FILL_FLOATS, FILL_DOMINANT, FILL_SPECIAL, FIL
 struct test_case {
     char expected_path[4096];
     enum placement placement;
-    size_t offset; /* bytes between arrays and the boundary that they are placed at */
+    size_t offset; /* bytes between arrays and the boundary that they are placed at: of what is
+                      timed, the start of a page */
     uint64_t seed;
     double share; /* of the iterations of loops that may be sampled, those that are evaluated */
     bool as_written; /* what outputs are is what the procedure as written makes of them */
     struct hs_arg *args;
     unsigned char *context, *pristine_context;
 };
-
-extern const char *page_policy; /* `huge` if some array asked for huge pages, else `base` */
 
 uint64_t next_random(uint64_t *state);
 struct test_case read_case(void);

@@ -121,6 +121,8 @@ int main(int argc, char **argv)
     enter_sandbox(kept, 5 + copy_descriptors(kept + 5));
 #endif
     struct kernel candidate = open_kernel(kernel);
+    struct test_case first; /* of two cases that are timed, which differ in where arrays are */
+    bool two = false;
     for (size_t number = 0; number < cases; number++) {
         struct test_case test = read_case();
         watch(&test, number);
@@ -134,10 +136,15 @@ int main(int argc, char **argv)
             report("verified");
 #if !defined(SANITIZED)
             if (rounds > 0)
-                time_rounds(&test, &how);
+                time_rounds((const struct test_case *[2]){two ? &first : &test, &test}, &how);
 #endif
         }
-        discard(&test);
+        if (rounds > 0 && number + 2 == cases && test.placement == FOR_TIMING) {
+            first = test;
+            two = true;
+        } else {
+            discard(&test);
+        }
     }
     report_unreached(candidate);
     report("end");

@@ -40,7 +40,7 @@ struct protocol {
     bool cold;
 };
 
-/* Interleaved rounds of two kernels (copies.h, other copies in each round) until the parent
- * has enough; the process ends with SIGALRM if calibration, or any round, takes longer
- * than it may. */
-void time_rounds(const struct test_case *test, const struct protocol *how);
+/* Interleaved rounds of two kernels (copies.h, other copies in each round), each with a case of
+ * its own or both with the same, until the parent has enough; the process ends with SIGALRM if
+ * calibration, or any round, takes longer than it may. */
+void time_rounds(const struct test_case *const tests[2], const struct protocol *how);

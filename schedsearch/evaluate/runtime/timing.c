@@ -86,12 +86,20 @@ static void call(const struct test_case *test, void *function)
 
 static const double LEAST_NS = 0.1; /* what subtracting may leave of a call that does nothing */
 
+/* One side of a comparison: a kernel, and what it is called with. */
+struct timed {
+    void *function;
+    const struct test_case *test;
+};
+
 /* Nanoseconds per call. Buffers are restored before a sample, not before each call: a
  * kernel that updates in place sees its own results, the same on both sides. The context
  * is restored each time, since configuration may decide what a call does at all. With
  * warm caches the first of several calls is not timed: restoring has taken their place. */
-static double sample_ns(const struct test_case *test, void *function, long calls)
+static double sample_ns(const struct timed *what, long calls)
 {
+    const struct test_case *test = what->test;
+    void *function = what->function;
     restore(test);
     if (cold_caches) {
         double total = 0;
@@ -118,12 +126,12 @@ enum { TRIES = 3, SLOWEST_NS = 300000000 };
 
 /* Time of one call, from samples of at least `target_ns`. The least of several: a single one
  * that is disturbed would decide how often the kernel is called. */
-static double calibrate(const struct test_case *test, void *function, double target_ns)
+static double calibrate(const struct timed *what, double target_ns)
 {
     for (long calls = 1;;) {
-        double per_call = sample_ns(test, function, calls);
+        double per_call = sample_ns(what, calls);
         for (int i = 1; i < TRIES && per_call * calls < SLOWEST_NS; i++) {
-            double again = sample_ns(test, function, calls);
+            double again = sample_ns(what, calls);
             per_call = again < per_call ? again : per_call;
         }
         if (per_call * calls >= target_ns)
@@ -163,32 +171,31 @@ static int samples_per_round(const double call_ns[2], const struct protocol *how
 typedef double sample_pair[MOST_SAMPLES][2];
 
 /* In each pair of samples, whose turn it is first is random. */
-static void interleave(const struct test_case *test, void *functions[2], const long calls[2],
-                       int samples, uint64_t *seed, sample_pair ns)
+static void interleave(const struct timed sides[2], const long calls[2], int samples,
+                       uint64_t *seed, sample_pair ns)
 {
     for (int i = 0; i < samples; i++) {
         int first = next_random(seed) & 1;
-        ns[i][first] = sample_ns(test, functions[first], calls[first]);
-        ns[i][!first] = sample_ns(test, functions[!first], calls[!first]);
+        ns[i][first] = sample_ns(&sides[first], calls[first]);
+        ns[i][!first] = sample_ns(&sides[!first], calls[!first]);
     }
 }
 
 /* How often each kernel is called in a sample, and samples of a round. Returns whether `ns`
  * then has a sample of a very slow one: that was timed for calibration, long enough to count. */
-static bool calibrate_both(const struct test_case *test, void *functions[2],
-                           const struct protocol *how, uint64_t *seed, long calls[2],
-                           int *samples, sample_pair ns)
+static bool calibrate_both(const struct timed sides[2], const struct protocol *how, uint64_t *seed,
+                           long calls[2], int *samples, sample_pair ns)
 {
     double call_ns[2];
     for (int side = 0; side < 2; side++)
-        call_ns[side] = calibrate(test, functions[side], how->target_ns);
+        call_ns[side] = calibrate(&sides[side], how->target_ns);
     calls_per_sample(call_ns, how->target_ns, calls);
     *samples = samples_per_round(call_ns, how, calls);
     if (*samples > 1) {
         /* A round only to calibrate again, both in the same minute: calibrated one after the
          * other on a busy machine, equal kernels were called unequally often, and their
          * minima differed by 10 %. */
-        interleave(test, functions, calls, *samples, seed, ns);
+        interleave(sides, calls, *samples, seed, ns);
         for (int side = 0; side < 2; side++)
             for (int i = 0; i < *samples; i++)
                 call_ns[side] = ns[i][side] < call_ns[side] ? ns[i][side] : call_ns[side];
@@ -199,11 +206,11 @@ static bool calibrate_both(const struct test_case *test, void *functions[2],
     if (call_ns[slow] <= SLOWEST_NS)
         return false;
     ns[0][slow] = call_ns[slow];
-    ns[0][!slow] = sample_ns(test, functions[!slow], calls[!slow]);
+    ns[0][!slow] = sample_ns(&sides[!slow], calls[!slow]);
     return true;
 }
 
-void time_rounds(const struct test_case *test, const struct protocol *how)
+void time_rounds(const struct test_case *const tests[2], const struct protocol *how)
 {
     alarm(how->round_s);
     const char *clock = choose_clock(how->cores);
@@ -212,17 +219,18 @@ void time_rounds(const struct test_case *test, const struct protocol *how)
     long calls[2] = {how->calls[0], how->calls[1]};
     int samples = how->samples;
     sample_pair ns;
-    void *functions[2] = {function_of_copy(0, 0), function_of_copy(1, 0)};
-    bool sampled = calls[0] == 0
-        && calibrate_both(test, functions, how, &seed, calls, &samples, ns);
-    report("calls %ld %ld %d %s %s", calls[0], calls[1], samples, page_policy, clock);
+    struct timed sides[2];
+    for (int side = 0; side < 2; side++)
+        sides[side] = (struct timed){function_of_copy(side, 0), tests[side]};
+    bool sampled = calls[0] == 0 && calibrate_both(sides, how, &seed, calls, &samples, ns);
+    report("calls %ld %ld %d %s", calls[0], calls[1], samples, clock);
     for (int round = 0;; round++) {
         alarm(how->round_s);
         if (round > 0)
             for (int side = 0; side < 2; side++)
-                functions[side] = function_of_copy(side, round);
+                sides[side].function = function_of_copy(side, round);
         if (round > 0 || !sampled)
-            interleave(test, functions, calls, samples, &seed, ns);
+            interleave(sides, calls, samples, &seed, ns);
         char line[1024];
         int used = 0;
         for (int side = 0; side < 2; side++)

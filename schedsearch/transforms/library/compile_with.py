@@ -12,7 +12,7 @@ that a node has a handful of these.
 from collections.abc import Iterator
 
 from schedsearch.core import ast as q
-from schedsearch.core.build import Build
+from schedsearch.core.build import PEEL, Build
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Target
 from schedsearch.transforms.generated import may_restrict
@@ -32,11 +32,11 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         for other in target.other_compilers:
             yield None, Build(other.kind, now.options, restrict).to_json()
     if not now.options:
-        for options in _options(proc, target):
+        for options in _options(proc, target, kind):
             yield None, Build(kind, options, restrict).to_json()
 
 
-def _options(proc: q.Proc, target: Target) -> Iterator[str]:
+def _options(proc: q.Proc, target: Target, kind: str) -> Iterator[str]:
     """Options that can matter: most are about loops that the compiler vectorises."""
     yield "-O2"
     if not any(_left_to_the_compiler(stmt) for stmt in q.walk(proc.body)):
@@ -45,6 +45,8 @@ def _options(proc: q.Proc, target: Target) -> Iterator[str]:
     if "avx512f" in target.features:
         yield "-mprefer-vector-width=512"
         yield "-mprefer-vector-width=256"
+    if kind == "gcc" and "avx" in target.features and 8 * target.align < target.vector_bits:
+        yield PEEL
 
 
 def _left_to_the_compiler(stmt: q.Stmt) -> bool:

@@ -1,0 +1,1 @@
+"""What callers lose who do not align their arrays."""
