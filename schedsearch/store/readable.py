@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, Workload
+from schedsearch.core.stats import Estimate
 from schedsearch.store import candidates, described, ranking, scopes, tables, totals
+from schedsearch.store.joint import joint
 from schedsearch.store.schema import CandidateRow
 from schedsearch.store.transactions import Transactions
 from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Table, Timed
@@ -48,11 +50,17 @@ class Readable(Transactions):
         """Correct and measured candidates of all trees of the scope's workload and target,
         the fastest first. Of a schedule in several trees, what the last one found out counts.
 
-        Ranked by the speed-up of the latest `confirm` measurement, else of the
-        latest one; equal ones by id.
+        Ranked by what all their timings say together (`joint.py`), else by the latest
+        measurement; equal ones by id.
         """
         with self._read() as connection:
             return ranking.best(connection, scope, limit)
+
+    def joint(self, scope: Scope) -> Mapping[int, Estimate]:
+        """By candidate id: speed-ups by all timings together, of those that were timed more
+        than to screen them, in all trees of the scope's workload and target."""
+        with self._read() as connection:
+            return joint(connection, scope)
 
     def candidate(self, candidate_id: int) -> StoredCandidate:
         """Raises UserError if there is none with this id."""
