@@ -96,7 +96,7 @@ def _caveats(about: Search) -> Iterator[str]:
         yield fmt.decided(decision, len(measurement.rounds))
         if measurement.reference_speedup != 1.0:
             yield _indirect(measurement)
-        if measurement.kind != "confirm":
+        if not measurement.confirmed:
             yield "It was not measured again after the search: winners of many look too good."
         if about.roof and about.roof.exceeded(measurement.candidate_ns * 1e-9):
             yield f"The best is {fmt.OVER_ROOF}."

@@ -147,7 +147,7 @@ def as_json(result: Result, written: Written) -> dict[str, Any]:
         speedup = best.measurement.speedup
         found = {
             "trace_key": best.key,
-            "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
+            "speedup": speedup.to_json(),
             "confirmed": best.confirmed,
             "decision": best.measurement.verdict(margin(result.noise)),
             "of_roof": result.roof.share(best.measurement.candidate_ns * 1e-9),

@@ -268,6 +268,12 @@ class Measurement:
     joint: Estimate | None = field(default=None, compare=False)
 
     @property
+    def confirmed(self) -> bool:
+        """Whether it was made after its candidate was chosen, against the procedure as written:
+        luck does not count, nor what another schedule was taken for."""
+        return self.kind == "confirm" and self.as_written
+
+    @property
     def as_written(self) -> bool:
         """Whether it was timed against the procedure as written."""
         return self.reference_speedup == 1.0

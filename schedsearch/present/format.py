@@ -11,6 +11,7 @@ from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
 from schedsearch.core.numbers import speedup as speedup
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord, Workload
+from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.search.ranker import Standing
 
@@ -46,7 +47,7 @@ def decided(decision: Decision, rounds: int) -> str:
 
 def noise(measurement: Measurement) -> str:
     """`Noise of this session: 0.3% (the schedule against itself, 0.997 from 0.992 to 1.001).`"""
-    estimate = measurement.speedup
+    estimate = measurement.ratio
     return (
         f"Noise of this session: {abs(estimate.value - 1):.1%} (the schedule against itself, "
         f"{estimate.value:.3f} from {estimate.low:.3f} to {estimate.high:.3f})."
@@ -73,8 +74,14 @@ AS_WRITTEN = "as written, without rewrites"
 
 def claim(measurement: Measurement) -> str:
     """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
-    state = "confirmed" if measurement.kind == "confirm" else "not confirmed yet"
+    state = "confirmed" if measurement.confirmed else "not confirmed yet"
     return f"{speedup(measurement.speedup)} the speed of the unscheduled procedure, {state}"
+
+
+def so_far(measurement: Measurement) -> str:
+    """While a search goes on: `24.8x`; with an interval once that was confirmed."""
+    found = measurement.speedup
+    return speedup(found if measurement.confirmed else Estimate(found.value))
 
 
 def sparkline(values: Sequence[float], width: int = 32) -> str:

@@ -90,7 +90,7 @@ def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
     the few rounds of a screening lucky ones look faster."""
     fastest = [c for c in store.best(scope, AMONG) if c.record.trace.steps]
     faster = [c for c in fastest if (c.record.speedup or 0.0) > 1.0]
-    confirmed = (c for c in faster if _measurement(c).kind == "confirm")
+    confirmed = (c for c in faster if _measurement(c).confirmed)
     best = next(confirmed, faster[0] if faster else None)
     if best is not None and _measurement(best).verdict() is Decision.SAME:
         return None
@@ -211,7 +211,7 @@ def _speed(store: Store, candidate: StoredCandidate) -> LockedSpeed:
     return LockedSpeed(
         measurement.speedup,
         len(measurement.rounds),
-        measurement.kind == "confirm",
+        measurement.confirmed,
         dict(measurement.host).get("cache", Cache.WARM),
         measurement.candidate_ns,
         timed.at.date(),

@@ -92,6 +92,13 @@ def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> se
     return set(connection.scalars(found))
 
 
+def trace_keys(connection: Connection, scope: Scope, ids: Collection[int]) -> dict[int, str]:
+    """By id, of those that are of this scope."""
+    columns = select(CandidateRow.id, CandidateRow.trace_key)
+    found = connection.execute(columns.where(in_scope(scope), CandidateRow.id.in_(ids)))
+    return {row.id: row.trace_key for row in found}
+
+
 def find(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
     return select_candidates(
         connection, and_(in_scope(scope), CandidateRow.trace_key.in_(trace_keys))
@@ -146,8 +153,9 @@ def _candidate(
     measurements: tuple[Measurement, ...],
     speedup: Estimate | None,
 ) -> StoredCandidate:
-    confirmed = [m for m in measurements if m.kind == "confirm"]
-    ranking = (confirmed or measurements)[-1:]
+    direct = [m for m in measurements if m.confirmed]
+    indirect = [m for m in measurements if m.kind == "confirm"]  # of earlier versions
+    ranking = (direct or indirect or measurements)[-1:]
     record = TuningRecord(
         trace=trace,
         outcome=row.outcome,

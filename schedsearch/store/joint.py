@@ -59,7 +59,7 @@ def joint(
     # The last of each, so that who is asked for changes nothing for others.
     rows |= {row.id: row for row in {row.candidate_id: row for row in asked}.values()}
     root = of_pair(CandidateRow, scope) & CandidateRow.parent_id.is_(None)
-    written = set(connection.scalars(select(CandidateRow.code_key).where(root)))
+    written = [key for key in connection.scalars(select(CandidateRow.code_key).where(root)) if key]
     looked: set[str] = set()
     while True:
         comparisons = _comparisons(rows.values(), written)

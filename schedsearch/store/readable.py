@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from schedsearch.core.errors import UserError
@@ -56,11 +56,13 @@ class Readable(Transactions):
         with self._read() as connection:
             return ranking.best(connection, scope, limit)
 
-    def joint(self, scope: Scope) -> Mapping[int, Estimate]:
-        """By candidate id: speed-ups by all timings together, of those that were timed more
-        than to screen them, in all trees of the scope's workload and target."""
+    def joint(self, scope: Scope) -> dict[str, Estimate]:
+        """By trace key: speed-ups by all timings together, of those of this scope that were
+        timed more than to screen them."""
         with self._read() as connection:
-            return joint(connection, scope)
+            found = joint(connection, scope)
+            keys = candidates.trace_keys(connection, scope, found.keys())
+        return {key: found[id_] for id_, key in keys.items()}
 
     def candidate(self, candidate_id: int) -> StoredCandidate:
         """Raises UserError if there is none with this id."""
