@@ -29,7 +29,7 @@ import numpy as np
 
 from schedsearch.core.stats import Estimate
 
-SESSION = 0.04
+SESSION = 0.03
 """Standard deviation of the log of a speed-up over the procedure as written, between sessions."""
 
 SESSION_FREEDOM = 4
