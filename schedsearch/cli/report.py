@@ -50,8 +50,7 @@ def _beside(other: Counterpart) -> str:
 def _nothing_gained(console: Console, level: Best, noise: Measurement | None) -> None:
     rewrites = fmt.count(len(level.trace), "rewrite")
     console.print(f"The fastest has {rewrites}: {_times(level)} its speed.", soft_wrap=True)
-    rounds = len(level.measurement.rounds)
-    console.print(fmt.decided(level.measurement.verdict(margin(noise)), rounds))
+    console.print(fmt.tested(level.measurement, margin(noise)))
 
 
 def _foundation(console: Console, result: Result) -> None:
@@ -92,7 +91,7 @@ def report(
             f"{subject.name} as written: {rate(subject, result.roof, measurement.candidate_ns)}",
             soft_wrap=True,
         )
-        console.print(fmt.decided(decision, len(measurement.rounds)))
+        console.print(fmt.tested(measurement, margin(result.noise)))
         if result.noise is not None:
             console.print(fmt.noise(result.noise), soft_wrap=True)
         rounds = f"{len(measurement.rounds)} interleaved rounds"

@@ -45,6 +45,13 @@ def decided(decision: Decision, rounds: int) -> str:
             return f"Clearly {decision}, by a signed-rank test of {number}."
 
 
+def tested(measurement: Measurement, margin: float) -> str:
+    """Whether it is faster than the procedure as written, by rounds against that."""
+    if not measurement.as_written:
+        return "Not tested: it was timed against another schedule, not the procedure as written."
+    return decided(measurement.verdict(margin), len(measurement.rounds))
+
+
 def noise(measurement: Measurement) -> str:
     """`Noise of this session: 0.3% (the schedule against itself, 0.997 from 0.992 to 1.001).`"""
     estimate = measurement.ratio
@@ -63,9 +70,9 @@ def conditions(measurement: Measurement) -> str:
 
 
 def anchored(measurement: Measurement) -> str:
-    """`, against a schedule of 12.3x`; nothing if against the procedure as written"""
+    """`, of a schedule of about 12.3x`; nothing if against the procedure as written"""
     own = measurement.reference_speedup
-    return "" if own == 1.0 else f", against a schedule of {own:.3g}x"
+    return "" if measurement.as_written else f", of a schedule of about {own:.3g}x"
 
 
 AS_WRITTEN = "as written, without rewrites"
