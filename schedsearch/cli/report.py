@@ -49,7 +49,8 @@ def _beside(other: Counterpart) -> str:
 
 def _nothing_gained(console: Console, level: Best, noise: Measurement | None) -> None:
     rewrites = fmt.count(len(level.trace), "rewrite")
-    console.print(f"The fastest has {rewrites}: {_times(level)} its speed.", soft_wrap=True)
+    times = escape(fmt.speedup(level.measurement.ratio))
+    console.print(f"The fastest has {rewrites}: {times} its speed.", soft_wrap=True)
     console.print(fmt.tested(level.measurement, margin(noise)))
 
 
