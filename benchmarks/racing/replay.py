@@ -109,8 +109,9 @@ def _heat(session: Session, racing: list[str], pooled: dict[str, Measurement]) -
 def halving_within(session: Session, screened: Screened) -> str:
     """The race as it was: whose intervals reach the leader's, eight at most; 3, 5 and 8
     rounds, each heat in one process."""
-    leader = screened[0][1].speedup
-    racing = [key for key, m in screened if m.speedup.high >= leader.low][:8]
+    leader = screened[0][1]
+    least = leader.ratio.low * leader.reference_speedup
+    racing = [key for key, m in screened if m.ratio.high * m.reference_speedup >= least][:8]
     pooled: dict[str, Measurement] = {}
     for rounds, left in ((3, 4), (5, 2), (8, 1)):
         if len(racing) < 2:

@@ -32,20 +32,22 @@ WIDTH = 100
 @dataclass(frozen=True)
 class Explained:
     """A schedule, rewrite by rewrite: `explanation` is data; printed it is what `schedsearch
-    explain` prints, and in notebooks the same in Markdown."""
+    explain` prints, and in notebooks the same in Markdown. `again` is the command that measures
+    what is not known."""
 
     title: str
     explanation: Explanation
     roof: Roof | None
+    again: str
 
     @property
     def terminal(self) -> RenderableType:
         """For rich."""
-        return text_of_steps.terminal(self.title, self.explanation, self.roof)
+        return text_of_steps.terminal(self.title, self.explanation, self.roof, self.again)
 
     @property
     def markdown(self) -> str:
-        return text_of_steps.markdown(self.title, self.explanation, self.roof)
+        return text_of_steps.markdown(self.title, self.explanation, self.roof, self.again)
 
     def to_json(self) -> dict[str, Any]:
         """`present/explained.py` says what it means."""
@@ -116,7 +118,8 @@ def explained(store: Store, candidate: StoredCandidate, procedure: Any) -> Expla
     except ReplayError as error:
         raise UserError(f"the recorded schedule does not replay: {error}") from error
     title = f"candidate {candidate.id} of {fmt.kernel(workload)} on {fmt.target(target)}"
-    return Explained(title, found, stored_roof(store, scope))
+    again = f"schedsearch explain {candidate.id} --measure"
+    return Explained(title, found, stored_roof(store, scope), again)
 
 
 def compared(
@@ -140,7 +143,7 @@ def _gain(found: Ratio | None) -> tuple[Any, ...]:
     if found is None:
         return (None,) * 5
     decision = found.decision.value if found.decision else None
-    return found.over.value, found.over.low, found.over.high, found.how.value, decision
+    return (*found.over.to_json().values(), found.how.value, decision)
 
 
 def _printed(what: RenderableType) -> str:

@@ -69,7 +69,7 @@ def _verdict(about: Search) -> Iterator[object]:
             f"No schedule faster than {about.name} as written was found.", "verdict"
         )
         return
-    clearly = _decision(about, measurement) is Decision.FASTER
+    clearly = measurement.verdict(margin(about.noise)) is Decision.FASTER
     colour = html.GREEN if clearly else html.GREY
     yield page.paragraph(html.strong(fmt.claim(measurement), colour), "verdict")
     yield page.paragraph(f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
@@ -79,16 +79,11 @@ def _verdict(about: Search) -> Iterator[object]:
     yield html.measurement(measurement)
 
 
-def _decision(about: Search, measurement: Measurement) -> Decision:
-    """Whether it is faster than as written."""
-    return measurement.verdict(margin(about.noise))
-
-
 def _indirect(measurement: Measurement) -> str:
     own = f"{measurement.reference_speedup:.3g}x"
     return (
-        "It was timed against another schedule, not against the procedure as written: its "
-        f"speed-up is the ratio of the two times that one's own, {own}."
+        "Its speed-up is by a chain of timings; the schedule that it was timed against was taken "
+        f"for {own} then."
     )
 
 
@@ -96,11 +91,10 @@ def _caveats(about: Search) -> Iterator[str]:
     """What the verdict rests on, and what speaks against it."""
     run, measurement = about.run, _measured(about)
     if measurement is not None:
-        decision = _decision(about, measurement)
-        yield fmt.decided(decision, len(measurement.rounds))
-        if measurement.reference_speedup != 1.0:
+        yield fmt.tested(measurement, margin(about.noise))
+        if not measurement.as_written:
             yield _indirect(measurement)
-        if measurement.kind != "confirm":
+        if not measurement.confirmed:
             yield "It was not measured again after the search: winners of many look too good."
         if about.roof and about.roof.exceeded(measurement.candidate_ns * 1e-9):
             yield f"The best is {fmt.OVER_ROOF}."

@@ -141,7 +141,7 @@ class Result:
         stop = f"{self.run.stop}: {ended} in {progress.elapsed_s:.0f} s"
         if timed is None:
             return [f"no schedule faster than {subject.name} as written was found", stop]
-        decision = fmt.decided(timed.verdict(margin(self.run.noise)), len(timed.rounds))
+        decision = fmt.tested(timed, margin(self.run.noise))
         return [
             f"{subject.name}: {fmt.claim(timed)}",
             rate(subject, self.run.roof, timed.candidate_ns),

@@ -147,7 +147,7 @@ def _roofs(console: Console, subject: Subject) -> None:
 def _noise(console: Console, result: Measurement | Failure) -> None:
     if isinstance(result, Failure):
         raise UserError(f"the probe kernel cannot be measured here: {result.message}")
-    estimate = result.speedup
+    estimate = result.ratio
     width = estimate.high - estimate.low
     verdict = "quiet" if width < NOISY else "noisy: small speed-ups will be inconclusive"
     _line(console, "noise", f"A/A ratio {fmt.speedup(estimate)}, {verdict}")

@@ -148,9 +148,12 @@ def show(
         console.print(caveat, style="yellow", markup=False, soft_wrap=True)
     for number, step in enumerate(record.trace.steps, 1):
         console.print(f"  {number}. {step}", markup=False, soft_wrap=True)
+    if record.measurement is not None:
+        times = fmt.speedup(record.measurement.speedup)
+        console.print(f"{times} the speed of {name} as written, by all of:", markup=False)
     for m in candidate.measurements:
         console.print(
-            f"{m.kind}: {fmt.speedup(m.speedup)}, {fmt.duration(m.candidate_ns * 1e-9)}, "
+            f"{m.kind}: {fmt.speedup(m.ratio)}, {fmt.duration(m.candidate_ns * 1e-9)}, "
             f"{fmt.count(len(m.rounds), 'round')} of {m.calls} calls{fmt.anchored(m)}"
             f"{fmt.conditions(m)}",
             markup=False,

@@ -50,7 +50,7 @@ def _outcome(found: Minimised) -> str:
         return f"candidate {found.original.id}: no rewrite can be left out"
     against = "the same C"
     if found.against is not None:
-        against = f"{fmt.speedup(found.against.speedup)} the speed of candidate {found.original.id}"
+        against = f"{fmt.speedup(found.against.ratio)} the speed of candidate {found.original.id}"
     return (
         f"candidate {found.shortest.id}: {after} of {before} rewrites, {against}; "
         f"{fmt.claim(measurement)}"

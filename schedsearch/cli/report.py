@@ -49,9 +49,9 @@ def _beside(other: Counterpart) -> str:
 
 def _nothing_gained(console: Console, level: Best, noise: Measurement | None) -> None:
     rewrites = fmt.count(len(level.trace), "rewrite")
-    console.print(f"The fastest has {rewrites}: {_times(level)} its speed.", soft_wrap=True)
-    rounds = len(level.measurement.rounds)
-    console.print(fmt.decided(level.measurement.verdict(margin(noise)), rounds))
+    times = escape(fmt.speedup(level.measurement.ratio))
+    console.print(f"The fastest has {rewrites}: {times} its speed.", soft_wrap=True)
+    console.print(fmt.tested(level.measurement, margin(noise)))
 
 
 def _foundation(console: Console, result: Result) -> None:
@@ -92,7 +92,7 @@ def report(
             f"{subject.name} as written: {rate(subject, result.roof, measurement.candidate_ns)}",
             soft_wrap=True,
         )
-        console.print(fmt.decided(decision, len(measurement.rounds)))
+        console.print(fmt.tested(measurement, margin(result.noise)))
         if result.elsewhere is not None and result.elsewhere.differs:
             said = fmt.elsewhere(result.elsewhere)
             console.print(f"On {said}.", markup=False, soft_wrap=True)
@@ -150,7 +150,7 @@ def as_json(result: Result, written: Written) -> dict[str, Any]:
         speedup = best.measurement.speedup
         found = {
             "trace_key": best.key,
-            "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
+            "speedup": speedup.to_json(),
             "confirmed": best.confirmed,
             "decision": best.measurement.verdict(margin(result.noise)),
             "of_roof": result.roof.share(best.measurement.candidate_ns * 1e-9),

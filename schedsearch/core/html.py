@@ -98,11 +98,11 @@ def measurement(timed: Measurement) -> Markup:
 
 
 def _picture(timed: Measurement) -> Markup:
-    """Speed-ups of the rounds, with their median's interval; below, all samples of the
-    candidate and of what it was interleaved with, per call."""
-    ratios = [each.speedup * timed.reference_speedup for each in timed.rounds]
+    """How many times faster than what it was interleaved with it was in each round, with the
+    median's interval; below, all samples of both, per call."""
+    ratios = [each.speedup for each in timed.rounds]
     own = list(chain.from_iterable(each.candidate_ns for each in timed.rounds))
     other = list(chain.from_iterable(each.reference_ns for each in timed.rounds))
-    rounds = strips([Strip("rounds", ratios, BLUE, timed.speedup)], lambda value: f"{value:.4g}x")
+    rounds = strips([Strip("rounds", ratios, BLUE, timed.ratio)], lambda value: f"{value:.4g}x")
     samples = [Strip("this", own, GREEN), Strip("reference", other, GREY)]
     return rounds + strips(samples, lambda ns: duration(ns * 1e-9))

@@ -15,8 +15,10 @@ def duration(seconds: float) -> str:
 
 
 def speedup(estimate: Estimate) -> str:
-    """`24.8x [24.1, 25.6]`"""
+    """`24.8x [24.1, 25.6]`; the value alone if there is no interval"""
     digits = 1 if estimate.value >= 10 else 2
+    if not estimate.bounded:
+        return f"{estimate.value:.{digits}f}x"
     low, high = (f"{bound:.{digits}f}" for bound in (estimate.low, estimate.high))
     return f"{estimate.value:.{digits}f}x [{low}, {high}]"
 

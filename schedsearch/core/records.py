@@ -19,6 +19,7 @@ from schedsearch.core.fields import Fields
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.isa import best_isa
 from schedsearch.core.keys import digest_of
+from schedsearch.core.standings import alone
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.core.trace import Trace
 
@@ -289,6 +290,10 @@ class Round:
         return min(self.reference_ns) / min(self.candidate_ns)
 
 
+OF_ITSELF = ("baseline", "noise")
+"""Kinds of timings of a kernel against itself."""
+
+
 @dataclass(frozen=True)
 class Measurement:
     """Raw samples of one timing; all statistics are derived.
@@ -298,8 +303,10 @@ class Measurement:
     user named), `baseline` or `noise` (the reference against itself).
     `calls` is the number of calls per candidate sample; `host` is what the
     machine was doing. `reference` is the code_key of what the candidate was
-    interleaved with, and `reference_speedup` that kernel's own speed-up over the
-    baseline (1.0 if it is the baseline).
+    interleaved with, and `reference_speedup` what that kernel's own speed-up over the
+    baseline was taken for (1.0 if it is the baseline): good for ordering, but it has no
+    interval. `joint` is the speed-up by all timings that the store has, if it was read from
+    one (`core/standings.py`).
     """
 
     kind: str
@@ -308,6 +315,18 @@ class Measurement:
     host: tuple[tuple[str, str], ...] = ()
     reference: str = ""
     reference_speedup: float = 1.0
+    joint: Estimate | None = field(default=None, compare=False)
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether it was made after its candidate was chosen, against the procedure as written:
+        luck does not count, nor what another schedule was taken for."""
+        return self.kind == "confirm" and self.as_written
+
+    @property
+    def as_written(self) -> bool:
+        """Whether it was timed against the procedure as written."""
+        return self.reference_speedup == 1.0
 
     @cached_property
     def ratio(self) -> Estimate:
@@ -316,12 +335,22 @@ class Measurement:
 
     @property
     def speedup(self) -> Estimate:
-        """Over the baseline."""
-        return self.ratio.scaled(self.reference_speedup)
+        """Over the baseline, in other sessions too; without an interval if nothing is known but
+        that it was timed against another schedule."""
+        if self.joint is not None:
+            return self.joint
+        if self.kind in OF_ITSELF:
+            return self.ratio
+        if not self.as_written:
+            return Estimate(self.middle)
+        found = alone([r.speedup for r in self.rounds], fresh=self.kind != "screen")
+        return replace(found, value=self.middle)
 
     @property
     def middle(self) -> float:
         """`speedup.value` alone: a resumed search asks for thousands, and intervals take long."""
+        if self.joint is not None:
+            return self.joint.value
         return median([r.speedup for r in self.rounds]) * self.reference_speedup
 
     def decision(self, margin: float = MARGIN) -> Decision:
@@ -329,8 +358,8 @@ class Measurement:
         return decide([each.speedup for each in self.rounds], margin)
 
     def verdict(self, margin: float = MARGIN) -> Decision:
-        """Whether it is faster than the unscheduled procedure, whatever it was timed against."""
-        return decide([each.speedup * self.reference_speedup for each in self.rounds], margin)
+        """Whether it is faster than the procedure as written: only rounds against that tell."""
+        return self.decision(margin) if self.as_written else Decision.INCONCLUSIVE
 
     def pooled(self, later: Measurement) -> Measurement:
         """Both as one; the later one if they were not against the same reference."""

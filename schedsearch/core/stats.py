@@ -3,6 +3,7 @@ rankings."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -12,17 +13,25 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Estimate:
-    """A value with a confidence interval `[low, high]`."""
+    """A positive value with a confidence interval `[low, high]`. Of one that nothing is known of
+    that is all there is, from 0 to infinity, and it is not shown."""
 
     value: float
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = math.inf
 
-    def scaled(self, factor: float) -> Estimate:
-        return Estimate(self.value * factor, self.low * factor, self.high * factor)
+    @property
+    def bounded(self) -> bool:
+        """Whether there is an interval to show."""
+        return self.high < math.inf
+
+    def to_json(self) -> dict[str, float | None]:
+        low, high = (self.low, self.high) if self.bounded else (None, None)
+        return {"value": self.value, "low": low, "high": high}
 
     def __str__(self) -> str:
-        return f"{self.value:.2f} [{self.low:.2f}, {self.high:.2f}]"
+        interval = f" [{self.low:.2f}, {self.high:.2f}]" if self.bounded else ""
+        return f"{self.value:.2f}{interval}"
 
 
 def median_with_interval(values: Sequence[float], level: float = 0.95) -> Estimate:

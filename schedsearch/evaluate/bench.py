@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 import time
@@ -38,16 +39,23 @@ _VERIFY = TimingPlan("verify", 0, 0)
 
 @dataclass(frozen=True)
 class Anchor:
-    """What a candidate is interleaved with, and its own speed-up over the baseline.
+    """What a candidate is interleaved with, and its own speed-up over the baseline: 1 exactly
+    if it is the baseline.
 
-    Not always the baseline: a slow one would take the whole budget. `call_s` is
-    seconds per call, 0 if not known.
+    Not always that: a slow one would take the whole budget. `call_s` is seconds per call, 0 if
+    not known.
     """
 
     artifact: Artifact
     code_key: str
     speedup: float = 1.0
     call_s: float = 0.0
+
+    @staticmethod
+    def of(artifact: Artifact, timed: Measurement) -> Anchor:
+        """A schedule that was measured."""
+        speedup = timed.middle if timed.middle != 1.0 else math.nextafter(1.0, 2.0)
+        return Anchor(artifact, artifact.code_key, speedup, timed.candidate_ns * 1e-9)
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,11 @@ def verdict(pair: Pair, ratio: Ratio | None) -> str:
         case How.SAME_CODE:
             return f"{second} has the same machine code as {first}."
         case How.APART:
-            either = " That may be either way." if ratio.over.low <= 1 <= ratio.over.high else ""
-            times = fmt.speedup(ratio.over)
-            return f"{second} is {times} as fast as {first}, by measurements made apart.{either}"
+            return (
+                f"{second} seems {fmt.speedup(ratio.over)} as fast as {first}, but they were not "
+                "timed against each other: no interval, and no test. "
+                f"`schedsearch compare {first} {second} --measure` does that."
+            )
         case _:
             assert ratio.decision is not None, "interleaved rounds were tested"
             said = fmt.decided(ratio.decision, ratio.rounds)

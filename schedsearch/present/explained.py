@@ -10,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 from schedsearch.core.decision import TOLERANCE, Decision
-from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
@@ -28,8 +27,9 @@ _COLUMNS = ("", "rewrite", "so far", "this step", "of roof")
 _MARKS = {Decision.INCONCLUSIVE: " ?", Decision.SAME: " ="}
 
 
-def terminal(title: str, explanation: Explanation, roof: Roof | None) -> RenderableType:
-    """Every step with what it changed, then all of them as one table."""
+def terminal(title: str, explanation: Explanation, roof: Roof | None, again: str) -> RenderableType:
+    """Every step with what it changed, then all of them as one table. `again` is the command that
+    measures what is not known."""
     parts: list[RenderableType] = [Text(title, style="bold"), *_nest(explanation.nest)]
     parts.append(Text(f"  {_reached(explanation.root, roof)}", style="dim"))
     for number, step in enumerate(explanation.steps):
@@ -41,21 +41,31 @@ def terminal(title: str, explanation: Explanation, roof: Roof | None) -> Rendera
         table.add_column(title, justify="left" if title == "rewrite" else "right")
     for row in rows(explanation, roof):
         table.add_row(*(Text(cell) for cell in row))
-    return Group(*parts, Text(), table)
+    return Group(*parts, Text(), table, *map(Text, _advice(explanation, again)))
 
 
-def markdown(title: str, explanation: Explanation, roof: Roof | None) -> str:
+def markdown(title: str, explanation: Explanation, roof: Roof | None, again: str) -> str:
     """For a review or an issue: the table first, then what each step changed."""
     lines = [f"# {title}", "", f"As written: {_reached(explanation.root, roof)}", ""]
     lines += ["```", *explanation.nest, "```", ""]
     lines += [f"| {' | '.join(_COLUMNS)} |", "|--:|---|--:|--:|--:|"]
     cells = (map(_cell, row) for row in rows(explanation, roof))
     lines += [f"| {' | '.join(row)} |" for row in cells]
+    lines += [part for line in _advice(explanation, again) for part in ("", _cell(line))]
     for number, step in enumerate(explanation.steps):
         lines += ["", f"## {number + 1}. {step.rewrite.transform}", ""]
         lines += [f"`{_code(str(step.rewrite))}`", "", "```diff", *_shown(step.change), "```", ""]
         lines.append(_cell(effect(explanation, number, roof)))
     return "\n".join(lines)
+
+
+def _advice(explanation: Explanation, again: str) -> Iterator[str]:
+    """What to run for an interval, where one is missing."""
+    if any(step.gain is not None and step.gain.how is How.APART for step in explanation.steps):
+        yield (
+            '"about": timed in different sessions or over a third kernel, which gives no interval; '
+            f"`{again}` times every step against the one before."
+        )
 
 
 def to_json(explanation: Explanation, roof: Roof | None) -> dict[str, Any]:
@@ -108,7 +118,7 @@ def gained(gain: Ratio) -> str:
         case How.SAME_CODE:
             return "1x: the same machine code as before"
         case How.APART:
-            return f"{over}, measured apart"
+            return f"about {over}, measured apart"
         case _:
             return f"{over}, {_said(gain)}"
 
@@ -138,7 +148,8 @@ def _own(gain: Ratio) -> str:
     if gain.how is How.SAME_CODE:
         return "same code"
     mark = _MARKS.get(gain.decision, "") if gain.decision else ""
-    return fmt.speedup(gain.over) + mark
+    about = "about " if gain.how is How.APART else ""
+    return about + fmt.speedup(gain.over) + mark
 
 
 def brief(rewrite: Rewrite) -> str:
@@ -181,22 +192,19 @@ def _effect_json(effect: Effect | None, roof: Roof | None) -> dict[str, Any] | N
     share = roof.share(effect.call_ns * 1e-9) if roof and roof.least_s else None
     return {
         "kind": effect.kind,
-        "speedup": _estimate_json(effect.speedup),
+        "speedup": effect.speedup.to_json(),
         "call_ns": effect.call_ns,
         "of_roof": share,
     }
 
 
 def ratio_json(found: Ratio | None) -> dict[str, Any] | None:
-    """`how` and `decision` are values of `pairs.How` and `core.decision.Decision`."""
+    """`how` and `decision` are values of `pairs.How` and `core.decision.Decision`; of what was
+    measured apart the bounds are null."""
     if found is None:
         return None
     known = {"how": found.how, "decision": found.decision, "rounds": found.rounds}
-    return _estimate_json(found.over) | known
-
-
-def _estimate_json(estimate: Estimate) -> dict[str, Any]:
-    return {"value": estimate.value, "low": estimate.low, "high": estimate.high}
+    return found.over.to_json() | known
 
 
 def _cell(text: str) -> str:

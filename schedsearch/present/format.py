@@ -12,6 +12,7 @@ from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
 from schedsearch.core.numbers import speedup as speedup
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord, Workload
+from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.search.elsewhere import Elsewhere
 from schedsearch.search.ranker import Standing
@@ -46,9 +47,16 @@ def decided(decision: Decision, rounds: int) -> str:
             return f"Clearly {decision}, by a signed-rank test of {number}."
 
 
+def tested(measurement: Measurement, margin: float) -> str:
+    """Whether it is faster than the procedure as written, by rounds against that."""
+    if not measurement.as_written:
+        return "Not tested: it was timed against another schedule, not the procedure as written."
+    return decided(measurement.verdict(margin), len(measurement.rounds))
+
+
 def noise(measurement: Measurement) -> str:
     """`Noise of this session: 0.3% (the schedule against itself, 0.997 from 0.992 to 1.001).`"""
-    estimate = measurement.speedup
+    estimate = measurement.ratio
     return (
         f"Noise of this session: {abs(estimate.value - 1):.1%} (the schedule against itself, "
         f"{estimate.value:.3f} from {estimate.low:.3f} to {estimate.high:.3f})."
@@ -75,9 +83,9 @@ def elsewhere(found: Elsewhere) -> str:
 
 
 def anchored(measurement: Measurement) -> str:
-    """`, against a schedule of 12.3x`; nothing if against the procedure as written"""
+    """`, of a schedule of about 12.3x`; nothing if against the procedure as written"""
     own = measurement.reference_speedup
-    return "" if own == 1.0 else f", against a schedule of {own:.3g}x"
+    return "" if measurement.as_written else f", of a schedule of about {own:.3g}x"
 
 
 AS_WRITTEN = "as written, without rewrites"
@@ -86,8 +94,14 @@ AS_WRITTEN = "as written, without rewrites"
 
 def claim(measurement: Measurement) -> str:
     """`24.8x [24.1, 25.6] the speed of the unscheduled procedure, confirmed`"""
-    state = "confirmed" if measurement.kind == "confirm" else "not confirmed yet"
+    state = "confirmed" if measurement.confirmed else "not confirmed yet"
     return f"{speedup(measurement.speedup)} the speed of the unscheduled procedure, {state}"
+
+
+def so_far(measurement: Measurement) -> str:
+    """While a search goes on: `24.8x`; with an interval once that was confirmed."""
+    found = measurement.speedup
+    return speedup(found if measurement.confirmed else Estimate(found.value))
 
 
 def sparkline(values: Sequence[float], width: int = 32) -> str:

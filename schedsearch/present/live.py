@@ -68,7 +68,7 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
     if known.candidates > 0:
         lines.append(
             f"resuming: {known.candidates} candidates known, {known.measured} measured; "
-            "nothing known is measured again"
+            "nothing known is measured again but the best, at the end"
         )
     for origin in known.origins:
         lines.append(
@@ -102,12 +102,10 @@ def facts(progress: Progress, rated: Rate) -> list[tuple[str, str]]:
     """What a search has found, line by line, each with its name if it has one. Always as
     many lines, so that a view keeps its height."""
     best = progress.best
-    speedup = (
-        fmt.speedup(best.measurement.speedup) if best else "nothing faster yet than as written"
-    )
+    speedup = fmt.so_far(best.measurement) if best else "nothing faster yet than as written"
     return [
         ("best", speedup),
-        ("", rated(best.measurement.candidate_ns) if best else ""),
+        ("", rated(progress.best_ns) if progress.best_ns else ""),
         ("", fmt.sparkline([value for _, value in progress.curve])),
         ("schedule", fmt.count(len(best.trace), "rewrite") if best else "-"),
         ("cost model", fmt.standing_short(progress.ranker) if progress.ranker else "-"),
@@ -144,8 +142,8 @@ class PlainView:
 
 
 def plain_line(progress: Progress) -> str:
-    """`   60 s  searching: best 12.5x [12.1, 12.9], 321 measured, 45 expanded`"""
-    best = fmt.speedup(progress.best.measurement.speedup) if progress.best else "none yet"
+    """`   60 s  searching: best 12.5x, 321 measured, 45 expanded`"""
+    best = fmt.so_far(progress.best.measurement) if progress.best else "none yet"
     return (
         f"{progress.elapsed_s:5.0f} s  {progress.phase}: best {best}, "
         f"{progress.measured} measured, {progress.expanded} expanded"

@@ -33,7 +33,7 @@ def session_noise(bench: Bench, subject: Subject, code: GeneratedC | None) -> Me
 
 def margin(noise: Measurement | None) -> float:
     """The relative difference that does not count in this session."""
-    return max(MARGIN, abs(noise.speedup.value - 1.0)) if noise else MARGIN
+    return max(MARGIN, abs(noise.ratio.value - 1.0)) if noise else MARGIN
 
 
 def gained(best: Best, noise: Measurement | None) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from schedsearch.core.records import Failure, Outcome
-from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.dispatcher import Dispatcher
 from schedsearch.search.inspection import Inspect, Inspection
-from schedsearch.search.plans import confirm
+from schedsearch.search.plans import confirm, pair
 from schedsearch.search.race import CONTENDERS, HEAT, HEATS, field, survivors
 
 
@@ -22,13 +21,15 @@ class Confirmation:
     def __init__(self, work: Dispatcher, inspect: Inspect, enter: Callable[[str], None]) -> None:
         self.work, self.ledger, self.inspect, self.enter = work, work.ledger, inspect, enter
         self.inspection: Inspection | None = None  # of the best
+        self._confirmed: set[str] = set()  # in this run, or tried to
 
     def run(self) -> None:
-        """Measure the fastest again, against the baseline.
+        """Measure the fastest again, against the procedure as written.
 
-        What has been confirmed before is not measured again, but for the best of it, if
-        another is confirmed: against that one. A slow baseline takes 900 us in one minute
-        and 1,250 in another, and two speed-ups over it do not say which kernel is faster.
+        The best of earlier runs is timed against who is confirmed now: a slow baseline takes
+        900 us in one minute and 1,250 in another, and two speed-ups over it do not say which
+        kernel is faster. Whoever is best then is confirmed in this run too, so that its interval
+        knows of several sessions.
         """
         self.work.finish()
         nodes = self.ledger.tree.nodes
@@ -36,22 +37,23 @@ class Confirmation:
         before = next((key for key, node in faster if node.confirmed), None)
         raced = self._race()
         self.enter("confirming")
-        baseline = against = self.work.baseline
         for key in raced or self._fastest():
             if not nodes[key].confirmed:
-                against = self._confirm(key, against)
+                self._confirm(key)
             if nodes[key].confirmed and (raced or self._fastest()[:1] == [key]):
                 break
-        if before is not None and against is not baseline:
-            self._confirm(before, against)
+        if before is not None and any(nodes[key].confirmed for key in self._confirmed):
+            self.work.time(before, pair(self.work.anchor.call_s), self.work.anchor)
         self.ledger.settle()
+        while (best := self.ledger.best) is not None and best.key not in self._confirmed:
+            self._confirm(best.key)
+            self.ledger.settle()
         self._inspect()
 
-    def _confirm(self, key: str, against: Anchor) -> Anchor:
-        """Returns what others compare with from now on: this one, if it is the first."""
-        self.work.time(key, confirm(against.call_s), against)
-        first = against is self.work.baseline and self.ledger.tree.nodes[key].confirmed
-        return self.work.anchor if first else against
+    def _confirm(self, key: str) -> None:
+        self._confirmed.add(key)
+        baseline = self.work.baseline
+        self.work.time(key, confirm(baseline.call_s), baseline)
 
     def _fastest(self) -> list[str]:
         """The fastest that look faster than the baseline."""
@@ -83,14 +85,14 @@ class Confirmation:
                 return
             if best is None:
                 self.enter("confirming")
-                self._confirm(fastest[0], self.work.baseline)
+                self._confirm(fastest[0])
                 self.ledger.settle()
                 continue
             self.enter("inspecting")
             self.work.waited()  # nothing else says so: no job is under way
             code = self.ledger.code(best.key)
             if code is None:  # it was confirmed in an earlier run, and `gc` dropped its C since
-                self._confirm(best.key, self.work.baseline)
+                self._confirm(best.key)
                 self.ledger.settle()
                 continue
             self.inspection = self.inspect(code, best.trace)

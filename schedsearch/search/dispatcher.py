@@ -29,7 +29,7 @@ from schedsearch.transforms.expand import Expansion, Replay, merge
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a
 slow baseline does not eat the budget. It is measured against the baseline first,
-unless that takes too long: confirmations are against the baseline in any case."""
+unless that takes too long. Confirmations are against the baseline in any case."""
 
 MAX_ATTEMPTS = 2
 """A job whose worker died is tried once more."""
@@ -207,15 +207,14 @@ class Dispatcher:
             self.ledger.failed(pending.key, evaluation.result, stages)
             return
         self.ledger.measured(pending.key, evaluation.result, stages)
-        artifact, speedup = pending.job.artifact, evaluation.result.speedup.value
-        call_s = evaluation.result.candidate_ns * 1e-9
-        anchor = Anchor(artifact, artifact.code_key, speedup, call_s)
+        artifact = pending.job.artifact
+        anchor = Anchor.of(artifact, evaluation.result)
         kind = pending.job.plan.kind
         if pending.rebase or kind == CONFIRM.kind:
             self.anchor = anchor
         elif kind == SCREEN.kind:
             self.measured += 1
-            if speedup <= RE_ANCHOR * self.anchor.speedup:
+            if anchor.speedup <= RE_ANCHOR * self.anchor.speedup:
                 return
             if self.baseline.call_s > SLOW_S:
                 self.anchor = anchor

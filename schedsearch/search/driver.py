@@ -90,6 +90,7 @@ class Search:
             max(self.closing_s - self.closed_in(), 0.0),
             ledger.audience.ranker.standing(),
             self.confirmation.inspection,
+            self.work.baseline.call_s,
         )
 
     # -- by itself ------------------------------------------------------------------

@@ -57,7 +57,7 @@ class Ledger:
 
     @property
     def best_speedup(self) -> float:
-        return self.best.measurement.speedup.value if self.best else 1.0
+        return self.best.measurement.middle if self.best else 1.0
 
     def code(self, key: str) -> GeneratedC | None:
         """C of a node; None if none was generated yet."""
@@ -213,7 +213,7 @@ class Ledger:
             self.audience.measured(key)
         if self.best is not None and self.best.key == key:
             self.best = self._fastest()
-        elif node.trace.steps and ranking.speedup.value > self.best_speedup:
+        elif node.trace.steps and ranking.middle > self.best_speedup:
             self.best = Best(key, node.trace, ranking)
             self.curve.append((self.clock(), self.best_speedup))
 
@@ -230,7 +230,12 @@ class Ledger:
             self.best = self._fastest()
 
     def settle(self) -> None:
-        """Name the best among the confirmed: screenings flatter whoever leads them."""
+        """Name the best among the confirmed, by all timings together: screenings flatter whoever
+        leads them."""
+        for key, speedup in self.store.joint(self.scope).items():
+            node = self.tree.nodes.get(key)
+            if node is not None and node.measurement is not None:
+                self.tree.update(key, measurement=replace(node.measurement, joint=speedup))
         self.best = self._fastest(confirmed=True)
 
     # -- one place each ----------------------------------------------------------

@@ -106,4 +106,4 @@ class Shortener:
 def no_slower(against: Measurement) -> bool:
     """Of a timing against the original: not shown to be slower, and not seen to be by 2 %."""
     slower = against.decision() is Decision.SLOWER
-    return not slower and against.speedup.value >= 1.0 - TOLERANCE
+    return not slower and against.ratio.value >= 1.0 - TOLERANCE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from schedsearch.core import numbers
@@ -20,7 +20,7 @@ _OPPOSITE = {Decision.FASTER: Decision.SLOWER, Decision.SLOWER: Decision.FASTER}
 
 
 class How(StrEnum):
-    """`interleaved`: in the same rounds; `apart`: each over a third kernel, at other times;
+    """`interleaved`: in the same rounds; `apart`: each over a third kernel, or in another session;
     `same code`: their machine code is equal."""
 
     INTERLEAVED = "interleaved"
@@ -30,8 +30,8 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Ratio:
-    """Times that one schedule is as fast as another. `decision` is None if it was measured
-    apart: there is no test for that. `rounds` are those it was interleaved in."""
+    """Times that one schedule is as fast as another. What was measured apart has no interval, and
+    no `decision`: there is no test for that. `rounds` are those it was interleaved in."""
 
     over: Estimate
     how: How
@@ -44,9 +44,11 @@ class Ratio:
 
     @property
     def inverse(self) -> Ratio:
-        low, high = 1.0 / self.over.high, 1.0 / self.over.low
+        over = Estimate(1.0 / self.over.value)
+        if self.over.bounded:
+            over = replace(over, low=1.0 / self.over.high, high=1.0 / self.over.low)
         decision = _OPPOSITE.get(self.decision, self.decision) if self.decision else None
-        return Ratio(Estimate(1.0 / self.over.value, low, high), self.how, decision, self.rounds)
+        return Ratio(over, self.how, decision, self.rounds)
 
 
 ALIKE = Ratio(_EQUAL, How.SAME_CODE, Decision.SAME)
@@ -78,10 +80,7 @@ def same_code(first: StoredCandidate, second: StoredCandidate) -> bool:
 
 def ratio(first: StoredCandidate, second: StoredCandidate) -> Ratio | None:
     """How many times faster `second` is than `first`, both of one procedure and target; None if
-    nothing is known.
-
-    What is known over a third kernel only has the interval of the worst case of both.
-    """
+    nothing is known."""
     if same_code(first, second):
         return ALIKE
     one, other = speedup(first), speedup(second)
@@ -89,8 +88,7 @@ def ratio(first: StoredCandidate, second: StoredCandidate) -> Ratio | None:
         return None
     if found := _interleaved(first, second):
         return found
-    over = Estimate(other.value / one.value, other.low / one.high, other.high / one.low)
-    return Ratio(over, How.APART)
+    return Ratio(Estimate(other.value / one.value), How.APART)
 
 
 def settled(first: StoredCandidate, second: StoredCandidate) -> bool:

@@ -15,6 +15,7 @@ from schedsearch.core.lock_text import format_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
 from schedsearch.core.records import GeneratedC, InstructionSet, Measurement, Outcome, TuningRecord
+from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
@@ -90,7 +91,7 @@ def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
     the few rounds of a screening lucky ones look faster."""
     fastest = [c for c in store.best(scope, AMONG) if c.record.trace.steps]
     faster = [c for c in fastest if (c.record.speedup or 0.0) > 1.0]
-    confirmed = (c for c in faster if _measurement(c).kind == "confirm")
+    confirmed = (c for c in faster if _measurement(c).confirmed)
     best = next(confirmed, faster[0] if faster else None)
     if best is not None and _measurement(best).verdict() is Decision.SAME:
         return None
@@ -208,10 +209,18 @@ def _speed(store: Store, candidate: StoredCandidate) -> LockedSpeed:
         if each.candidate_id == candidate.id and each.kind == measurement.kind
     ][-1]
     run = next(run for run in store.runs(scope) if run.id == timed.run_id)
+    # Of that session, as its time is: what others may differ by is `check`'s tolerance.
+    ratio = measurement.ratio if measurement.as_written else measurement.speedup
+    if not ratio.bounded:
+        root = store.find(scope, [Trace().key])[0]
+        raise UserError(
+            f"nothing links the timings of candidate {candidate.id} to the procedure as written. "
+            f"`schedsearch compare {root.id} {candidate.id} --measure` does that"
+        )
     return LockedSpeed(
-        measurement.speedup,
+        ratio,
         len(measurement.rounds),
-        measurement.kind == "confirm",
+        measurement.confirmed,
         dict(measurement.host).get("cache", Cache.WARM),
         measurement.candidate_ns,
         timed.at.date(),
@@ -222,7 +231,7 @@ def _speed(store: Store, candidate: StoredCandidate) -> LockedSpeed:
 
 def _noise(run: Run) -> float | None:
     found = (run.summary or {}).get("noise")
-    return abs(Measurement.from_json(found).speedup.value - 1.0) if found else None
+    return abs(Measurement.from_json(found).ratio.value - 1.0) if found else None
 
 
 def _roof(run: Run, seconds: float) -> LockedRoof | None:

@@ -22,7 +22,7 @@ class Best:
     @property
     def confirmed(self) -> bool:
         """Measured on fresh rounds after it was chosen, so that luck does not count."""
-        return self.measurement.kind == "confirm"
+        return self.measurement.confirmed
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,8 @@ class Progress:
     legal, not measured); `measured` and `expanded` count this run only; `curve`
     holds `(seconds, best speed-up)` at every improvement; `ranker` is None before it is
     trained, `inspection` before the end. `closing_s` is an estimate of the seconds that
-    racing, confirming and inspecting will still take, 0 if they took them already.
+    racing, confirming and inspecting will still take, 0 if they took them already. `baseline_s`
+    is seconds per call of the procedure as written, before the search.
     """
 
     phase: str
@@ -47,6 +48,13 @@ class Progress:
     closing_s: float
     ranker: Standing | None = None
     inspection: Inspection | None = None
+    baseline_s: float = 0.0
+
+    @property
+    def best_ns(self) -> float | None:
+        """Nanoseconds per call of the best, had it been timed together with `baseline_s`: those
+        of its own timing are of another minute, and would not go with its speed-up."""
+        return 1e9 * self.baseline_s / self.best.measurement.middle if self.best else None
 
 
 Observer = Callable[[Progress], None]

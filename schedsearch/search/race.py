@@ -37,8 +37,9 @@ HEAT = TimingPlan(RACE, 1, 1, samples=FEW)
 FAR = 0.2
 """Who is slower than the fastest of a heat by this part of it leaves at once."""
 
-HEATS = (12, 8, 6, 4, 3, 2, 1)
-"""How many are left after each heat, at most: nobody leaves for one process."""
+HEATS = (12, 8, 6, 5, 5, 5, 5)
+"""How many are left after each heat, at most: nobody leaves for one process. The last five stay,
+so that their order is known as well as the winner's."""
 
 HEAT_S = 5.0
 """What the first heat may take: of slow kernels fewer race."""

@@ -42,6 +42,6 @@ def schedule_json(
             "compiler": f"{compiler.kind} {compiler.version}",
             "flags": list(code.build.flags(target.flags)),
         },
-        "speedup": {"value": speedup.value, "low": speedup.low, "high": speedup.high},
+        "speedup": speedup.to_json(),
         "measurement": measurement.to_json(),
     }

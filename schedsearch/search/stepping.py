@@ -145,8 +145,7 @@ class Stepper:
         built = self.session.setting.subject.builder.build(code, BUILD_TIMEOUT_S)
         if not isinstance(built, Artifact):
             raise UserError(f"candidate {candidate.id} cannot be built any more:\n{built.message}")
-        speedup, call_s = record.measurement.middle, record.measurement.candidate_ns * 1e-9
-        return Anchor(built, code.key, speedup, call_s)
+        return Anchor.of(built, record.measurement)
 
     def search(self, start: Trace, options: Options, listener: Listener) -> Result:
         """Let a strategy go on from `start`."""

@@ -31,7 +31,7 @@ class Node:
 
     @property
     def confirmed(self) -> bool:
-        return self.measurement is not None and self.measurement.kind == "confirm"
+        return self.measurement is not None and self.measurement.confirmed
 
 
 @dataclass

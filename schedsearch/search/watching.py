@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
+from schedsearch.core.trace import Trace
 from schedsearch.search.closing import closing_s
 from schedsearch.search.progress import Best, Progress
 from schedsearch.store.database import Store
@@ -53,7 +54,15 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
         best,
         curve(own, run.started_at),
         max(expected_s - overtime_s, 0.0),
+        baseline_s=_baseline_s(store, run),
     )
+
+
+def _baseline_s(store: Store, run: Run) -> float:
+    """As the store has it: of the first run."""
+    root = store.find(run.scope, [Trace().key])
+    timed = root[0].record.measurement if root else None
+    return timed.candidate_ns * 1e-9 if timed else 0.0
 
 
 def curve(timeline: list[Timed], start: datetime) -> tuple[tuple[float, float], ...]:

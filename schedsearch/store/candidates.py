@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
 from types import MappingProxyType
@@ -12,8 +13,10 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, Text, and_, cast, exists, select
 from sqlalchemy.orm import aliased
 
-from schedsearch.core.records import Keys, Measurement, TuningRecord
+from schedsearch.core.records import Keys, Measurement, Outcome, TuningRecord
+from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace
+from schedsearch.store.joint import joint
 from schedsearch.store.schema import CandidateRow, MeasurementRow
 from schedsearch.store.scopes import in_scope
 from schedsearch.store.views import Scope, StoredCandidate
@@ -66,6 +69,8 @@ def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
 
 def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
     """Candidates that satisfy `where`, by id."""
+    ids = list(connection.scalars(select(CandidateRow.id).where(where)))
+    where = CandidateRow.id.in_(ids)
     step = select(
         CandidateRow.id,
         CandidateRow.parent_id,
@@ -77,7 +82,7 @@ def select_candidates(connection: Connection, where: ColumnElement[bool]) -> lis
     rewrites = _rewrites()
     for row in connection.execute(select(lineage).order_by(lineage.c.id)):
         traces[row.id] = _trace(row, traces, rewrites)
-    return list(_candidates(connection, where, traces, rewrites))
+    return list(_candidates(connection, where, traces, rewrites, also=ids))
 
 
 def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
@@ -85,6 +90,13 @@ def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> se
         in_scope(scope), CandidateRow.trace_key.in_(trace_keys)
     )
     return set(connection.scalars(found))
+
+
+def trace_keys(connection: Connection, scope: Scope, ids: Collection[int]) -> dict[int, str]:
+    """By id, of those that are of this scope."""
+    columns = select(CandidateRow.id, CandidateRow.trace_key)
+    found = connection.execute(columns.where(in_scope(scope), CandidateRow.id.in_(ids)))
+    return {row.id: row.trace_key for row in found}
 
 
 def find(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
@@ -99,6 +111,7 @@ def _candidates(
     traces: dict[int, Trace],
     rewrites: Callable[[str], Rewrite],
     options: Mapping[str, Any] = _NO_OPTIONS,
+    also: Collection[int] = (),
 ) -> Iterator[StoredCandidate]:
     """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
     and gets theirs, as long as they have children. `options` say how rows are fetched."""
@@ -110,6 +123,7 @@ def _candidates(
     rows = connection.execute(samples, execution_options=options)
     by_candidate = groupby(rows, key=lambda row: row.candidate_id)
     measured_id, group = next(by_candidate, (None, iter(())))
+    known: dict[tuple[int, int], Mapping[int, Estimate]] = {}
     statement = (
         select(*_COLUMNS)
         .outerjoin(_Original, CandidateRow.duplicate_of == _Original.id)
@@ -124,14 +138,24 @@ def _candidates(
         if row.id == measured_id:
             measurements = tuple(Measurement.from_json(data) for _, data in group)
             measured_id, group = next(by_candidate, (None, iter(())))
-        yield _candidate(row, trace, measurements)
+        speedup = None
+        if measurements and row.outcome is Outcome.CORRECT:
+            pair = row.workload_id, row.target_id
+            if pair not in known:
+                known[pair] = joint(connection, Scope(*pair), also)
+            speedup = known[pair].get(row.id)
+        yield _candidate(row, trace, measurements, speedup)
 
 
 def _candidate(
-    row: Row[Any], trace: Trace, measurements: tuple[Measurement, ...]
+    row: Row[Any],
+    trace: Trace,
+    measurements: tuple[Measurement, ...],
+    speedup: Estimate | None,
 ) -> StoredCandidate:
-    confirmed = [m for m in measurements if m.kind == "confirm"]
-    ranking = confirmed or measurements
+    direct = [m for m in measurements if m.confirmed]
+    indirect = [m for m in measurements if m.kind == "confirm"]  # of earlier versions
+    ranking = (direct or indirect or measurements)[-1:]
     record = TuningRecord(
         trace=trace,
         outcome=row.outcome,
@@ -139,7 +163,7 @@ def _candidate(
         message=row.message,
         duplicate_of=row.original_key,
         duplicate_level=row.duplicate_level,
-        measurement=ranking[-1] if ranking else None,
+        measurement=replace(ranking[0], joint=speedup) if ranking else None,
         stage_s=tuple(row.stage_s.items()),
         predicted=row.predicted,
     )

@@ -19,9 +19,13 @@ from sqlalchemy.orm import aliased
 
 from schedsearch.core.records import Outcome
 from schedsearch.store.candidates import select_candidates
+from schedsearch.store.joint import joint
 from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow
 from schedsearch.store.scopes import in_scope, of_pair, scopes
 from schedsearch.store.views import Sample, Scope, StoredCandidate, Timed
+
+_CLOSE_LOOK = 50
+"""Of those that were only screened."""
 
 _Parent = aliased(CandidateRow)
 _Later = aliased(CandidateRow)
@@ -46,13 +50,18 @@ def best_ids(connection: Connection, limit: int) -> list[int]:
 
 
 def _best_ids(connection: Connection, scope: Scope, limit: int) -> Sequence[int]:
+    """By what all timings say together. Who was only screened and is not among the fastest stays
+    behind: its place is by that screening."""
     ranked = _ranked(of_pair(CandidateRow, scope))
-    return connection.scalars(
-        select(ranked.c.candidate_id)
+    alone = (
+        select(ranked.c.candidate_id, ranked.c.speedup)
         .where(ranked.c.rank == 1)
         .order_by(ranked.c.speedup.desc(), ranked.c.candidate_id)
-        .limit(limit)
-    ).all()
+    )
+    speedups = {row.candidate_id: row.speedup for row in connection.execute(alone)}
+    together = joint(connection, scope, list(speedups)[: max(limit, _CLOSE_LOOK)])
+    speedups |= {id_: found.value for id_, found in together.items() if id_ in speedups}
+    return sorted(speedups, key=lambda id_: (-speedups[id_], id_))[:limit]
 
 
 def timeline(connection: Connection, scope: Scope) -> list[Timed]:

@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Outcome, Target, Workload
+from schedsearch.core.stats import Estimate
 from schedsearch.store import candidates, described, ranking, scopes, tables, totals
+from schedsearch.store.joint import joint
 from schedsearch.store.schema import CandidateRow
 from schedsearch.store.transactions import Transactions
 from schedsearch.store.views import Run, Sample, Scope, StoredCandidate, Table, Timed
@@ -48,11 +50,19 @@ class Readable(Transactions):
         """Correct and measured candidates of all trees of the scope's workload and target,
         the fastest first. Of a schedule in several trees, what the last one found out counts.
 
-        Ranked by the speed-up of the latest `confirm` measurement, else of the
-        latest one; equal ones by id.
+        Ranked by what all their timings say together (`joint.py`), else by the latest
+        measurement; equal ones by id.
         """
         with self._read() as connection:
             return ranking.best(connection, scope, limit)
+
+    def joint(self, scope: Scope) -> dict[str, Estimate]:
+        """By trace key: speed-ups by all timings together, of those of this scope that were
+        timed more than to screen them."""
+        with self._read() as connection:
+            found = joint(connection, scope)
+            keys = candidates.trace_keys(connection, scope, found.keys())
+        return {key: found[id_] for id_, key in keys.items()}
 
     def candidate(self, candidate_id: int) -> StoredCandidate:
         """Raises UserError if there is none with this id."""

@@ -194,7 +194,8 @@ class CandidateRow(Base):
 
 
 class MeasurementRow(Base):
-    """Raw samples; the other columns are derived from them, for queries."""
+    """Raw samples; the other columns are derived from them, for queries. `low` and `high` are of
+    this timing alone; 0 and infinity if it was not against the procedure as written."""
 
     __tablename__ = "measurement"
 

@@ -70,9 +70,12 @@ def _result(candidate: StoredCandidate, timed: Timed | None) -> dict[str, Any]:
         measurements = [
             {"name": "time", "value": 1e-6 * measurement.candidate_ns, "unit": "ms"},
             {"name": "speedup", "value": speedup.value, "unit": ""},
-            {"name": "speedup_low", "value": speedup.low, "unit": ""},
-            {"name": "speedup_high", "value": speedup.high, "unit": ""},
         ]
+        if speedup.bounded:
+            measurements += [
+                {"name": "speedup_low", "value": speedup.low, "unit": ""},
+                {"name": "speedup_high", "value": speedup.high, "unit": ""},
+            ]
     timestamp = {"timestamp": timed.at.isoformat()} if timed else {}
     return {
         **timestamp,

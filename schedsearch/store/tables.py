@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from math import inf
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Text, and_, cast, select
 
-from schedsearch.core.records import Outcome
+from schedsearch.core.records import OF_ITSELF, Outcome
+from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite
+from schedsearch.store.joint import joint
 from schedsearch.store.schema import CandidateRow, MeasurementRow, RunRow, StageTimeRow
 from schedsearch.store.scopes import in_scope, run_in_scope
 from schedsearch.store.views import Scope, Table
@@ -56,12 +59,14 @@ _TIMED = ("speedup", "low", "high", "candidate_ns", "kind")
 
 def candidates(connection: Connection, scope: Scope, parent_id: int | None = None) -> Table:
     """One row per candidate, or per child of one, parents first. `rewrite` is its last step as
-    text, `transform` that step's name, both empty for the root; speed-ups are of the measurement
-    that ranks it, None if it was not measured or failed after it."""
+    text, `transform` that step's name, both empty for the root; speed-ups are by all timings
+    together, else of the measurement that ranks it (without an interval, if that was against
+    another schedule), None if it was not measured or failed after it."""
     where = in_scope(scope)
     if parent_id is not None:
         where = and_(where, CandidateRow.parent_id == parent_id)
     ranking = _ranking(connection, where)
+    together = joint(connection, scope)
 
     @lru_cache(maxsize=1 << 14)
     def read(step: str | None) -> tuple[str, str]:
@@ -73,6 +78,11 @@ def candidates(connection: Connection, scope: Scope, parent_id: int | None = Non
         known, step = found[:-1], found[-1]
         timed = ranking.get(found.id) if found.outcome is Outcome.CORRECT else None
         said = tuple(getattr(timed, name, None) for name in _TIMED)
+        if timed is not None:
+            own = Estimate(timed.speedup, timed.low, timed.high)
+            if timed.kind not in OF_ITSELF:
+                own = together.get(found.id, Estimate(timed.speedup))
+            said = (*own.to_json().values(), *said[3:])
         return (*known, *read(step), *said)
 
     result = connection.execute(_CANDIDATES.where(where))
@@ -91,8 +101,12 @@ def _ranking(connection: Connection, where: ColumnElement[bool]) -> dict[int, An
 
 
 def measurements(connection: Connection, scope: Scope) -> Table:
-    """One row per timing, the oldest first; `candidate_ns` is of one call."""
-    return _table(connection, _MEASUREMENTS.where(in_scope(scope)))
+    """One row per timing, the oldest first; `candidate_ns` is of one call. Intervals are of that
+    timing alone, None if it was against another schedule."""
+    found = _table(connection, _MEASUREMENTS.where(in_scope(scope)))
+    at = found.columns.index("high")
+    rows = [(*r[: at - 1], None, None, *r[at + 1 :]) if r[at] == inf else r for r in found.rows]
+    return Table(found.columns, rows)
 
 
 def stages(connection: Connection, scope: Scope) -> Table:

@@ -10,6 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 
 from schedsearch.core.records import Measurement, Outcome, TuningRecord
+from schedsearch.core.stats import Estimate
 from schedsearch.store.backend import upsert
 from schedsearch.store.runs import add_stage_seconds
 from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow, utc_now
@@ -226,15 +227,16 @@ def _keys(record: TuningRecord) -> dict[str, str]:
 def _measurement(
     candidate_id: int, run_id: int, measurement: Measurement, at: datetime
 ) -> dict[str, Any]:
-    estimate = measurement.speedup
+    # Of this timing alone: other sessions are not in its interval.
+    own = measurement.ratio if measurement.as_written else Estimate(measurement.middle)
     return {
         "candidate_id": candidate_id,
         "run_id": run_id,
         "kind": measurement.kind,
         "samples": measurement.to_json(),
-        "speedup": estimate.value,
-        "low": estimate.low,
-        "high": estimate.high,
+        "speedup": own.value,
+        "low": own.low,
+        "high": own.high,
         "candidate_ns": measurement.candidate_ns,
         "created_at": at,
     }

@@ -321,7 +321,7 @@ def test_without_plotly_the_extra_is_named(store: Store, monkeypatch: pytest.Mon
 
 
 def test_what_was_timed_against_another_schedule_says_so(tmp_path: Path) -> None:
-    """The verdict is on the procedure as written all the same."""
+    """There is no verdict on the procedure as written then."""
     trace = children(ROOT)[0].trace
     for reference, ratio in ((1.0, 2.0), (3.0, 0.7)):
         with Store.open(tmp_path / f"{reference}.sqlite") as store:
@@ -333,4 +333,4 @@ def test_what_was_timed_against_another_schedule_says_so(tmp_path: Path) -> None
             store.record(scope, run, record)
             text = Reader(reported(store)).text
         assert ("timed against another schedule" in text) == (reference > 1.0)
-        assert "Clearly faster" in text
+        assert ("Clearly faster" in text) == (reference == 1.0)

@@ -55,7 +55,7 @@ def test_the_fastest_confirmed_schedule_is_pinned(tuned: Path, entry: LockEntry)
     assert entry.workload.source == "mm.py"
     assert entry.speed.confirmed
     assert entry.speed.rounds == len(measurement.rounds)
-    assert entry.speed.ratio.value == pytest.approx(measurement.speedup.value, rel=1e-4)
+    assert entry.speed.ratio.value == pytest.approx(measurement.ratio.value, rel=1e-4)
     assert entry.speed.noise is not None
     assert entry.speed.roof is not None
     with Store.open(tuned / "schedsearch.sqlite", create=False) as store:

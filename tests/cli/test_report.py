@@ -88,7 +88,7 @@ def printed(result: Result, paths: list[Path], **options: Any) -> str:
 
 def test_confirmed_and_clearly_faster(subject: Subject) -> None:
     text = said(subject, Stop.TIME, timed("confirm", 3.9, 4.0, 4.1))
-    assert "4.00x [3.90, 4.10] the speed of matmul32 as written: 2 us" in text
+    assert "4.00x [3.61, 4.44] the speed of matmul32 as written: 2 us" in text
     assert "Verified on data, confirmed on 3 interleaved rounds" in text
     assert "Sanitizers, data races: passed." in text
     assert "agrees with its evaluation in 0 of 0 cases" in text
@@ -97,13 +97,16 @@ def test_confirmed_and_clearly_faster(subject: Subject) -> None:
     assert "time budget used up: 3 measured, 2 expanded in 10 s" in text
 
 
-def test_a_race_against_another_schedule_is_judged_over_the_procedure(subject: Subject) -> None:
-    """It lost by 10 % to one that is four times as fast."""
+def test_a_race_against_another_schedule_is_no_test_against_the_procedure(
+    subject: Subject,
+) -> None:
+    """It lost by 10 % to one that was taken for four times as fast."""
     raced = replace(timed("race", *[0.9] * 10), reference_speedup=4.0)
     assert raced.decision() is Decision.SLOWER
     text = said(subject, Stop.TIME, raced)
-    assert "3.60x [3.60, 3.60] the speed of matmul32 as written" in text
-    assert "Clearly faster, by a signed-rank test of 10 rounds." in text
+    assert "3.60x the speed of matmul32 as written" in text
+    assert "Not tested: it was timed against another schedule" in text
+    assert "Clearly" not in text
 
 
 def test_what_rounds_do_not_tell_apart_is_inconclusive(subject: Subject) -> None:

@@ -190,9 +190,11 @@ def test_no_values_is_an_error() -> None:
         median_with_interval([])
 
 
-def test_estimates_scale_and_print() -> None:
-    assert Estimate(2.0, 1.0, 3.0).scaled(2.0) == Estimate(4.0, 2.0, 6.0)
+def test_estimates_print_with_the_interval_that_they_have() -> None:
     assert str(Estimate(2.0, 1.5, 3.25)) == "2.00 [1.50, 3.25]"
+    assert Estimate(2.0, 1.5, 3.25).to_json() == {"value": 2.0, "low": 1.5, "high": 3.25}
+    assert str(Estimate(2.0)) == "2.00"
+    assert Estimate(2.0).to_json() == {"value": 2.0, "low": None, "high": None}
 
 
 def test_a_target_of_an_older_store_gets_its_isa_from_its_features() -> None:

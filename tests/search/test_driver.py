@@ -371,7 +371,13 @@ def test_who_was_screened_too_fast_does_not_win(store: Store) -> None:
     assert stored[-1] == "confirm"
 
 
-def test_the_best_of_an_earlier_run_is_confirmed_against_a_new_one(store: Store) -> None:
+def paired(ended: Ended) -> list[tuple[str, str]]:
+    """Who was timed against another at the end, and against whom."""
+    jobs = ended.executor.measured()
+    return [(name, anchor.code_key) for name, plan, anchor in jobs if plan.kind == "pair"]
+
+
+def test_the_best_of_an_earlier_run_is_timed_against_a_new_one(store: Store) -> None:
     """Speed-ups over the baseline of two runs do not compare, if it is in two moods."""
     kernels = {"old": Kernel(4.0, predicted=1.0), "new": Kernel(5.0, 3.9)}
     world = World({ROOT: ["old", "new"]}, kernels)
@@ -379,10 +385,30 @@ def test_the_best_of_an_earlier_run_is_confirmed_against_a_new_one(store: Store)
     assert confirmed(first) == [("old", BASELINE.code_key)]
     slower = World(world.children, kernels | {"old": Kernel(4.0, 3.8)})
     second = run(store, slower)
-    assert confirmed(second) == [("new", BASELINE.code_key), ("old", "c-new")]
+    assert confirmed(second) == [("new", BASELINE.code_key)]
+    assert paired(second) == [("old", "c-new")]
     assert second.best == "new"
-    assert second.candidates["old"].record.speedup == pytest.approx(3.8)
-    assert run(store, slower).executor.measured() == []
+    new, old = (second.candidates[name].record.measurement for name in ("new", "old"))
+    assert new is not None
+    assert old is not None
+    assert old.speedup.value / new.speedup.value == pytest.approx(3.8 / 3.9, rel=2e-3)
+
+
+def test_the_best_is_confirmed_in_every_run(store: Store) -> None:
+    """Else its interval would not know of the sessions after the first."""
+    world = World({ROOT: ["fast", "slow"]}, {"fast": Kernel(5.0), "slow": Kernel(2.0)})
+    widths = []
+    for _ in range(3):
+        ended = run(store, world)
+        assert confirmed(ended) == [("fast", BASELINE.code_key)]
+        best = ended.search.ledger.best
+        assert best is not None
+        assert best.confirmed
+        assert best.measurement.speedup.value == pytest.approx(5.0)
+        widths.append(best.measurement.speedup.high / best.measurement.speedup.low)
+    assert [m.kind for m in ended.candidates["fast"].measurements].count("confirm") == 3
+    assert widths[0] > widths[1] > widths[2] > 1.0
+    assert best.measurement.speedup == ended.candidates["fast"].record.measurement.speedup
 
 
 def test_the_fastest_race_if_they_are_close(store: Store) -> None:

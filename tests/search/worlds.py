@@ -168,7 +168,7 @@ class ScriptedExecutor:
                     return Built(kernel.build, None, ())
                 return Built(kernel.build or artifact, code, (("build", 0.25),))
             case MeasureJob():
-                fates = {"confirm": kernel.confirm, "race": kernel.race}
+                fates = {"confirm": kernel.confirm, "pair": kernel.confirm, "race": kernel.race}
                 fate = fates.get(job.plan.kind)
                 fate = kernel.speedup if fate is None else fate
                 if isinstance(fate, Failure):

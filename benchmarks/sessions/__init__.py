@@ -1,0 +1,1 @@
+"""Do printed speed-ups and their intervals hold in other sessions?"""

@@ -1,0 +1,101 @@
+"""Speed-ups by all timings of a workload on a target, inside the caller's transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, select
+
+from schedsearch.core.records import Measurement, Outcome
+from schedsearch.core.standings import Comparison, linked, standings
+from schedsearch.core.stats import Estimate
+from schedsearch.store.schema import CandidateRow, MeasurementRow
+from schedsearch.store.scopes import of_pair
+from schedsearch.store.views import Scope
+
+_THOROUGH = ("confirm", "race", "pair")
+"""Their rounds are of processes of their own."""
+
+_SCREEN = "screen"
+
+_WRITTEN = "as written"
+"""In place of the root's keys."""
+
+_ROWS = (
+    select(
+        MeasurementRow.id,
+        MeasurementRow.candidate_id,
+        MeasurementRow.run_id,
+        MeasurementRow.samples,
+        CandidateRow.code_key,
+        CandidateRow.binary_key,
+    )
+    .join(CandidateRow, CandidateRow.id == MeasurementRow.candidate_id)
+    .order_by(MeasurementRow.created_at, MeasurementRow.id)
+)
+
+
+def joint(
+    connection: Connection, scope: Scope, also: Collection[int] = ()
+) -> Mapping[int, Estimate]:
+    """By id, of all verified candidates that were timed thoroughly, and of those of `also` that
+    were screened: how many times faster than the procedure as written they are, if that can be
+    told (`core/standings.py`). Sessions are runs.
+
+    A screening is of one process, and who leads owes it to luck: it counts where nothing else
+    links a kernel to the procedure as written.
+    """
+    verified = of_pair(CandidateRow, scope) & (CandidateRow.outcome == Outcome.CORRECT)
+    verified &= CandidateRow.code_key.is_not(None)
+
+    def timings(where: ColumnElement[bool]) -> dict[int, Row[Any]]:
+        return {row.id: row for row in connection.execute(_ROWS.where(verified, where))}
+
+    rows = timings(MeasurementRow.kind.in_(_THOROUGH))
+    only_screened = sorted(set(also) - {row.candidate_id for row in rows.values()})
+    screened = MeasurementRow.kind == _SCREEN
+    asked = timings(screened & CandidateRow.id.in_(only_screened)).values()
+    # The last of each, so that who is asked for changes nothing for others.
+    rows |= {row.id: row for row in {row.candidate_id: row for row in asked}.values()}
+    root = of_pair(CandidateRow, scope) & CandidateRow.parent_id.is_(None)
+    written = [key for key in connection.scalars(select(CandidateRow.code_key).where(root)) if key]
+    looked: set[str] = set()
+    while True:
+        comparisons = _comparisons(rows.values(), written)
+        names = {name for each in comparisons.values() for name in (each.kernel, each.reference)}
+        lost = names - linked(comparisons.values(), _WRITTEN) - looked
+        if not lost:
+            break
+        looked |= lost
+        rows |= timings(screened & CandidateRow.code_key.in_(sorted(lost)))
+    found = standings(comparisons.values(), _WRITTEN)
+    same = _by_binary(rows.values())
+    codes = {row.candidate_id: same.get(row.code_key, row.code_key) for row in rows.values()}
+    return {id_: found[code] for id_, code in codes.items() if code in found}
+
+
+def _comparisons(rows: Iterable[Row[Any]], written: Collection[str]) -> dict[Any, Comparison]:
+    """Of the heats of a race the last, which has the rounds of those before."""
+    rows = list(rows)
+    same = _by_binary(rows) | dict.fromkeys(written, _WRITTEN)
+    found = {}
+    for row in rows:
+        timed = Measurement.from_json(row.samples)
+        kernel, reference = (same.get(code, code) for code in (row.code_key, timed.reference))
+        ratios = [each.speedup for each in timed.rounds]
+        heats = timed.kind == "race"
+        found[(row.candidate_id, row.run_id, reference) if heats else row.id] = Comparison.of(
+            row.run_id, kernel, reference, ratios, fresh=timed.kind != _SCREEN
+        )
+    return found
+
+
+def _by_binary(rows: Iterable[Row[Any]]) -> dict[str, str]:
+    """By code, one name of all that have the same machine code."""
+    first: dict[str, str] = {}
+    return {
+        row.code_key: first.setdefault(row.binary_key, row.code_key)
+        for row in rows
+        if row.binary_key
+    }
