@@ -131,6 +131,7 @@ def lock_entry(
         _speed(store, candidate),
         __version__,
         caveats(store, candidate.scope, code),
+        code,
     )
 
 
