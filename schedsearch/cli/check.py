@@ -16,6 +16,7 @@ from rich.console import Console
 from schedsearch.cli import github
 from schedsearch.cli.options import (
     DEFAULT_STORE,
+    INTERRUPTED,
     CcOption,
     FilesOption,
     InstructionsOption,
@@ -23,8 +24,6 @@ from schedsearch.cli.options import (
     TargetOption,
 )
 from schedsearch.cli.parse import parse_seconds, parse_share
-from schedsearch.cli.repair import repair_entries
-from schedsearch.cli.run import INTERRUPTED
 from schedsearch.cli.telling import told
 from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
@@ -109,6 +108,8 @@ def check(
     named = tuple(path for path in paths or () if path.resolve() != chosen.path)
     where = Where(cc, target, tuple(instructions or ()), (*named, *(file or ())))
     if repair:
+        from schedsearch.cli.repair import repair_entries  # loads all of the search
+
         raise typer.Exit(repair_entries(chosen, where, store, parse_seconds(budget)))
     options = Options(
         chosen.path.parent,

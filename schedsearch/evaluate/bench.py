@@ -141,7 +141,9 @@ class Bench:
         verdict = self._verdict(_VERIFY, Anchor(anchor, anchor.code_key))
         verify_s = self._allowed.verify_s(_VERIFY)
         bounds = self._allowed.limits(verify_s + 2 * _COUNT_S, verify_s + _COUNT_S)
-        failure = self._run(candidate, Anchor(anchor, anchor.code_key), verdict, bounds, verify_s, "count")
+        failure = self._run(
+            candidate, Anchor(anchor, anchor.code_key), verdict, bounds, verify_s, "count"
+        )
         if failure is None and len(verdict.instructions) == 2:
             return verdict.instructions[0], verdict.instructions[1]
         found = verdict.result(failure)
