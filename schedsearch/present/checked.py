@@ -78,8 +78,8 @@ def compared(result: Checked) -> tuple[str, str, str]:
         rise = count.call / count.pinned - 1.0
         return f"{count.pinned:,} instr.", f"{count.call:,} instr.", f"{rise:+.1%}"
     if timing is not None:
-        times = (fmt.duration(ns * 1e-9) for ns in (timing.pinned_ns, timing.call_ns))
-        return *times, fmt.speedup(timing.ratio)
+        before, after = timing.pinned_ns * 1e-9, timing.call_ns * 1e-9
+        return fmt.duration(before), fmt.duration(after), fmt.speedup(timing.ratio)
     return "", "", ""
 
 
