@@ -63,7 +63,7 @@ class Plant:
 def marked(entry: LockEntry) -> LockEntry:
     """With pinned C that is another text, but the same program."""
     assert entry.code is not None, "it was pinned with its C"
-    source = f"{entry.code.source}\n// pinned\n"
+    source = _beginning(entry.code, "    // pinned\n").source
     key = code_key(entry.code.header, source, entry.code.build)
     code = replace(entry.code, source=source, key=key)
     return replace(entry, code=code, keys=replace(entry.keys, code=key))
@@ -95,10 +95,15 @@ def plant(entry: LockEntry, root: Path, scratch: Path, slower: float) -> Plant:
 
 def with_spins(code: GeneratedC, spins: int) -> GeneratedC:
     """The same procedure after so many dependent additions."""
+    return _beginning(code, _SPIN.format(spins=spins))
+
+
+def _beginning(code: GeneratedC, line: str) -> GeneratedC:
+    """With this line before everything else that it does."""
     start = re.compile(rf"^void {re.escape(code.proc)}\(.*\) \{{\n", re.MULTILINE)
-    source, found = start.subn(lambda m: m[0] + _SPIN.format(spins=spins), code.source)
+    source, found = start.subn(lambda m: m[0] + line, code.source)
     if found != 1:
-        raise UserError(f"no place in the C of {code.proc} to make it slower")
+        raise UserError(f"no place in the C of {code.proc} to put something at its beginning")
     return replace(code, source=source)
 
 
