@@ -118,7 +118,7 @@ def _entry(fields: Fields) -> LockEntry:
         _speed(fields.table("speed")),
         fields.text("schedsearch"),
         fields.texts("caveats") if fields.has("caveats") else (),
-        _code(fields.table("c"), proc, keys, trace) if fields.has("c") else None,
+        _code(fields.table("c"), workload, keys, trace) if fields.has("c") else None,
     )
     fields.end()
     return entry
@@ -132,10 +132,10 @@ def _compiled(entry: LockEntry, code: GeneratedC) -> str:
     return f"# {_compiler_text(compiler or target.compiler)}: {' '.join(flags)}"
 
 
-def _code(fields: Fields, proc: str, keys: Keys, trace: Trace) -> GeneratedC:
+def _code(fields: Fields, workload: Workload, keys: Keys, trace: Trace) -> GeneratedC:
     header, source = (fields.value(name, str, "C") for name in ("header", "source"))
     fields.end()
-    return GeneratedC(proc, header, source, keys.code or "", trace.build)
+    return GeneratedC(workload.function, header, source, keys.code or "", trace.build)
 
 
 def _trace(fields: Fields) -> Trace:

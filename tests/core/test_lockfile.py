@@ -77,7 +77,7 @@ ENTRY = LockEntry(
     "0.1.0",
 )
 TEXT = format_lock(Lock((ENTRY,)))
-CODE = GeneratedC("gemm", "void gemm( );\n", "void gemm( ) {\n\tfor (;;) ;\n}\n", "cccc")
+CODE = GeneratedC("gemm_M8", "void gemm( );\n", "void gemm( ) {\n\tfor (;;) ;\n}\n", "cccc")
 
 
 def test_an_entry_survives_its_text() -> None:
