@@ -175,9 +175,13 @@ def _timed(
     """Today's C against the pinned one, by times or else by instructions."""
     plan = guard.plan(found.entry.speed.call_ns * 1e-9)
     anchor, least = Anchor(pinned, pinned.code_key), 1.0 / (1.0 + tolerance)
+    waited = 0.0
 
     def visit() -> Visit | None:
+        nonlocal waited
+        begin = time.monotonic()
         with measuring_slot(lambda holder: tell(f"waiting for {holder} to end its measurement")):
+            waited += time.monotonic() - begin
             result = bench.evaluate(today, plan, anchor).result
         if not isinstance(result, Failure):
             return guard.visit_of(result)
@@ -187,7 +191,7 @@ def _timed(
         raise _Found(Status.WRONG, what)
 
     tell(f"timing {found.entry.name}")
-    visits = guard.attempt(visit, least)
+    visits = guard.attempt(visit, least, lambda: time.monotonic() - waited)
     status, summary = Status.INCONCLUSIVE, "it could not be timed: every attempt took too long"
     if visits:
         timing = guard.summary(visits, least)
