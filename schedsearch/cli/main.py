@@ -86,7 +86,9 @@ def main() -> None:
     sysexits.h) for our own errors, not Python's 1, which is a regression to `check`."""
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        make_app([asked] if asked in COMMANDS else () if asked == "--version" else COMMANDS)()
+        make_app([asked] if asked in COMMANDS else () if asked == "--version" else COMMANDS)(
+            prog_name="schedsearch"
+        )
     except UserError as error:
         console = Console(stderr=True)
         console.print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)

@@ -115,13 +115,22 @@ def _compared(kernel: LockedKernel, found: Checked, options: Options, tell: Tell
     if pinned is None:
         what = "the C is another one than was pinned, which this lock file does not have"
         return replace(found, status=Status.INCONCLUSIVE, summary=f"{right}; {what}")
-    if isinstance(pinned, Failure):  # of its text, which is from elsewhere, nothing is shown
-        what = f"the pinned C does not compile here ({pinned.outcome}): pin again"
-        return replace(found, status=Status.ERROR, summary=what)
     bench = bench or _bench(kernel)
-    if (failure := bench.verify(pinned)) is not None:
-        raise _Found(Status.ERROR, f"the pinned C is not right here, pin again: {failure.message}")
+    failure = pinned if isinstance(pinned, Failure) else bench.verify(pinned)
+    if failure is not None:
+        return replace(found, status=Status.ERROR, summary=_no_measure(failure))
+    assert isinstance(pinned, Artifact), "it is no failure"
     return _timed(found, bench, today, pinned, tolerance, tell)
+
+
+def _no_measure(failure: Failure) -> str:
+    """Why nothing is held against the pinned C. What a compiler says of its text, which is from
+    elsewhere, is not shown: it may be that of any file."""
+    if was_killed(failure):
+        return f"what compiles and verifies the pinned C was {failure.message}"
+    if failure.outcome is Outcome.COMPILE_ERROR:
+        return "the pinned C does not compile here: pin again"
+    return f"the pinned C is not right here, pin again: {failure.outcome}: {failure.message}"
 
 
 def _built(built: Artifact | Failure) -> Artifact:
