@@ -31,7 +31,7 @@ from schedsearch.evaluate.host import host_state
 from schedsearch.search.lock_choice import choose
 from schedsearch.search.locked_kernel import Where
 
-WIDE = 140
+WIDE = 180
 """Columns the tables need."""
 
 app = typer.Typer(
