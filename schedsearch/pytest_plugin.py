@@ -1,7 +1,7 @@
 """`pytest --schedsearch`: every entry of the schedules.lock files found is a test.
 
-What fails is what `schedsearch check` calls wrong, a regression or an error; inconclusive
-and not comparable are skipped tests, with the reason (`-rs` shows it): neither says
+What fails is what `schedsearch check` calls wrong, a regression, stale or an error; inconclusive
+and skipped entries are skipped tests, with the reason (`-rs` shows it): neither says
 anything about the code. Without the option the plugin does nothing, and imports nothing.
 """
 
@@ -83,7 +83,7 @@ class LockedSchedule(pytest.Item):
         # Who collects a directory's tests has its conftest.py executed, too.
         where = Where(named=(self.path.parent,))
         options = Options(self.path.parent, where, timing=timing)
-        ((_, found),) = check([self.entry], options, lambda text: None)
+        (found,) = check([self.entry], options, lambda text: None)
         if found.status in (Status.SKIPPED, Status.INCONCLUSIVE):
             pytest.skip(f"{found.status}: {found.summary}")
         if found.status in EXIT_CODES:

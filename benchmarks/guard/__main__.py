@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -19,21 +19,19 @@ import typer
 from rich.console import Console
 
 from benchmarks.command import run_app
-from benchmarks.guard.plants import compiler, plant
+from benchmarks.guard.plants import Plant, compiler, equal, marked, plant
 from benchmarks.guard.report import show_runs, trials_table
 from benchmarks.guard.tree import make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
 from benchmarks.guard.untouched import Run, run_checks
 from benchmarks.noise.disturbance import disturbance
 from schedsearch.core.errors import UserError
-from schedsearch.core.lockfile import LockEntry
 from schedsearch.evaluate.compiler import find_compiler
 from schedsearch.evaluate.host import host_state
-from schedsearch.search.checking import PAUSES_S
 from schedsearch.search.lock_choice import choose
 from schedsearch.search.locked_kernel import Where
 
-WIDE = 140
+WIDE = 180
 """Columns the tables need."""
 
 app = typer.Typer(
@@ -75,10 +73,10 @@ def untouched(
     disturbed: DisturbedOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Run `schedsearch check` as a process of its own, with its pauses and all, again and again,
-    and count exit codes. All should be 0; what is behind every other is printed.
+    """Run `schedsearch check` as a process of its own, again and again, and count exit codes.
+    All should be 0; what is behind every other is printed.
 
-    Raw data has every process's visits (nanoseconds a call), and the machine's load. If the lock
+    Raw data has every process's results, and the machine's load. If the lock
     file or a kernel is changed meanwhile, it ends with an error.
     """
     path = choose([lock]).path
@@ -101,21 +99,18 @@ def trials(
     lock: LockArgument,
     only: Annotated[str | None, typer.Option(metavar="GLOB", help="Some entries of it.")] = None,
     seconds: Annotated[float, typer.Option(help="No check begins after so long.")] = 180.0,
-    untouched: Annotated[int, typer.Option(help="Checks of what is locked.")] = 10,
-    rebuilt: Annotated[
-        int, typer.Option(help="Checks of the same machine code by another compiler.")
+    untouched: Annotated[int, typer.Option(help="Checks of what is pinned.")] = 10,
+    equal_: Annotated[
+        int, typer.Option("--equal", help="Checks of other machine code that is as fast.")
     ] = 5,
     slower: Annotated[int, typer.Option(help="Checks of kernels that are made slower.")] = 5,
-    by: Annotated[float, typer.Option(help="How much slower: 0.1 is 10 %.")] = 0.1,
-    pauses: Annotated[
-        bool, typer.Option(help="Pause before an alarm is repeated, as `check` does.")
-    ] = True,
+    by: Annotated[float, typer.Option(help="How much slower: 0.05 is 5 %.")] = 0.05,
     disturbed: DisturbedOption = False,
     json_: JsonOption = None,
 ) -> None:
-    """Check a lock file again and again, in this process: as it is, rebuilt by a compiler that is
-    called another version (all should pass), and by one that makes the schedules slower by just
-    that much (all should be regressions). How much slower they are is measured before anything
+    """Check a lock file again and again, in this process: as it is, by a compiler that makes other
+    machine code of today's C, which is as fast (all should pass), and by one that makes it slower
+    by just that much (all should be regressions). How much slower is measured before anything
     disturbs the machine.
 
     Every check loads, replays, verifies and times anew, as `schedsearch check` does.
@@ -130,24 +125,27 @@ def trials(
             console.print(f"{each.kernel} made slower takes {each.times} times as long")
         path = find_compiler().path
         here = Where(named=(root,))
-        wheres = {
-            Kind.UNTOUCHED: here,
-            Kind.REBUILT: replace(here, cc=str(compiler(path, (), Path(scratch, "rebuilt")))),
-            Kind.SLOWER: replace(here, cc=str(compiler(path, plants, Path(scratch, "slower")))),
+
+        def planted(plants: Sequence[Plant], name: str) -> Where:
+            return replace(here, cc=str(compiler(path, plants, Path(scratch, name))))
+
+        pinned = [marked(each) for each in chosen.entries]
+        ways = {
+            Kind.UNTOUCHED: (here, chosen.entries),
+            Kind.EQUAL: (planted([equal(each) for each in chosen.entries], "equal"), pinned),
+            Kind.SLOWER: (planted(plants, "slower"), pinned),
         }
-        counts = {Kind.UNTOUCHED: untouched, Kind.REBUILT: rebuilt, Kind.SLOWER: slower}
+        counts = {Kind.UNTOUCHED: untouched, Kind.EQUAL: equal_, Kind.SLOWER: slower}
         truths = [*kept.get("plants", ()), *({each.kernel: asdict(each.times)} for each in plants)]
-        locked = {each.workload.proc: _speed(each) for each in chosen.entries}
 
         def done(trial: Trial) -> None:
             made.append(trial)
-            data = {"locked": locked, "plants": truths, "trials": [asdict(t) for t in made]}
+            data = {"plants": truths, "trials": [asdict(t) for t in made]}
             _keep(json_, {**kept, **data})
 
-        plan = [(kind, wheres[kind]) for kind in mixed(counts)]
-        pauses_s = PAUSES_S if pauses else tuple(0.0 for _ in PAUSES_S)
+        plan = [(kind, *ways[kind]) for kind in mixed(counts)]
         with _disturbance(disturbed):
-            count = run_trials(chosen.entries, root, plan, seconds, pauses_s, done)
+            count = run_trials(root, plan, seconds, done)
     _widen()
     console.print(trials_table(made))
     console.print(f"{count} of {len(plan)} checks were made in this time")
@@ -157,12 +155,6 @@ def mixed(counts: Mapping[Kind, int]) -> list[Kind]:
     """All kinds spread over the whole time."""
     places = [(n / count, kind) for kind, count in counts.items() for n in range(count)]
     return [kind for _, kind in sorted(places)]
-
-
-def _speed(entry: LockEntry) -> dict[str, float]:
-    """What verdicts are of, to try other rules on the same visits."""
-    speed = entry.speed
-    return {"call_ns": speed.call_ns, **asdict(speed.ratio)}
 
 
 def _disturbance(wanted: bool) -> AbstractContextManager[None]:
@@ -176,7 +168,7 @@ def _kept(file: Path | None) -> dict[str, Any]:
 def _keep(file: Path | None, data: Mapping[str, Any]) -> None:
     """After each check: a long benchmark may be cut off."""
     if file:
-        file.write_text(json.dumps({**data, "schema": 3, "host": dict(host_state())}))
+        file.write_text(json.dumps({**data, "schema": 4, "host": dict(host_state())}))
 
 
 def _widen() -> None:

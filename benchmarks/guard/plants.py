@@ -1,9 +1,9 @@
-"""A compiler after which scheduled kernels take a known share longer.
+"""A compiler after which today's C of scheduled kernels takes a known share longer.
 
-`check` sees what it would of a new version that does worse: other machine code for the
-schedules, the same for the procedures as written. What makes a kernel slower is a loop of
-dependent additions before everything else, of as many as take that share of its time on this
-machine; then the whole is timed against the kernel as it was.
+`check` sees what it would of a schedule that now gives worse C: other machine code than that of
+the pinned C, which the compiler leaves alone, as its text is marked (`marked`). What makes a kernel
+slower is a loop of dependent additions before everything else, of as many as take that share of
+its time on this machine; then the whole is timed against the kernel as it was.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.locked_kernel import LockedKernel, Where, load_locked
 from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot
+from schedsearch.transforms.generated import code_key
 
 FIRST_SPINS = 100_000
 ROUNDS = 15
@@ -59,10 +60,27 @@ class Plant:
     times: Estimate
 
 
+def marked(entry: LockEntry) -> LockEntry:
+    """With pinned C that is another text, but the same program."""
+    assert entry.code is not None, "it was pinned with its C"
+    source = _beginning(entry.code, "    // pinned\n").source
+    key = code_key(entry.code.header, source, entry.code.build)
+    code = replace(entry.code, source=source, key=key)
+    return replace(entry, code=code, keys=replace(entry.keys, code=key))
+
+
+def equal(entry: LockEntry) -> Plant:
+    """Other machine code, as fast: a single addition more."""
+    assert entry.code is not None, "it was pinned with its C"
+    code = entry.code
+    own = Estimate(1.0, 1.0, 1.0)
+    return Plant(entry.workload.proc, code.source, with_spins(code, 1).source, own)
+
+
 def plant(entry: LockEntry, root: Path, scratch: Path, slower: float) -> Plant:
     """A kernel that is `slower` (relative) than the locked one. The first is timed with spins
     enough to be seen, from which follows how many are needed. Arrays are kept in `scratch`."""
-    kernel = load_locked(entry, root, Where(named=(root,)), lambda key: None)
+    kernel = load_locked(entry, root, Where(named=(root,)))
     subject = kernel.subject
     bench = bench_of(subject, scratch)
     first = _times(kernel, bench, FIRST_SPINS)
@@ -77,10 +95,15 @@ def plant(entry: LockEntry, root: Path, scratch: Path, slower: float) -> Plant:
 
 def with_spins(code: GeneratedC, spins: int) -> GeneratedC:
     """The same procedure after so many dependent additions."""
+    return _beginning(code, _SPIN.format(spins=spins))
+
+
+def _beginning(code: GeneratedC, line: str) -> GeneratedC:
+    """With this line before everything else that it does."""
     start = re.compile(rf"^void {re.escape(code.proc)}\(.*\) \{{\n", re.MULTILINE)
-    source, found = start.subn(lambda m: m[0] + _SPIN.format(spins=spins), code.source)
+    source, found = start.subn(lambda m: m[0] + line, code.source)
     if found != 1:
-        raise UserError(f"no place in the C of {code.proc} to make it slower")
+        raise UserError(f"no place in the C of {code.proc} to put something at its beginning")
     return replace(code, source=source)
 
 

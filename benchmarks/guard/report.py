@@ -20,14 +20,15 @@ MEANINGS = {
     2: "usage or configuration",
     3: "inconclusive",
     4: "wrong result",
-    5: "nothing comparable",
+    5: "nothing runs here",
+    6: "stale",
     70: "an error of schedsearch",
     None: f"no end within {LIMIT_S:.0f} s",
 }
 
 
 def show_runs(console: Console, runs: Sequence[Run]) -> None:
-    """Exit codes, what was behind every one that is not 0, and the ratios of each kernel."""
+    """Exit codes, and what was behind every one that is not 0."""
     if not runs:
         return
     codes = Counter(run.code for run in runs)
@@ -43,7 +44,6 @@ def show_runs(console: Console, runs: Sequence[Run]) -> None:
             console.print(f"check {number} at {run.began}, load {run.load:.1f}: {run.code}")
             for line in _reasons(run):
                 console.print(f"  {line}", markup=False, soft_wrap=True)
-    console.print(_ratios(runs))
     alarms = len(runs) - codes[0]
     seconds = [run.seconds for run in runs]
     # Clopper's and Pearson's (1934) one-sided interval for a share.
@@ -65,39 +65,22 @@ def _reasons(run: Run) -> list[str]:
     return reasons or run.stderr.splitlines()[-10:]
 
 
-def _ratios(runs: Sequence[Run]) -> Table:
-    """Today's ratio over the locked one, over the checks that timed it."""
-    table = Table(
-        title="Ratios, relative to the locked ones, of checks that timed", title_justify="left"
-    )
-    table.add_column("kernel")
-    for title in ("checks", "by the ratio", "lowest", "median", "highest", "visits", "time"):
-        table.add_column(title, justify="right")
-    results = [each for run in runs for each in run.results]
-    for kernel in sorted({each["proc"] for each in results}):
-        own = [each for each in results if each["proc"] == kernel]
-        timed = [each for each in own if each["timing"] is not None]
-        ratios = [each["timing"]["ratio"]["value"] / each["locked"]["value"] for each in timed]
-        visits = [sum(map(len, each["attempts"])) for each in own]
-        times = np.median([each["seconds"] for each in own])
-        table.add_row(
-            kernel,
-            str(len(own)),
-            str(sum("too noisy" not in each["summary"] for each in timed)),
-            *(f"{f(ratios):.3f}" if ratios else "-" for f in (min, np.median, max)),
-            f"{np.median(visits):.0f}, {max(visits)} at most",
-            f"{times:.1f} s",
-        )
-    return table
-
-
 def trials_table(trials: Sequence[Trial]) -> Table:
     """How often each status, by kernel and kind."""
     shown = Table(
         title="Status of the same schedules, checked again and again", title_justify="left"
     )
     shown.add_column("kernel")
-    for title in ("kind", "checks", *map(str, Status), "of them timed", "lowest", "time"):
+    for title in (
+        "kind",
+        "checks",
+        *map(str, Status),
+        "by code",
+        "by time",
+        "by instructions",
+        "lowest",
+        "time",
+    ):
         shown.add_column(title, justify="right")
     for kernel in sorted({trial.kernel for trial in trials}):
         for kind in Kind:
@@ -113,7 +96,7 @@ def _cells(trials: Sequence[Trial]) -> list[str]:
     return [
         str(len(trials)),
         *(str(count) if count else "" for count in counts),
-        str(sum(t.timed for t in trials)),
+        *(str(sum(t.by == by for t in trials)) for by in ("code", "time", "instructions")),
         f"{min(ratios):.2f}" if ratios else "-",
         f"{sum(t.seconds for t in trials) / len(trials):.1f} s",
     ]

@@ -1,4 +1,5 @@
-"""The same lock file checked again and again: as it is, rebuilt, and with slower kernels."""
+"""The same lock file checked again and again: as it is, and with kernels that have other machine
+code than was pinned, as fast and slower."""
 
 from __future__ import annotations
 
@@ -9,18 +10,17 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from schedsearch.core.checked import Status
+from schedsearch.core.checked import Checked, Status
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.search.checking import Options, check
 from schedsearch.search.locked_kernel import Where
 
 
 class Kind(StrEnum):
-    """`untouched`: everything is as locked; `rebuilt`: by a compiler of another version, to the
-    same machine code; `slower`: by one that makes schedules slower."""
+    """`untouched`: everything is as pinned; `equal`: other machine code, as fast; `slower`."""
 
     UNTOUCHED = "untouched"
-    REBUILT = "rebuilt"
+    EQUAL = "equal"
     SLOWER = "slower"
 
 
@@ -28,44 +28,48 @@ class Kind(StrEnum):
 class Trial:
     """One check of one entry.
 
-    `timed`: the verdict is of the measured ratio, not of its being too noisy. `ratio` is
-    relative to the locked one. `attempts` has `[call_ns, baseline_ns]` of every visit.
+    `by` what it was decided: `code`, `time` or `instructions`, empty if by none. `ratio` is the
+    speed relative to the pinned C. `visits` has `[call_ns, pinned_ns]` of each.
     """
 
     kernel: str
     kind: str
     status: str
-    timed: bool
+    by: str
     ratio: float | None
     seconds: float
-    attempts: Sequence[Any]
+    visits: Sequence[Any]
 
 
 def run_trials(
-    entries: Sequence[LockEntry],
     root: Path,
-    plan: Sequence[tuple[Kind, Where]],
+    plan: Sequence[tuple[Kind, Where, Sequence[LockEntry]]],
     seconds: float,
-    pauses_s: tuple[float, ...],
     done: Callable[[Trial], None],
 ) -> int:
-    """Check all entries once for every item of `plan`, in turn, until time is up; how many
-    checks were made."""
+    """Check the entries of every item of `plan`, in turn, until time is up; how many checks were
+    made."""
     until = time.monotonic() + seconds
-    for number, (kind, where) in enumerate(plan):
+    for number, (kind, where, entries) in enumerate(plan):
         if time.monotonic() > until:
             return number
-        options = Options(root, where, pauses_s=pauses_s)
-        for place, found in check(entries, options, lambda text: None):
-            entry, timing = entries[place], found.timing
+        for found in check(entries, Options(root, where), lambda text: None):
             trial = Trial(
-                entry.workload.proc,
+                found.entry.workload.proc,
                 kind,
                 found.status,
-                found.status is Status.REGRESSION or "too noisy" not in found.summary,
-                timing.ratio.value / entry.speed.ratio.value if timing else None,
+                decided_by(found),
+                found.timing.ratio.value if found.timing else None,
                 found.seconds,
-                [[[v.call_ns, v.baseline_ns] for v in visits] for visits in found.attempts],
+                [[v.call_ns, v.pinned_ns] for v in found.visits],
             )
             done(trial)
     return len(plan)
+
+
+def decided_by(found: Checked) -> str:
+    if found.same:
+        return "code"
+    if found.instructions is not None:
+        return "instructions"
+    return "time" if found.timing and found.status is not Status.INCONCLUSIVE else ""

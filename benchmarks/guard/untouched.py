@@ -19,7 +19,7 @@ from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.process import run_group
 
 LIMIT_S = 300.0
-"""Three entries that alarm take two minutes."""
+"""Three entries that are timed as long as they may be take three minutes."""
 
 ROOT = Path(__file__).parents[2]
 _LAST = 4000
@@ -29,7 +29,7 @@ _LAST = 4000
 @dataclass(frozen=True)
 class Run:
     """One process. `began` is UTC, `load` the machine's of the minute before; `code` is None if
-    it did not end within `LIMIT_S`; `results` are those of its `--json`, raw visits included."""
+    it did not end within `LIMIT_S`; `results` are those of its `--json`."""
 
     began: str
     seconds: float

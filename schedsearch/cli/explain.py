@@ -13,12 +13,12 @@ from rich.console import Console
 from schedsearch.api.explaining import compared, explained
 from schedsearch.cli.options import (
     DEFAULT_STORE,
+    INTERRUPTED,
     FileOption,
     InstructionsOption,
     JsonOption,
     StoreOption,
 )
-from schedsearch.cli.run import INTERRUPTED
 from schedsearch.cli.telling import told
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff

@@ -1,44 +1,51 @@
-"""Entry point of the `schedsearch` command."""
+"""Entry point of the `schedsearch` command.
+
+Of the commands only the one that is asked for is loaded: each needs other parts, and all of them
+take a second. `app` has them all.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from collections.abc import Iterable
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
 from schedsearch import __version__
-from schedsearch.cli import (
-    check,
-    doctor,
-    explain,
-    gc,
-    inspect,
-    merge,
-    pin,
-    replay,
-    report_page,
-    run,
-    simulate,
-    watch,
-)
 from schedsearch.cli.telling import typed
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.shown import shown
 
 INTERNAL_ERROR = 70
 
-app = typer.Typer(
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    help="""Find fast schedules for Exo procedures: proven equivalent step by step,
+COMMANDS = {
+    "run": "run.run",
+    "watch": "watch.watch",
+    "list": "inspect.list_",
+    "best": "inspect.best",
+    "show": "inspect.show",
+    "explain": "explain.explain",
+    "compare": "explain.compare",
+    "report": "report_page.report",
+    "replay": "replay.replay",
+    "export": "replay.export",
+    "pin": "pin.pin",
+    "check": "check.check",
+    "merge": "merge.merge",
+    "gc": "gc.gc",
+    "simulate": "simulate.simulate",
+    "doctor": "doctor.doctor",
+}
+"""Their functions, by name, in the order of the help."""
+
+HELP = """Find fast schedules for Exo procedures: proven equivalent step by step,
 verified on data, measured against the unscheduled procedure.
 
 Start with [bold]schedsearch run FILE.py[/]. Everything found is kept in a store
-(schedsearch.sqlite here, or --store), so the same command continues where it stopped.""",
-)
+(schedsearch.sqlite here, or --store), so the same command continues where it stopped."""
 
 
 def _version(wanted: bool) -> None:
@@ -47,7 +54,6 @@ def _version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback()
 def options(
     version: Annotated[
         bool,
@@ -57,29 +63,32 @@ def options(
     """Options before the command."""
 
 
-app.command("run")(run.run)
-app.command("watch")(watch.watch)
-app.command("list")(inspect.list_)
-app.command("best")(inspect.best)
-app.command("show")(inspect.show)
-app.command("explain")(explain.explain)
-app.command("compare")(explain.compare)
-app.command("report")(report_page.report)
-app.command("replay")(replay.replay)
-app.command("export")(replay.export)
-app.command("pin")(pin.pin)
-app.command("check")(check.check)
-app.command("merge")(merge.merge)
-app.command("gc")(gc.gc)
-app.command("simulate")(simulate.simulate)
-app.command("doctor")(doctor.doctor)
+def make_app(names: Iterable[str]) -> typer.Typer:
+    """With these commands."""
+    made = typer.Typer(
+        no_args_is_help=True, add_completion=False, rich_markup_mode="rich", help=HELP
+    )
+    made.callback()(options)
+    for name in names:
+        module, function = COMMANDS[name].split(".")
+        made.command(name)(getattr(import_module(f"schedsearch.cli.{module}"), function))
+    return made
+
+
+def __getattr__(name: str) -> Any:
+    if name == "app":
+        return make_app(COMMANDS)
+    raise AttributeError(name)
 
 
 def main() -> None:
     """Run the command line: exit code 2 for whatever the user can mend, 70 (`EX_SOFTWARE` of
     sysexits.h) for our own errors, not Python's 1, which is a regression to `check`."""
+    asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        app()
+        make_app([asked] if asked in COMMANDS else () if asked == "--version" else COMMANDS)(
+            prog_name="schedsearch"
+        )
     except UserError as error:
         console = Console(stderr=True)
         console.print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)

@@ -10,8 +10,8 @@ from pathlib import Path
 import typer
 from rich.console import Console
 
+from schedsearch.cli.options import INTERRUPTED
 from schedsearch.cli.parse import parse_seconds
-from schedsearch.cli.run import INTERRUPTED
 from schedsearch.present import format as fmt
 from schedsearch.search.minimising import Minimised, minimise
 from schedsearch.store.views import StoredCandidate

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from rich.console import Console
 
-from schedsearch.cli.run import INTERRUPTED
+from schedsearch.cli.options import INTERRUPTED
 from schedsearch.core.errors import UserError
 from schedsearch.core.lock_place import read_lock, write_lock
 from schedsearch.core.lock_text import format_lock

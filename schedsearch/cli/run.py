@@ -15,6 +15,7 @@ from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_s
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
+    INTERRUPTED,
     CcOption,
     FpOption,
     InstructionsOption,
@@ -39,8 +40,6 @@ from schedsearch.search.strategies import STRATEGIES
 from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer
-
-INTERRUPTED = 130
 
 
 def run(

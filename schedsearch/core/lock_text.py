@@ -11,13 +11,20 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from schedsearch.core.alignment import UNKNOWN, is_alignment
-from schedsearch.core.build import COMPILERS
+from schedsearch.core.build import COMPILERS, compile_flags
 from schedsearch.core.errors import UserError
 from schedsearch.core.fields import LARGEST, Fields
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
-from schedsearch.core.records import Compiler, InstructionSet, Keys, Workload
+from schedsearch.core.records import (
+    Compiler,
+    GeneratedC,
+    InstructionSet,
+    Keys,
+    Workload,
+    choose_compiler,
+)
 from schedsearch.core.stats import Estimate
 from schedsearch.core.toml_text import toml_data, toml_lines
 from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace, parse_path
@@ -60,6 +67,9 @@ def format_lock(lock: Lock) -> str:
         lines += ["", "[[kernel]]", *toml_lines(_entry_table(entry))]
         lines += ["", *toml_lines(_target_table(entry.target), "kernel.target")]
         lines += ["", *toml_lines(_speed_table(entry.speed), "kernel.speed")]
+        if entry.code is not None:
+            c = {"header": entry.code.header, "source": entry.code.source}
+            lines += ["", _compiled(entry, entry.code), *toml_lines(c, "kernel.c")]
     return "\n".join(lines) + "\n"
 
 
@@ -100,17 +110,33 @@ def _entry(fields: Fields) -> LockEntry:
     )
     if set(workload.specialized) - set(names):
         raise fields.wrong("specialized", "a list of names in sizes", list(workload.specialized))
+    trace, keys = _trace(fields), Keys(fields.text("ast_key"), fields.text("code_key"))
     entry = LockEntry(
         workload,
         _target(fields.table("target")),
-        _trace(fields),
-        Keys(fields.text("ast_key"), fields.text("code_key")),
+        trace,
+        keys,
         _speed(fields.table("speed")),
         fields.text("schedsearch"),
         fields.texts("caveats") if fields.has("caveats") else (),
+        _code(fields.table("c"), workload, keys, trace) if fields.has("c") else None,
     )
     fields.end()
     return entry
+
+
+def _compiled(entry: LockEntry, code: GeneratedC) -> str:
+    """A comment for readers: nothing of a lock file is given to a compiler but C."""
+    target = entry.target
+    compiler = choose_compiler((target.compiler, *target.other_compilers), code.build)
+    flags = compile_flags(code.build.flags(target.flags), code.source)
+    return f"# {_compiler_text(compiler or target.compiler)}: {' '.join(flags)}"
+
+
+def _code(fields: Fields, workload: Workload, keys: Keys, trace: Trace) -> GeneratedC:
+    header, source = (fields.value(name, str, "C") for name in ("header", "source"))
+    fields.end()
+    return GeneratedC(workload.function, header, source, keys.code or "", trace.build)
 
 
 def _trace(fields: Fields) -> Trace:

@@ -28,6 +28,12 @@ cpu = "zen5"
 [kernel.speed]                       # see LockedSpeed
 ratio = 24.8
 ...
+
+[kernel.c]                           # what `check` compares today's C with
+header = '''
+...'''
+source = '''
+...'''
 ```
 
 The file is data from elsewhere: it is checked field by field (`lock_text.py`), nothing in
@@ -45,7 +51,7 @@ from typing import Any
 from schedsearch.core.alignment import ALLOCATED, UNKNOWN, arrays
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.locked_target import LockedTarget
-from schedsearch.core.records import Keys, Workload
+from schedsearch.core.records import GeneratedC, Keys, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
 
@@ -84,7 +90,8 @@ class LockEntry:
     `workload.signature` is not kept.
 
     `schedsearch` is the version that pinned it. Build options are `trace.build`. `caveats` are
-    what its user has to keep in mind (`not re-entrant: ...`).
+    what its user has to keep in mind (`not re-entrant: ...`). `code` is the pinned C; entries of
+    schedsearch before it was kept have none.
     """
 
     workload: Workload
@@ -94,6 +101,7 @@ class LockEntry:
     speed: LockedSpeed
     schedsearch: str
     caveats: tuple[str, ...] = ()
+    code: GeneratedC | None = None
 
     @property
     def name(self) -> str:

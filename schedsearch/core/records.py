@@ -42,6 +42,11 @@ class Outcome(StrEnum):
     PRUNED = "pruned"
 
 
+def specialized_name(name: str, fixed: Mapping[str, int]) -> str:
+    """`gemm`, M=64, N=8 -> `gemm_M64_N8`: it has another signature, and both may be linked."""
+    return "_".join([name, *(f"{size}{value}" for size, value in fixed.items())])
+
+
 @dataclass(frozen=True)
 class Workload:
     """What is tuned: a procedure of a source file, with its sizes bound.
@@ -70,6 +75,11 @@ class Workload:
     def fixed(self) -> dict[str, int]:
         """The sizes that are constants, by name."""
         return {name: value for name, value in self.sizes if name in self.specialized}
+
+    @property
+    def function(self) -> str:
+        """The name of the C function."""
+        return specialized_name(self.proc, self.fixed)
 
 
 @dataclass(frozen=True)

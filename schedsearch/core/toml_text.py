@@ -1,5 +1,5 @@
-"""TOML as people compare and merge it: one item of a long list per line, keys as given; and
-reading it from anywhere.
+"""TOML as people compare and merge it: one item of a long list per line, texts of several lines
+as they are, keys as given; and reading it from anywhere.
 
 The standard library reads TOML and does not write it; tomli-w decides on line breaks
 itself, while merging two versions of a schedule needs one rewrite per line.
@@ -20,6 +20,10 @@ WIDTH = 96
 MOST_DOTTED = 10**8
 """The sum of squares of the dots in each line. `tomllib` takes time like that for dotted keys
 (`a.a.a = 1`): 9 s for one of 32 KB. A thousand long schedules come to a tenth of it."""
+
+
+_LITERAL = re.compile(r"(?s)(?!.*''')(?=.*\n)[^\x00-\x08\x0b-\x1f\x7f]*(?<!')")
+"""Texts of several lines that need no escapes; what is not printed needs them."""
 
 
 def toml_data(text: str) -> dict[str, Any]:
@@ -45,6 +49,8 @@ def _key(name: str) -> str:
 
 def _value(value: Any) -> str:
     match value:
+        case str() if _LITERAL.fullmatch(value):
+            return f"'''\n{value}'''"
         case list() | tuple():
             line = _inline(value)
             if len(line) <= WIDTH and not any(isinstance(item, Mapping) for item in value):

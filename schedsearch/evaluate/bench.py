@@ -30,6 +30,7 @@ from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 
 _REFERENCE_S = 600.0
+_COUNT_S = 130.0  # of each kernel, a little more than the harness gives it itself
 # Of an array's bytes: bounds of two sides; what an element is evaluated in, for f32.
 _LARGEST_RECORD, _SPARE_RECORD = 2, 1 << 16
 _CELL_SHARE = 12
@@ -142,6 +143,23 @@ class Bench:
         assert isinstance(found, Failure), "nothing was timed"
         return found
 
+    def count(self, candidate: Artifact, anchor: Artifact) -> tuple[int, int] | Failure:
+        """Verify `candidate`, then count the instructions that one call of each runs, as they are
+        timed. Deterministic, but for kernels of one thread only."""
+        if len(self.cores) > 1:
+            return Failure(Outcome.PRUNED, "instructions are counted of one thread")
+        verdict = self._verdict(_VERIFY, Anchor(anchor, anchor.code_key))
+        verify_s = self._allowed.verify_s(_VERIFY)
+        bounds = self._allowed.limits(verify_s + 2 * _COUNT_S, verify_s + _COUNT_S)
+        failure = self._run(
+            candidate, Anchor(anchor, anchor.code_key), verdict, bounds, verify_s, "count"
+        )
+        if failure is None and len(verdict.instructions) == 2:
+            return verdict.instructions[0], verdict.instructions[1]
+        found = verdict.result(failure)
+        assert isinstance(found, Failure), "nothing was timed"
+        return found
+
     def _verdict(
         self,
         plan: TimingPlan,
@@ -160,13 +178,14 @@ class Bench:
         verdict: Verdict,
         bounds: Limits,
         verify_s: float | None = None,
+        action: str = "evaluate",
     ) -> Failure | None:
         plan = verdict.plan
         verify_s = verify_s or self._allowed.verify_s(plan)
         how = verdict.sampling or Sampling(plan.samples, (0, 0))
 
         def job(nonce: str) -> str:
-            head = [nonce, "evaluate", candidate.path, anchor.artifact.path]
+            head = [nonce, action, candidate.path, anchor.artifact.path]
             limits = self._limits_text(bounds, verify_s)
             seed = int(nonce[:8], 16)  # of the order of samples: another one each time
             cold = int(self.cache is Cache.COLD)

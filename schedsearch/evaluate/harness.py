@@ -25,8 +25,8 @@ from schedsearch.evaluate.oracle import Fill, Oracle, Rung, of_type
 
 _RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
 _FILES = (
-    *("harness.c", "channel.c", "case.c", "enclose.c", "verify.c", "timing.c", "copies.c"),
-    *("libraries.c", "sandbox.c", "syscalls.c", "state.c"),
+    *("harness.c", "channel.c", "case.c", "enclose.c", "verify.c", "timing.c", "steps.c"),
+    *("copies.c", "libraries.c", "sandbox.c", "syscalls.c", "state.c"),
     *("harness.h", "channel.h", "case.h", "stages.h", "copies.h", "elements.h", "enclosure.h"),
     *("libraries.h", "sandbox.h", "syscalls.h", "state.h"),
 )

@@ -86,6 +86,7 @@ class Verdict:
         self.calls = 0
         self.clock = ""
         self.rounds: list[Round] = []
+        self.instructions: list[int] = []  # of a call of candidate and anchor, if counted
 
     def handle(self, words: list[str]) -> str | None:
         """Take one report; answers `g` or `s` after a round.
@@ -121,6 +122,9 @@ class Verdict:
                 self.difference = f"changed {' '.join(what)}, while {self.stage}"
             case ["unreached", block]:
                 self.unreached.append(int(block))
+            case ["instructions", side, count]:
+                _expect(self.verified_at is not None and int(side) == len(self.instructions))
+                self.instructions.append(int(count))
             case ["verified"]:
                 _expect(self.verifying == len(self.cases) - 1 and self.verified_at is None)
                 self.verified_at = time.perf_counter()

@@ -16,6 +16,7 @@ _COMMANDS = {
     Status.WRONG: "error",
     Status.REGRESSION: "error",
     Status.ERROR: "error",
+    Status.STALE: "error",
     Status.INCONCLUSIVE: "warning",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from schedsearch.core.checked import Checked, Status, exit_code
 from schedsearch.core.stats import Estimate
 from schedsearch.present import format as fmt
 
-SCHEMA = 1
+SCHEMA = 2
 """Raised when a field changes its meaning; described in docs/check.schema.json."""
 
 STYLES = {
@@ -22,6 +23,7 @@ STYLES = {
     Status.WRONG: "bold red",
     Status.REGRESSION: "red",
     Status.ERROR: "red",
+    Status.STALE: "yellow",
     Status.INCONCLUSIVE: "yellow",
     Status.SKIPPED: "dim",
 }
@@ -34,17 +36,14 @@ def show(console: Console, results: Sequence[Checked]) -> None:
     if not console.is_terminal:
         console.width = max(console.width, PLAIN_COLUMNS)
     table = Table(box=None, header_style="bold")
-    for title in ("kernel", "file", "status", "now", "locked", "held from", "time"):
+    for title in ("kernel", "file", "status", *COMPARED, "took"):
         table.add_column(title, overflow="fold", justify="left")
     for each in results:
-        timing, locked = each.timing, each.entry.speed
         table.add_row(
             escape(_printable(kernel(each))),
             escape(each.entry.workload.source),
             f"[{STYLES[each.status]}]{each.status}[/]",
-            escape(fmt.speedup(timing.ratio)) if timing else "-",
-            escape(fmt.speedup(locked.ratio)),
-            f"{timing.least:.3g}x" if timing else "-",
+            *(escape(cell) or "-" for cell in compared(each)),
             f"{each.seconds:.1f} s",
         )
     console.print(table)
@@ -67,6 +66,23 @@ def kernel(result: Checked) -> str:
     return fmt.kernel(result.entry.workload)
 
 
+COMPARED = ("pinned C", "today", "change")
+
+
+def compared(result: Checked) -> tuple[str, str, str]:
+    """Before, after, and what changed: `COMPARED`; empty where nothing was compared."""
+    timing, count = result.timing, result.instructions
+    if result.same:
+        return "", "", "same machine code"
+    if count is not None:
+        rise = count.call / count.pinned - 1.0
+        return f"{count.pinned:,} instr.", f"{count.call:,} instr.", f"{rise:+.1%}"
+    if timing is not None:
+        before, after = timing.pinned_ns * 1e-9, timing.call_ns * 1e-9
+        return fmt.duration(before), fmt.duration(after), fmt.speedup(timing.ratio)
+    return "", "", ""
+
+
 def headline(results: Sequence[Checked]) -> str:
     """`3 schedules: 2 passed, 1 regression`"""
     counts = {status: sum(each.status is status for each in results) for status in Status}
@@ -86,7 +102,7 @@ def as_json(lock: Path, results: Sequence[Checked], interrupted: bool = False) -
 
 
 def _result(result: Checked) -> dict[str, Any]:
-    own, timing = result.entry.workload, result.timing
+    own, timing, count = result.entry.workload, result.timing, result.instructions
     return {
         "proc": own.proc,
         "source": own.source,
@@ -102,6 +118,7 @@ def _result(result: Checked) -> dict[str, Any]:
         "status": str(result.status),
         "summary": result.summary,
         "notes": list(result.notes),
+        "same_code": result.same,
         "locked": _estimate(result.entry.speed.ratio),
         "timing": None
         if timing is None
@@ -110,12 +127,10 @@ def _result(result: Checked) -> dict[str, Any]:
             "least": timing.least,
             "visits": timing.visits,
             "call_ns": timing.call_ns,
-            "baseline_ns": timing.baseline_ns,
+            "pinned_ns": timing.pinned_ns,
         },
-        "attempts": [
-            [{"call_ns": v.call_ns, "baseline_ns": v.baseline_ns} for v in visits]
-            for visits in result.attempts
-        ],
+        "instructions": asdict(count) if count else None,
+        "visits": [asdict(visit) for visit in result.visits],
         "seconds": result.seconds,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from schedsearch.core.alignment import arrays
 from schedsearch.core.build import DEFAULT_BUILD, Build
@@ -12,10 +13,12 @@ from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
 from schedsearch.core.numbers import speedup as speedup
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord, Workload
-from schedsearch.core.stats import Estimate
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.search.elsewhere import Elsewhere
-from schedsearch.search.ranker import Standing
+
+if TYPE_CHECKING:  # they take a while to load
+    from schedsearch.core.stats import Estimate
+    from schedsearch.evaluate.roofline import Roof
+    from schedsearch.search.elsewhere import Elsewhere
+    from schedsearch.search.ranker import Standing
 
 _BARS = "▁▂▃▄▅▆▇█"
 

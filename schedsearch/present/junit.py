@@ -17,6 +17,7 @@ _ELEMENTS = {
     Status.WRONG: "failure",
     Status.REGRESSION: "failure",
     Status.ERROR: "error",
+    Status.STALE: "failure",
     Status.INCONCLUSIVE: "skipped",
     Status.SKIPPED: "skipped",
 }

@@ -1,4 +1,4 @@
-"""What a check found as Markdown, for the summary of a CI step."""
+"""What a check found as Markdown, for a CI step's summary or a comment on a pull request."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 from collections.abc import Sequence
 
 from schedsearch.core.checked import Checked, Status
-from schedsearch.present import format as fmt
-from schedsearch.present.checked import headline, kernel
+from schedsearch.present.checked import COMPARED, compared, headline, kernel
 
 _MARKS = {
     Status.PASSED: "✅",
     Status.WRONG: "⛔",
     Status.REGRESSION: "❌",
     Status.ERROR: "❌",
+    Status.STALE: "📌",
     Status.INCONCLUSIVE: "❔",
     Status.SKIPPED: "⏭️",
 }
@@ -27,18 +27,15 @@ def markdown(results: Sequence[Checked]) -> str:
         "",
         headline(results),
         "",
-        "| | kernel | file | now | locked | held from |",
+        f"| | kernel | file | {' | '.join(COMPARED)} |",
         "|---|---|---|---|---|---|",
     ]
     for each in results:
-        timing = each.timing
         cells = (
             f"{_MARKS[each.status]} {each.status}",
             _text(kernel(each)),
             _text(each.entry.workload.source),
-            _text(fmt.speedup(timing.ratio)) if timing else "",
-            _text(fmt.speedup(each.entry.speed.ratio)),
-            f"{timing.least:.3g}x" if timing else "",
+            *map(_text, compared(each)),
         )
         lines.append(f"| {' | '.join(cells)} |")
     for each in results:

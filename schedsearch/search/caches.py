@@ -15,9 +15,9 @@ from schedsearch.evaluate.disk import disk_explained
 from schedsearch.search.lease import locked
 from schedsearch.search.subject import cache_dir
 
-PARTS = ("artifacts", "bench")
+PARTS = ("artifacts", "bench", "verified")
 """Folders whose files are made anew when they are missing: shared objects and harnesses, and
-inputs with expected outputs. What else is there is kept."""
+inputs with expected outputs, and what was verified. What else is there is kept."""
 
 _LOCK = "in-use.lock"
 

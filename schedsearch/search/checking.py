@@ -1,4 +1,9 @@
-"""Checks the entries of a lock file: right, and as fast as locked (`schedsearch check`)."""
+"""Checks the entries of a lock file: right, and as fast as pinned (`schedsearch check`).
+
+The C of the schedule on today's source is compared with the pinned C, both compiled by today's
+compiler. The same machine code is as fast. Other machine code is timed, interleaved with the
+pinned one; where that does not tell, instructions are counted.
+"""
 
 from __future__ import annotations
 
@@ -8,205 +13,214 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schedsearch.core.checked import Checked, Status, Timing, Visit
+from schedsearch.core.checked import Checked, Instructions, Status, Visit
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.lockfile import LockEntry
-from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
+from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
 from schedsearch.search.building import BUILD_TIMEOUT_S, reacher_of
 from schedsearch.search.caches import in_use
-from schedsearch.search.findings import finding
-from schedsearch.search.guard import TOLERANCE, Verdict
+from schedsearch.search.findings import by_count, by_time
+from schedsearch.search.guard import TOLERANCE
 from schedsearch.search.locked_kernel import (
     LockedKernel,
     LostError,
     NotHereError,
+    StaleError,
     Where,
     load_locked,
 )
 from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot
+from schedsearch.search.verified import Verified, place_of, recall, remember
+from schedsearch.transforms import contract
 
-PAUSES_S = (10.0, 30.0)
-"""An alarm must repeat after each of these pauses: machines are slow for seconds at a time."""
-
-
-def _unknown(code_key: str) -> GeneratedC | None:
-    return None
+Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Options:
     """How a lock file in the directory `root` is checked.
 
-    `timing`: speeds too; `tolerance`: what a ratio may be below the locked interval,
-    relative; `pauses_s` before a measurement is repeated; `known` finds C by its code_key.
+    `timing`: speeds too; `tolerance`: how much slower than the pinned C is held, relative.
     """
 
     root: Path
     where: Where = field(default_factory=Where)
     timing: bool = True
     tolerance: float = TOLERANCE
-    pauses_s: tuple[float, ...] = PAUSES_S
-    known: Callable[[str], GeneratedC | None] = _unknown
 
 
-@dataclass
-class _Pending:
-    """An entry that is right, while its speed is being measured."""
+class _Found(Exception):
+    """The check ends here, with this status and summary."""
 
-    number: int
-    kernel: LockedKernel
-    bench: Bench
-    artifact: Artifact
-    least: float
-    line: int
-    verdicts: list[Verdict] = field(default_factory=list)
-    attempts: list[tuple[Visit, ...]] = field(default_factory=list)
-    timing: Timing | None = None
-    seconds: float = 0.0
-    measured_at: float = 0.0
-
-    @property
-    def settled(self) -> bool:
-        """Nothing more is learnt from another attempt."""
-        last = self.verdicts[-1]
-        return last is Verdict.HOLDS or (last is Verdict.OPEN and self.kernel.as_locked)
-
-    def judged(self) -> Checked:
-        found = finding(self.kernel, self.timing, self.verdicts, self.line)
-        return replace(found, seconds=self.seconds, attempts=tuple(self.attempts))
+    def __init__(self, status: Status, summary: str) -> None:
+        super().__init__(summary)
+        self.status = status
 
 
-class _WrongError(Exception):
-    """The kernel does not do what it should; the message says what it did."""
-
-
-def check(
-    entries: Sequence[LockEntry], options: Options, tell: Callable[[str], None]
-) -> Iterator[tuple[int, Checked]]:
-    """The place of an entry in `entries`, and what was found of it, as soon as it is known.
-
-    What was slower than locked is measured again at the end. `tell` hears what is going on.
-    """
+def check(entries: Sequence[LockEntry], options: Options, tell: Tell) -> Iterator[Checked]:
+    """What was found of each entry, in their order. `tell` hears what is going on."""
     with in_use():
-        yield from _check(entries, options, tell)
+        for number, entry in enumerate(entries, 1):
+            tell(f"{number} of {len(entries)}: {entry.name}")
+            begin = time.monotonic()
+            found = _checked(entry, options, tell)
+            line = _line(entry, options.root)
+            yield replace(found, line=line, seconds=time.monotonic() - begin)
 
 
-def _check(
-    entries: Sequence[LockEntry], options: Options, tell: Callable[[str], None]
-) -> Iterator[tuple[int, Checked]]:
-    waiting: list[_Pending] = []
-    for number, entry in enumerate(entries):
-        tell(f"{number + 1} of {len(entries)}: {entry.name}")
-        begin = time.monotonic()
-        found = _correct(number, entry, options)
-        if isinstance(found, _Pending):
-            done = _measure(found, begin, tell)
-            if done is None and not found.settled:
-                waiting.append(found)
-                continue
-            yield number, done or found.judged()
-        else:
-            yield number, replace(found, seconds=time.monotonic() - begin)
-    for pause in options.pauses_s:
-        for pending in tuple(waiting):
-            rest = pending.measured_at + pause - time.monotonic()
-            if rest > 0:
-                tell(f"again in {rest:.0f} s: {pending.kernel.entry.name}")
-                time.sleep(rest)
-            tell(f"again: {pending.kernel.entry.name}")
-            done = _measure(pending, time.monotonic(), tell)
-            if done is not None or pending.settled:
-                waiting.remove(pending)
-                yield pending.number, done or pending.judged()
-    for pending in waiting:
-        yield pending.number, pending.judged()
-
-
-def _correct(number: int, entry: LockEntry, options: Options) -> Checked | _Pending:
-    """Everything but its speed; whatever else is to be timed."""
+def _checked(entry: LockEntry, options: Options, tell: Tell) -> Checked:
     try:
-        kernel = load_locked(entry, options.root, options.where, options.known)
+        kernel = load_locked(entry, options.root, options.where)
     except NotHereError as error:
         return Checked(entry, Status.SKIPPED, str(error))
     except LostError as error:
-        return Checked(
-            entry, Status.REGRESSION, str(error), error.notes, line=_line(entry, options)
-        )
+        return Checked(entry, Status.REGRESSION, str(error), error.notes)
+    except StaleError as error:
+        return Checked(entry, Status.STALE, str(error))
     except UserError as error:
         return Checked(entry, Status.ERROR, str(error))
-    subject, line = kernel.subject, _line(entry, options)
-
-    def result(status: Status, summary: str) -> Checked:
-        return Checked(entry, status, summary, kernel.notes, line=line)
-
-    artifact = subject.builder.build(kernel.code, BUILD_TIMEOUT_S)
-    if isinstance(artifact, Failure) and was_killed(artifact):
-        return result(Status.ERROR, f"the compiler was {artifact.message}")
-    if isinstance(artifact, Failure):
-        return result(Status.REGRESSION, f"its C does not compile: {artifact.message}")
+    found = Checked(entry, Status.PASSED, "", kernel.notes)
     try:
-        bench = bench_of(subject, cache=Cache(entry.speed.cache))
+        return _compared(kernel, found, options, tell)
+    except _Found as end:
+        return replace(found, status=end.status, summary=str(end))
+
+
+def _compared(kernel: LockedKernel, found: Checked, options: Options, tell: Tell) -> Checked:
+    """What there is to say of a kernel, if nothing ends it before."""
+    subject, tolerance = kernel.subject, options.tolerance
+    today = _built(subject.builder.build(kernel.code, BUILD_TIMEOUT_S))
+    pinned = subject.builder.build(kernel.pinned, BUILD_TIMEOUT_S) if kernel.pinned else None
+    same = isinstance(pinned, Artifact) and pinned.binary_key == today.binary_key
+    bench = None
+    verified = recall(place := place_of(subject, today))
+    if verified is None:
+        tell(f"verifying {kernel.entry.name}")
+        bench = _bench(kernel)
+        today = _reached(kernel, bench, today)
+        verified = _verified(kernel, bench, today)
+        remember(place, verified)
+    own = (*verified.caveats, *contract.caveats(kernel.code))
+    right = f"right in {verified.cases} cases"
+    found = replace(found, same=same, notes=(*_caveats(kernel.entry, own), *found.notes))
+    if same:
+        return replace(found, summary=f"the same machine code as pinned; {right}")
+    if not options.timing:
+        return replace(found, summary=f"{right}; not timed")
+    if pinned is None:
+        what = "the C is another one than was pinned, which this lock file does not have"
+        return replace(found, status=Status.INCONCLUSIVE, summary=f"{right}; {what}")
+    bench = bench or _bench(kernel)
+    failure = pinned if isinstance(pinned, Failure) else bench.verify(pinned)
+    if failure is not None:
+        return replace(found, status=Status.ERROR, summary=_no_measure(failure))
+    assert isinstance(pinned, Artifact), "it is no failure"
+    return _timed(found, bench, today, pinned, tolerance, tell)
+
+
+def _no_measure(failure: Failure) -> str:
+    """Why nothing is held against the pinned C. What a compiler says of its text, which is from
+    elsewhere, is not shown: it may be that of any file."""
+    if was_killed(failure):
+        return f"what compiles and verifies the pinned C was {failure.message}"
+    if failure.outcome is Outcome.COMPILE_ERROR:
+        return "the pinned C does not compile here: pin again"
+    return f"the pinned C is not right here, pin again: {failure.outcome}: {failure.message}"
+
+
+def _built(built: Artifact | Failure) -> Artifact:
+    if isinstance(built, Artifact):
+        return built
+    if was_killed(built):
+        raise _Found(Status.ERROR, f"the compiler was {built.message}")
+    raise _Found(Status.REGRESSION, f"its C does not compile: {built.message}")
+
+
+def _bench(kernel: LockedKernel) -> Bench:
+    try:
+        return bench_of(kernel.subject, cache=Cache(kernel.entry.speed.cache))
     except BaselineError as error:
-        return result(Status.WRONG, str(error))
+        raise _Found(Status.WRONG, str(error)) from error
     except UserError as error:
-        return result(Status.ERROR, str(error))
+        raise _Found(Status.ERROR, str(error)) from error
+
+
+def _reached(kernel: LockedKernel, bench: Bench, artifact: Artifact) -> Artifact:
+    """With the calls that run all of its code."""
     found = reacher_of(bench).reach(kernel.kernel)
     if found.unreached:
         blocks = "; ".join(found.unreached[:3])
-        return result(Status.ERROR, f"not verified: no affordable call runs {blocks}")
-    artifact = replace(artifact, calls=found.bindings)
-    if (failure := bench.verify(artifact)) is not None and was_killed(failure):
-        return result(Status.ERROR, f"the process that verifies it was {failure.message}")
+        raise _Found(Status.ERROR, f"not verified: no affordable call runs {blocks}")
+    return replace(artifact, calls=found.bindings)
+
+
+def _verified(kernel: LockedKernel, bench: Bench, artifact: Artifact) -> Verified:
+    failure = bench.verify(artifact)
+    if failure is not None and was_killed(failure):
+        raise _Found(Status.ERROR, f"the process that verifies it was {failure.message}")
     if failure is not None:
-        return result(Status.WRONG, f"{failure.outcome}: {failure.message}")
-    right = f"right in {len(bench.for_kernel(artifact).cases)} cases"
-    if kernel.foreign:
-        return result(Status.SKIPPED, f"{right}; {kernel.foreign}")
-    if not options.timing:
-        return result(Status.PASSED, f"{right}; not timed")
-    least = guard.least_ratio(entry.speed, options.tolerance)
-    return _Pending(number, kernel, bench, artifact, least, line)
+        raise _Found(Status.WRONG, f"{failure.outcome}: {failure.message}")
+    return Verified(len(bench.for_kernel(artifact).cases), bench.agreement.caveats)
 
 
-def _measure(pending: _Pending, begin: float, tell: Callable[[str], None]) -> Checked | None:
-    """One attempt more; a result if the kernel turns out to be wrong after all."""
-    bench, kernel = pending.bench, pending.kernel
-    speed = kernel.entry.speed
-    plan = guard.plan(bench.call_ns[-1] * 1e-9)
-    anchor = Anchor(bench.baseline, bench.baseline.code_key)
+def _caveats(entry: LockEntry, today: tuple[str, ...]) -> list[str]:
+    """How they have changed since it was pinned."""
+    gone = [f"caveat of the lock that does not hold any more: {each}" for each in entry.caveats]
+    new = [f"caveat that the lock does not have: {each}" for each in today]
+    return [
+        *(line for line, each in zip(new, today, strict=True) if each not in entry.caveats),
+        *(line for line, each in zip(gone, entry.caveats, strict=True) if each not in today),
+    ]
+
+
+def _timed(
+    found: Checked, bench: Bench, today: Artifact, pinned: Artifact, tolerance: float, tell: Tell
+) -> Checked:
+    """Today's C against the pinned one, by times or else by instructions."""
+    plan = guard.plan(found.entry.speed.call_ns * 1e-9)
+    anchor, least = Anchor(pinned, pinned.code_key), 1.0 / (1.0 + tolerance)
+    waited = 0.0
 
     def visit() -> Visit | None:
+        nonlocal waited
+        begin = time.monotonic()
         with measuring_slot(lambda holder: tell(f"waiting for {holder} to end its measurement")):
-            found = bench.evaluate(pending.artifact, plan, anchor).result
-        if not isinstance(found, Failure):
-            return guard.visit_of(found)
-        if found.outcome is Outcome.TIMEOUT or was_killed(found):
+            waited += time.monotonic() - begin
+            result = bench.evaluate(today, plan, anchor).result
+        if not isinstance(result, Failure):
+            return guard.visit_of(result)
+        if result.outcome is Outcome.TIMEOUT or was_killed(result):
             return None  # it was verified: the machine is too busy, or has no memory
-        raise _WrongError(f"{found.outcome}: {found.message}")
+        what = f"not right every time: {result.outcome}: {result.message}"
+        raise _Found(Status.WRONG, what)
 
-    try:
-        visits = guard.attempt(visit, speed, pending.least, kernel.as_locked)
-    except _WrongError as error:
-        what = f"not right every time: {error}"
-        return Checked(kernel.entry, Status.WRONG, what, kernel.notes, line=pending.line)
-    finally:
-        pending.measured_at = time.monotonic()
-        pending.seconds += pending.measured_at - begin
-    pending.attempts.append(tuple(visits))
-    pending.verdicts.append(guard.judge(visits, speed, pending.least, kernel.as_locked))
-    pending.timing = guard.summary(visits, pending.least) if visits else None
-    return None
+    tell(f"timing {found.entry.name}")
+    visits = guard.attempt(visit, least, lambda: time.monotonic() - waited)
+    status, summary = Status.INCONCLUSIVE, "it could not be timed: every attempt took too long"
+    if visits:
+        timing = guard.summary(visits, least)
+        status, summary = by_time(timing, guard.judge(visits, least))
+        found = replace(found, timing=timing, visits=tuple(visits))
+    if status is Status.INCONCLUSIVE:
+        tell(f"counting instructions of {found.entry.name}")
+        counts = bench.count(today, pinned)
+        if isinstance(counts, Failure):
+            why = f"instructions could not be counted: {counts.message}"
+            return replace(found, status=status, summary=summary, notes=(why, *found.notes))
+        found = replace(found, instructions=Instructions(*counts), notes=(summary, *found.notes))
+        status, summary = by_count(Instructions(*counts), tolerance)
+    return replace(found, status=status, summary=summary)
 
 
-def _line(entry: LockEntry, options: Options) -> int:
+def _line(entry: LockEntry, root: Path) -> int:
     """Where the procedure begins in its file, 0 if that is not found."""
     try:
-        lines = (options.root / entry.workload.source).read_text().splitlines()
+        lines = (root / entry.workload.source).read_text().splitlines()
     except (OSError, UnicodeDecodeError):
         return 0
     definition = re.compile(rf"\s*def {re.escape(entry.workload.proc)}\b")

@@ -9,14 +9,13 @@ import os
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedsearch.core.errors import ReplayError, UnnamedFileError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Keys, Outcome, Workload
 from schedsearch.core.trace import Trace
 from schedsearch.search.trust import doubt
-from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import ast_key, proc_key
@@ -24,6 +23,9 @@ from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.replay import Replayer, State
+
+if TYPE_CHECKING:  # `check` does without a store
+    from schedsearch.store.views import StoredCandidate
 
 
 def load_kept(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import platform
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ from schedsearch.search.kept import require_tuned
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here
-from schedsearch.store.database import Store
+from schedsearch.transforms.generated import code_key
 from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import imports_exo, load_source, pick
 
@@ -49,6 +48,10 @@ class NotHereError(Exception):
     """The kernel does not run, or is not built, on this machine; the message says why."""
 
 
+class StaleError(UserError):
+    """The lock describes another procedure, or other instructions, than there are now."""
+
+
 class LostError(Exception):
     """The schedule gives no kernel any more; `notes` say what has changed since it was locked."""
 
@@ -59,33 +62,28 @@ class LostError(Exception):
 
 @dataclass(frozen=True)
 class LockedKernel:
-    """A schedule replayed on today's source: its C, and what is not as it was locked.
-
-    `foreign` says why its speed does not compare with the locked one; empty if it does.
-    """
+    """A schedule replayed on today's source: its C, the pinned C (None if the lock has none and
+    today's is another), and what is not as it was locked."""
 
     entry: LockEntry
     subject: Subject
     kernel: q.Proc
     code: GeneratedC
+    pinned: GeneratedC | None
     notes: tuple[str, ...]
-    foreign: str
-
-    @property
-    def as_locked(self) -> bool:
-        """Whether everything that decides its machine code is what was locked."""
-        return not self.foreign and not self.notes
 
 
-def load_locked(
-    entry: LockEntry, root: Path, where: Where, known: Callable[[str], GeneratedC | None]
-) -> LockedKernel:
+def load_locked(entry: LockEntry, root: Path, where: Where) -> LockedKernel:
     """Load, bind and replay an entry of the lock file in the directory `root`.
 
-    `known` finds C by its code_key, to show what has changed. Raises NotHereError, LostError,
-    and UserError if the source or the files it needs are missing or not as needed.
+    Raises NotHereError, StaleError, LostError, and UserError if the source or the files it needs
+    are missing or not as needed, or the lock's C is not what its key says.
     """
+    pinned = entry.code
+    if pinned and code_key(pinned.header, pinned.source, pinned.build) != entry.keys.code:
+        raise UserError("the C in the lock is not that of its code_key: one of them was edited")
     subject = locked_subject(entry, root, where)
+    _require_described(entry, subject)
     notes = _changes(entry, subject)
     try:
         found = replay_apart(subject.procedure, entry.trace, fp=subject.target.fp)
@@ -93,15 +91,10 @@ def load_locked(
         raise LostError(str(error), tuple(notes)) from error
     code = found.code
     if code.key != entry.keys.code or found.ast_key != entry.keys.ast:
-        notes = [*_unlike(entry, code, notes), *_difference(entry, code, known)]
-    return LockedKernel(
-        entry,
-        subject,
-        found.kernel,
-        code,
-        tuple(notes),
-        foreign_to(entry.target, subject.target),
-    )
+        notes = [*_unlike(entry, code, notes), *(_difference(pinned, code) if pinned else ())]
+    if code.key == entry.keys.code:
+        pinned = code
+    return LockedKernel(entry, subject, found.kernel, code, pinned, tuple(notes))
 
 
 def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
@@ -110,8 +103,28 @@ def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
     own = entry.workload
     source = load_source(executed_file(root, own.source, where))
     sizes = {name: value for name, value in own.sizes if name not in own.specialized}
-    bound = bind_fixed(source, pick(source, own.proc), sizes, own.fixed)
+    try:
+        bound = bind_fixed(source, pick(source, own.proc), sizes, own.fixed)
+    except UserError as error:
+        if source.sha == own.source_sha:
+            raise
+        raise StaleError(f"{source.path} has changed since it was pinned: {error}") from error
     return make_subject(source, *bound, target)
+
+
+def _require_described(entry: LockEntry, subject: Subject) -> None:
+    """Raises StaleError if the schedule was pinned for something else."""
+    if subject.workload.proc_key != entry.workload.proc_key:
+        what = "the procedure"
+    else:
+        today = {each.digest for each in subject.target.instructions}
+        own = (each for each in entry.target.instructions if each.path)
+        what = next((each.path for each in own if each.digest not in today), "")
+    if what:
+        raise StaleError(
+            f"{what} has changed since it was pinned: `schedsearch check . --repair` fits the "
+            "schedule to it and pins that; or tune it again, and `schedsearch pin`"
+        )
 
 
 def locked_file(root: Path, name: str) -> Path:
@@ -177,7 +190,8 @@ def _of_kind(compilers: tuple[Compiler, ...], kind: str) -> Compiler | None:
 
 
 def foreign_to(locked: LockedTarget, target: Target) -> str:
-    """Speeds compare on the same kind of processor and arrays, whatever the versions of tools."""
+    """Why this is another kind of processor, or other arrays, whatever the versions of tools; empty
+    if it is not."""
     pairs = {
         "processor": (locked.cpu, target.cpu),
         "instruction set": (locked.isa, target.isa),
@@ -200,15 +214,10 @@ def _changes(entry: LockEntry, subject: Subject) -> list[str]:
     """What decides the machine code and is not as it was, in words."""
     target = subject.target
     found = []
-    if subject.workload.proc_key != entry.workload.proc_key:
-        found.append(
-            "the procedure has changed since it was pinned: "
-            "`schedsearch check . --repair` fits the schedule to it"
-        )
     if entry.schedsearch != __version__:
         found.append(f"schedsearch was {entry.schedsearch}, is {__version__}")
     build = entry.trace.build
-    names = {"exo_version": "Exo", "z3_version": "z3", "flags": "flags"}
+    names = {"cpu": "processor", "exo_version": "Exo", "z3_version": "z3", "flags": "flags"}
     for name, (then, now) in entry.target.differences(target).items():
         if name in names:
             found.append(f"{names[name]} was {_text(then)}, is {_text(now)}")
@@ -239,27 +248,9 @@ def _unlike(entry: LockEntry, code: GeneratedC, changes: list[str]) -> list[str]
     return [f"{what} is not the locked one", *(changes or [unexplained])]
 
 
-def _difference(
-    entry: LockEntry, code: GeneratedC, known: Callable[[str], GeneratedC | None]
-) -> list[str]:
-    """The first lines that differ, if the locked C is known."""
-    before = known(entry.keys.code) if entry.keys.code else None
-    if before is None or code.key == before.key:
-        return []
+def _difference(before: GeneratedC, code: GeneratedC) -> list[str]:
+    """The first lines that differ."""
     texts = (before.source.splitlines(), code.source.splitlines())
     lines = list(difflib.unified_diff(*texts, "locked", "today", n=1, lineterm=""))
     more = [f"... {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []
     return [*lines[:SHOWN], *more]
-
-
-def stored_c(store: Path | str) -> Callable[[str], GeneratedC | None]:
-    """Finds C by its code_key in a store, if there is one that can be read."""
-
-    def known(code_key: str) -> GeneratedC | None:
-        try:
-            with Store.open(store, create=False) as opened:
-                return opened.code(code_key)
-        except UserError:  # a difference is shown if it can be; no store is needed to check
-            return None
-
-    return known

@@ -132,6 +132,7 @@ def lock_entry(
         _speed(store, candidate),
         __version__,
         caveats(store, candidate.scope, code),
+        code,
     )
 
 

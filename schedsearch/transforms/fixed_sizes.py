@@ -8,13 +8,9 @@ from typing import Any
 from exo.stdlib.scheduling import rename
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.records import specialized_name
 from schedsearch.transforms.exo_compat import EXO_ERRORS
 from schedsearch.transforms.exo_messages import said
-
-
-def specialized_name(name: str, fixed: Mapping[str, int]) -> str:
-    """`gemm`, M=64, N=8 -> `gemm_M64_N8`: it has another signature, and both may be linked."""
-    return "_".join([name, *(f"{size}{value}" for size, value in fixed.items())])
 
 
 def specialize(procedure: Any, fixed: Mapping[str, int]) -> Any:

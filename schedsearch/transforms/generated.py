@@ -31,9 +31,13 @@ def with_build(proc: str, header: str, source: str, build: Build) -> GeneratedC:
     source = _internal(source, proc)
     if build.restrict:
         header, source = _restrict(header, proc), _restrict(source, proc)
+    return GeneratedC(proc, header, source, code_key(header, source, build), build)
+
+
+def code_key(header: str, source: str, build: Build) -> str:
+    """Identity of C and how it is built."""
     text = f"{header}\n{source}"
-    key = digest(text if build == DEFAULT_BUILD else f"{text}\n{build}")
-    return GeneratedC(proc, header, source, key, build)
+    return digest(text if build == DEFAULT_BUILD else f"{text}\n{build}")
 
 
 def _internal(source: str, proc: str) -> str:

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from benchmarks.guard import trials as trying
 from benchmarks.guard.__main__ import mixed
-from benchmarks.guard.plants import Plant, compiler, with_spins
+from benchmarks.guard.plants import Plant, compiler, equal, marked, with_spins
 from benchmarks.guard.report import show_runs, trials_table
 from benchmarks.guard.tree import KERNELS, ROOT, make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
@@ -25,6 +25,7 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.compiler import find_compiler
 from schedsearch.search.locked_kernel import Where
+from schedsearch.transforms.generated import code_key
 from tests.core.entries import ENTRY, TIMING
 
 CODE = GeneratedC("f", "void f( float* x );", "void f( float* x ) {\nx[0] = 1.0f;\n}\n", "key")
@@ -51,31 +52,45 @@ def test_a_compiler_with_plants_is_another_version_and_compiles_other_c(tmp_path
         assert constant in answer.stdout
 
 
+def test_pinned_c_that_is_marked_is_the_same_program_and_not_planted() -> None:
+    entry = marked(ENTRY)
+    assert entry.code is not None
+    assert ENTRY.code is not None
+    key = code_key(entry.code.header, entry.code.source, entry.code.build)
+    assert entry.code.key == entry.keys.code == key != ENTRY.code.key
+    plant = equal(ENTRY)
+    assert plant.before == ENTRY.code.source != plant.after
+    assert plant.before not in entry.code.source
+    assert "// pinned\n" in entry.code.source
+
+
 def test_trials_are_what_checks_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     slow = Where("slow-gcc")
 
     def check(entries: object, options: trying.Options, tell: object) -> object:
-        assert options.pauses_s == (0.0,)
-        slower = options.where == slow
-        status = Status.REGRESSION if slower else Status.PASSED
-        summary = "too noisy to tell: 18x" if not slower else "10 % slower"
-        attempts = ((Visit(1.0, 18.0),),)
-        yield 0, Checked(ENTRY, status, summary, timing=TIMING, seconds=2.0, attempts=attempts)
+        found = Checked(ENTRY, Status.PASSED, "", same=True, seconds=2.0)
+        if options.where != slow:
+            yield found
+        else:
+            visits = (Visit(1.0, 0.94),)
+            status = Status.REGRESSION
+            yield replace(found, status=status, same=False, timing=TIMING, visits=visits)
 
     monkeypatch.setattr(trying, "check", check)
     kinds = mixed({Kind.UNTOUCHED: 2, Kind.SLOWER: 1})
-    plan = [(kind, slow if kind is Kind.SLOWER else Where()) for kind in kinds]
+    plan = [(kind, slow if kind is Kind.SLOWER else Where(), [ENTRY]) for kind in kinds]
     trials: list[Trial] = []
-    assert run_trials([ENTRY], tmp_path, plan, 9.0, (0.0,), trials.append) == 3
-    assert sorted((t.kind, t.status, t.timed) for t in trials) == [
-        ("slower", "regression", True),
-        ("untouched", "passed", False),
-        ("untouched", "passed", False),
+    assert run_trials(tmp_path, plan, 9.0, trials.append) == 3
+    assert sorted((t.kind, t.status, t.by) for t in trials) == [
+        ("slower", "regression", "time"),
+        ("untouched", "passed", "code"),
+        ("untouched", "passed", "code"),
     ]
-    assert trials[0].ratio == pytest.approx(18 / 20)
-    assert trials[0].attempts == [[[1.0, 18.0]]]
+    (slower,) = (each for each in trials if each.kind == Kind.SLOWER)
+    assert slower.ratio == 0.94
+    assert slower.visits == [[1.0, 0.94]]
     assert trials_table(trials).row_count == 2
-    assert run_trials([ENTRY], tmp_path, plan, -1.0, (0.0,), trials.append) == 0
+    assert run_trials(tmp_path, plan, -1.0, trials.append) == 0
 
 
 @pytest.fixture

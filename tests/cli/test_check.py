@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import math
+import platform
 import re
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,18 +16,23 @@ from xml.etree import ElementTree
 
 import pytest
 
-from benchmarks.guard.plants import compiler, plant
+from benchmarks.guard.plants import Plant, compiler, equal, marked, plant, with_spins
 from schedsearch import __version__
+from schedsearch.core.checked import Visit
 from schedsearch.core.lock_place import read_lock, write_lock
 from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import Lock, LockEntry
-from schedsearch.core.records import Outcome
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
+from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
+from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.compiler import find_compiler
-from schedsearch.search import checking
-from schedsearch.search.subject import load_subject
+from schedsearch.search import checking, guard
+from schedsearch.search.locked_kernel import Where, load_locked
+from schedsearch.search.subject import bench_of, load_subject
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.generated import code_key
 from schedsearch.transforms.replay import Replayer
 from tests.core.entries import SPEED
 
@@ -48,73 +56,222 @@ def edit(lock: Path, change: Callable[[LockEntry], LockEntry]) -> None:
     write_lock(lock, Lock((change(entry),)))
 
 
-def locked_at(factor: float) -> Callable[[LockEntry], LockEntry]:
-    """So many times as fast."""
+def with_c(source: str) -> Callable[[LockEntry], LockEntry]:
+    """With other pinned C, and its key."""
 
     def change(entry: LockEntry) -> LockEntry:
-        speed = entry.speed
-        return replace(entry, speed=replace(speed, ratio=speed.ratio.scaled(factor)))
+        assert entry.code is not None
+        key = code_key(entry.code.header, source, entry.code.build)
+        code = replace(entry.code, source=source, key=key)
+        return replace(entry, code=code, keys=replace(entry.keys, code=key))
 
     return change
 
 
-@pytest.fixture
-def at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An alarm repeats once, without a pause."""
-    options = checking.Options
-
-    def quick(*args: object, **named: object) -> checking.Options:
-        return options(*args, **named, pauses_s=(0.0,))  # type: ignore[arg-type]
-
-    monkeypatch.setattr("schedsearch.cli.check.Options", quick)
+def pinned_c(lock: Path) -> GeneratedC:
+    (entry,) = read_lock(lock).entries
+    assert entry.code is not None
+    return entry.code
 
 
-def test_an_untouched_tree_passes(lock: Path, run: Run) -> None:
-    edit(lock, locked_at(0.5))  # the machine may be loud
+def planted(lock: Path, made: Plant) -> Path:
+    """A compiler that makes other machine code of today's C than of the pinned one."""
+    edit(lock, marked)
+    (entry,) = read_lock(lock).entries
+    return compiler(find_compiler(entry.target.compiler.kind).path, [made], lock.parent / "other")
+
+
+def test_an_untouched_tree_passes_and_is_not_timed(
+    lock: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guard, "attempt", None)
     answer = run("check")
     assert answer.code == 0, answer.out
-    assert re.search(r"^ matmul32 +mm.py +passed +\d", answer.out, re.MULTILINE)
+    row = r"^ matmul32 +mm.py +passed +- +- +same machine code +\d"
+    assert re.search(row, answer.out, re.MULTILINE)
     assert "1 of 1: matmul32 of mm.py for " in answer.err
+    assert "has no C" not in answer.err
 
 
-def test_what_is_slower_than_locked_is_a_regression(lock: Path, run: Run, at_once: None) -> None:
-    edit(lock, locked_at(3.0))
-    answer = run("check", "--json", "found.json", "--junit", "found.xml", "--markdown", "found.md")
-    assert answer.code == 1, answer.out
-    assert "slower than locked: " in answer.out
-    assert "in 2 of 2 attempts" in answer.out
-    assert "what is slower is this machine or its settings, or the locked ratio is wrong" in (
-        answer.out
+def test_what_was_verified_here_needs_no_bench(
+    lock: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """But other machine code does."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(lock.parent / "again"))
+    (lock.parent / "again").mkdir()
+    assert "verifying matmul32" in run("check").err
+    with monkeypatch.context() as patch:
+        patch.setattr(checking, "bench_of", None)
+        answer = run("check")
+    assert answer.code == 0, answer.out
+    assert "verifying" not in answer.err
+    made = equal(read_lock(lock).entries[0])
+    answer = run("check", "--correct-only", "--cc", planted(lock, made))
+    assert "verifying matmul32" in answer.err
+    assert answer.code == 0, answer.out
+
+
+def test_a_check_does_without_what_takes_long_to_load(lock: Path) -> None:
+    loaded = "{'ray', 'lightgbm', 'sqlalchemy', 'alembic', 'pandas'} & set(sys.modules)"
+    script = (
+        "import sys\nfrom schedsearch.cli.main import main\n"
+        "sys.argv[1:] = ['check', '.']\n"
+        f"try: main()\nfinally: print('loaded:', {loaded})\n"
     )
+    done = subprocess.run(
+        [sys.executable, "-c", script], cwd=lock.parent, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.endswith("loaded: set()\n"), done
+
+
+def test_what_is_slower_than_pinned_is_a_regression(lock: Path, run: Run) -> None:
+    """Truly slower machine code; twice the time, since the machine may be loud."""
+    (entry,) = read_lock(lock).entries
+    made = plant(entry, lock.parent, lock.parent / "bench", 1.0)
+    assert made.times.value > 1.5
+    slow = planted(lock, made)
+    outs = ["--json", "found.json", "--junit", "found.xml", "--markdown", "found.md"]
+    answer = run("check", "--cc", slow, *outs)
+    assert answer.code == 1, answer.out
+    assert re.search(r"^  [\d.]+% slower than the pinned C: ", answer.out, re.MULTILINE)
+    assert re.search(r"^  gcc was [\d.]+, is [\d.]+$", answer.out, re.MULTILINE)
     (found,) = json.loads(Path("found.json").read_text())["results"]
     assert found["status"] == "regression"
-    assert found["timing"]["ratio"]["high"] < found["timing"]["least"] < found["locked"]["low"]
+    assert not found["same_code"]
+    assert found["timing"]["ratio"]["high"] < found["timing"]["least"] < 1.0
     assert ElementTree.parse("found.xml").find(".//failure[@type='regression']") is not None
     assert "❌ regression" in Path("found.md").read_text()
 
 
-def test_another_trace_is_noticed_and_timed(lock: Path, run: Run, at_once: None) -> None:
-    """The procedure as written in place of a schedule three times as fast."""
-    edit(lock, lambda entry: locked_at(3.0)(replace(entry, trace=Trace())))
-    answer = run("check")
-    assert answer.code == 1, answer.out
+def test_another_trace_is_noticed(lock: Path, run: Run) -> None:
+    """The procedure as written in place of a schedule."""
+    edit(lock, lambda entry: replace(entry, trace=Trace()))
+    answer = run(*RIGHT)
+    assert answer.code == 0, answer.out
     assert "the generated C is not the locked one" in answer.out
     assert "the lock's trace or keys were edited" in answer.out
-    assert re.search(r"^  @@ ", answer.out, re.MULTILINE)  # the store has the locked C
+    assert re.search(r"^  @@ ", answer.out, re.MULTILINE)
 
 
-def test_a_compiler_that_makes_it_slower_is_found(lock: Path, run: Run, at_once: None) -> None:
-    """Truly slower machine code; twice the time, since the machine may be loud."""
-    edit(lock, lambda e: replace(e, speed=replace(e.speed, call_ns=10 * e.speed.call_ns)))
+# -- where timing does not tell -----------------------------------------------------------
+
+NOISY = [Visit(1.0, 0.5 + n % 2) for n in range(guard.MOST_VISITS)]
+STEPS = pytest.mark.skipif(platform.machine() != "x86_64", reason="counted on x86-64")
+
+
+@pytest.fixture
+def noisy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(guard, "attempt", lambda *given: NOISY)
+
+
+def instructions(lock: Path) -> int:
+    """Of one call, as they are counted."""
     (entry,) = read_lock(lock).entries
-    made = plant(entry, lock.parent, lock.parent / "bench", 1.0)
-    assert made.times.value > 1.5
-    slow = compiler(find_compiler(entry.target.compiler.kind).path, [made], lock.parent / "slow")
-    answer = run("check", "--cc", slow)
-    assert answer.code == 1, answer.out
-    assert re.search(r"^  \d+% slower than locked: ", answer.out, re.MULTILINE)
-    assert re.search(r"^  gcc was [\d.]+, is [\d.]+$", answer.out, re.MULTILINE)
+    kernel = load_locked(entry, lock.parent, Where(named=(lock.parent,)))
+    built = kernel.subject.builder.build(kernel.code, 60)
+    assert isinstance(built, Artifact)
+    counts = bench_of(kernel.subject).count(built, built)
+    assert not isinstance(counts, Failure), counts
+    assert counts[0] == counts[1]
+    return counts[0]
 
+
+@STEPS
+@pytest.mark.parametrize(("rise", "code"), [(0.05, 1), (0.01, 0)])
+def test_instructions_decide(lock: Path, run: Run, noisy: None, rise: float, code: int) -> None:
+    """Five per cent more of them are a regression, whatever the machine does."""
+    spins = math.ceil(rise * instructions(lock) / 3)  # add, compare, jump
+    before, after = pinned_c(lock), with_spins(pinned_c(lock), spins)
+    made = Plant("matmul32", before.source, after.source, Estimate(1.0, 1.0, 1.0))
+    answer = run("check", "--cc", planted(lock, made), "--json", "found.json")
+    assert answer.code == code, answer.out
+    assert f"{'regression' if code else 'passed'} matmul32" in answer.out
+    assert "by instructions, as timing is too noisy to tell: " in answer.out
+    assert "too noisy to tell: 1x [0.5, 1.5]" in answer.out
+    (found,) = json.loads(Path("found.json").read_text())["results"]
+    counted = found["instructions"]
+    assert counted["call"] / counted["pinned"] - 1 == pytest.approx(rise, rel=0.05)
+
+
+def test_where_nothing_tells_it_is_inconclusive(
+    lock: Path, run: Run, noisy: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failed = Failure(Outcome.TIMEOUT, "time limit exceeded")
+    monkeypatch.setattr(Bench, "count", lambda *given: failed)
+    answer = run("check", "--cc", planted(lock, equal(read_lock(lock).entries[0])))
+    assert answer.code == 3, answer.out
+    assert "too noisy to tell: 1x [0.5, 1.5]" in answer.out
+    assert "instructions could not be counted: time limit exceeded" in answer.out
+
+
+# -- the pinned C -------------------------------------------------------------------------
+
+
+def test_an_old_lock_has_no_c(lock: Path, run: Run) -> None:
+    edit(lock, lambda entry: replace(entry, code=None))
+    answer = run("check")
+    assert answer.code == 0, answer.out
+    assert "has no C to time with: `schedsearch pin` adds it" in answer.err
+    assert "same machine code" in answer.out  # its key is enough
+    edit(lock, lambda entry: replace(entry, trace=Trace()))
+    answer = run("check")
+    assert answer.code == 3
+    assert "the C is another one than was pinned, which this lock file does not have" in answer.out
+
+
+def test_c_that_was_edited_is_not_what_was_pinned(lock: Path, run: Run) -> None:
+    text = lock.read_text()
+    assert " += " in text
+    lock.write_text(text.replace(" += ", " -= "))
+    answer = run("check")
+    assert answer.code == 2
+    assert "the C in the lock is not that of its code_key" in answer.out
+
+
+def test_c_that_does_not_compile_shows_nothing_of_other_files(lock: Path, run: Run) -> None:
+    """What a compiler says of an included file has lines of it."""
+    Path("secret").write_text("this is a secret\n")
+    edit(lock, with_c(f'#include "{Path("secret").resolve()}"\n'))
+    answer = run("check", "--json", "found.json")
+    assert answer.code == 2, answer.out
+    assert "the pinned C does not compile here: pin again" in answer.out
+    assert "this is a secret" not in answer.out + answer.err + Path("found.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("more", "why"),
+    [
+        (
+            "#include <stdio.h>\n__attribute__((constructor)) static void x(void)\n"
+            '{ fputs("x", fopen("executed", "w")); }\n',
+            "the pinned C is not right here, pin again: refused: the kernel called open",
+        ),
+        (
+            "__attribute__((constructor)) static void x(void) { for (;;) ; }\n",
+            "the pinned C is not right here, pin again: ",
+        ),
+    ],
+)
+def test_pinned_c_runs_in_the_sandbox_alone(lock: Path, run: Run, more: str, why: str) -> None:
+    edit(lock, with_c(f"{pinned_c(lock).source}{more}"))
+    answer = run("check")
+    assert answer.code == 2, answer.out
+    assert why in answer.out
+    assert not Path("executed").exists()
+
+
+def test_caveats_are_compared(lock: Path, run: Run) -> None:
+    edit(lock, lambda entry: replace(entry, caveats=("weakly verified: C drowns",)))
+    for _ in range(2):  # verified, and as it was remembered
+        answer = run("check")
+        assert answer.code == 0
+        gone = "caveat of the lock that does not hold any more: weakly verified: C drowns"
+        assert gone in answer.out
+    edit(lock, lambda entry: replace(entry, caveats=()))
+    assert "caveat" not in run("check").out
+
+
+# -- wrong results ------------------------------------------------------------------------
 
 MISCOMPILING = """\
 #!{python}
@@ -220,14 +377,32 @@ def change_source(lock: Path, old: str, new: str) -> None:
     source.write_text(text.replace(old, new))
 
 
-def test_a_schedule_that_does_not_apply_any_more(lock: Path, run: Run) -> None:
-    change_source(lock, "for i in", "for row in")
-    change_source(lock, "[i,", "[row,")
+@pytest.mark.parametrize(
+    ("old", "new"), [("[i,", "[ 0 + i,"), ("+= A[", "+= 2.0 * A["), ("matmul32(", "matmul33(")]
+)
+def test_a_changed_procedure_is_stale(lock: Path, run: Run, old: str, new: str) -> None:
+    """Whether or not the schedule still applies."""
+    change_source(lock, old, new)
+    answer = run("check", ".", "--json", "found.json")
+    changed = new != "[ 0 + i,"  # the same procedure
+    assert answer.code == (6 if changed else 0), answer.out
+    if changed:
+        assert re.search(r"^ matmul32 +mm.py +stale ", answer.out, re.MULTILINE)
+        assert "has changed since it was pinned" in answer.out
+        assert json.loads(Path("found.json").read_text())["exit_code"] == 6
+    if "2.0" in new:
+        assert "check . --repair" in answer.out
+
+
+def test_a_schedule_that_does_not_apply(lock: Path, run: Run) -> None:
+    def change(entry: LockEntry) -> LockEntry:
+        first, *rest = entry.trace.steps
+        return replace(entry, trace=Trace((replace(first, label="for z in seq(0, 7)"), *rest)))
+
+    edit(lock, change)
     answer = run(*RIGHT, ".")
     assert answer.code == 1
-    assert re.search(r"^  the schedule does not apply: step \d \(", answer.out, re.MULTILINE)
-    assert "the procedure has changed since it was pinned" in answer.out
-    assert "check . --repair" in answer.out
+    assert re.search(r"^  the schedule does not apply: step 1 \(", answer.out, re.MULTILINE)
 
 
 def test_a_comment_changes_nothing(lock: Path, run: Run) -> None:
@@ -260,13 +435,15 @@ def test_an_error_of_our_own_is_no_regression(
 # -- elsewhere ----------------------------------------------------------------------------
 
 
-def test_entries_of_other_processors_are_right_but_not_timed(lock: Path, run: Run) -> None:
+def test_entries_of_other_processors_are_guarded_all_the_same(lock: Path, run: Run) -> None:
     edit(lock, lambda e: replace(e, target=replace(e.target, cpu="another")))
     answer = run("check")
-    assert answer.code == 5
-    assert re.search(
-        r"^  right in \d+ cases; locked on another processor", answer.out, re.MULTILINE
-    )
+    assert answer.code == 0
+    assert "same machine code" in answer.out
+    assert re.search(r"^  processor was another, is \w+$", answer.out, re.MULTILINE)
+    (entry,) = read_lock(lock).entries
+    slow = planted(lock, plant(entry, lock.parent, lock.parent / "bench", 1.0))
+    assert run("check", "--cc", slow).code == 1
 
 
 @pytest.mark.parametrize(

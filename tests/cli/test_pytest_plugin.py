@@ -45,7 +45,7 @@ def test_a_failure_says_what_and_where_and_nothing_of_the_plugin(pinned: Path) -
     source.write_text(source.read_text().replace("for i in", "for row in").replace("[i,", "[row,"))
     said = pytest_in(pinned, "--schedsearch-correct-only")
     assert said.code == 1, said.out
-    assert re.search(r"mm.py:\d+: regression\nthe schedule does not apply: step ", said.out)
+    assert re.search(r"mm.py:\d+: stale\nthe procedure has changed since it was pinned: ", said.out)
     assert "Traceback" not in said.out
     assert "runtest" not in said.out
 

@@ -24,7 +24,14 @@ from schedsearch.core.lockfile import (
     LockedSpeed,
     LockEntry,
 )
-from schedsearch.core.records import Compiler, InstructionSet, Keys, Target, Workload
+from schedsearch.core.records import (
+    Compiler,
+    GeneratedC,
+    InstructionSet,
+    Keys,
+    Target,
+    Workload,
+)
 from schedsearch.core.stats import Estimate
 from schedsearch.core.toml_text import toml_lines
 from schedsearch.core.trace import Rewrite, Trace
@@ -71,6 +78,7 @@ ENTRY = LockEntry(
     "0.1.0",
 )
 TEXT = format_lock(Lock((ENTRY,)))
+CODE = GeneratedC("gemm_M8", "void gemm( );\n", "void gemm( ) {\n\tfor (;;) ;\n}\n", "cccc")
 
 
 def test_an_entry_survives_its_text() -> None:
@@ -78,6 +86,45 @@ def test_an_entry_survives_its_text() -> None:
     bare = replace(ENTRY, trace=Trace(), speed=replace(ENTRY.speed, noise=None, roof=None))
     assert parse_lock(format_lock(Lock((bare,))), "here") == Lock((bare,))
     assert parse_lock(format_lock(Lock()), "here") == Lock()
+
+
+def test_the_c_is_read_line_by_line_and_how_it_was_compiled() -> None:
+    with_c = replace(ENTRY, code=CODE)
+    text = format_lock(Lock((with_c,)))
+    assert parse_lock(text, "here") == Lock((with_c,))
+    assert f"source = '''\n{CODE.source}'''\n" in text
+    assert "# gcc 12.2.0: -O3 -march=native -std=gnu11 " in text
+    assert text.startswith(TEXT)
+
+
+C_TEXTS = st.text(max_size=50) | st.sampled_from(
+    [
+        "'''",
+        "a'''\n",
+        "a\n'",
+        "\n",
+        "\n\n",
+        "\\n\n",
+        "\r\n",
+        "a\rb\n",
+        "\t\n",
+        "\x1b\n",
+        "\x7f\n",
+        '"""\n',
+    ]
+)
+
+
+@given(C_TEXTS, C_TEXTS)
+def test_any_c_survives_its_text(header: str, source: str) -> None:
+    with_c = replace(ENTRY, code=replace(CODE, header=header, source=source))
+    assert parse_lock(format_lock(Lock((with_c,))), "here") == Lock((with_c,))
+
+
+@pytest.mark.parametrize("c", ["header = 'a'", "header = 'a'\nsource = 1", "more = 1"])
+def test_c_that_is_none(c: str) -> None:
+    with pytest.raises(UserError, match=r"gemm of kernels/gemm.py\)"):
+        parse_lock(f"{TEXT}\n[kernel.c]\n{c}\n", "here")
 
 
 def test_what_is_read_can_be_written() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import platform
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -519,3 +520,44 @@ def test_a_kernel_is_not_blamed_for_files_that_somebody_deletes(
         path.write_bytes(content)
         path.chmod(mode)
     assert isinstance(bench.time_baseline(PLAN).result, Measurement)
+
+
+# -- instructions -------------------------------------------------------------------------
+
+
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="counted on x86-64")
+def test_instructions_are_counted_exactly(builder: Builder, tmp_path: Path) -> None:
+    bench = make(procs.twice, builder, tmp_path)
+
+    def spinning(times: int) -> Artifact:
+        spin = f'for (long n = 0; n < {times}; n++) __asm__ volatile("" : "+r"(n));'
+        code = procs.generate(procs.twice)
+        begins = code.source.index("{\n", code.source.index(f"void {code.proc}(")) + 2
+        source = f"{code.source[:begins]}{spin}\n{code.source[begins:]}"
+        built = builder.build(procs.handwritten(code, source), 60)
+        assert isinstance(built, Artifact)
+        return built
+
+    def count(candidate: Artifact, anchor: Artifact) -> tuple[int, int]:
+        found = bench.count(candidate, anchor)
+        assert not isinstance(found, Failure), found
+        return found
+
+    few, more, most = (spinning(times) for times in (1000, 2000, 3000))
+    first, second = count(few, more)
+    assert second - first in (2000, 3000, 4000)  # instructions of a thousand rounds
+    assert count(most, few) == (2 * second - first, first)
+    assert count(few, few) == (first, first)
+
+
+def test_instructions_of_threads_and_of_wrong_kernels_are_not_counted(
+    builder: Builder, tmp_path: Path
+) -> None:
+    bench = make(procs.twice, builder, tmp_path)
+    threads = replace(bench, cores=(0, 1)).count(bench.baseline, bench.baseline)
+    assert threads == Failure(Outcome.PRUNED, "instructions are counted of one thread")
+    wrong = builder.build(edited(procs.twice, "2.0f", "3.0f"), 60)
+    assert isinstance(wrong, Artifact)
+    found = bench.count(wrong, bench.baseline)
+    assert isinstance(found, Failure)
+    assert found.outcome is Outcome.INCORRECT

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from schedsearch.core.checked import Checked, Status, Visit
+from schedsearch.core.checked import Checked, Instructions, Status, Visit
 from schedsearch.present.annotations import annotation_lines
 from schedsearch.present.checked import as_json, headline, show
 from schedsearch.present.junit import junit_xml
@@ -23,12 +23,17 @@ from tests.core.entries import TIMING, checked
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "check.schema.json").read_text())
 RESULTS = [
-    checked(Status.PASSED, "gemm", timing=TIMING, seconds=1.5, attempts=((Visit(2.0, 36.0),),)),
+    checked(Status.PASSED, "gemm", timing=TIMING, seconds=1.5, visits=(Visit(2.0, 1.9),)),
     checked(Status.WRONG, "gemv", "y[3] is 2, expected 1", line=7),
     checked(Status.REGRESSION, "dot", "slower", notes=("gcc was 12, is 13",), timing=TIMING),
     checked(Status.ERROR, "axpy", "no such file"),
     checked(Status.INCONCLUSIVE, "ger", "too noisy"),
-    checked(Status.SKIPPED, "conv", "locked on another processor"),
+    checked(Status.SKIPPED, "conv", "kernels for neon do not run here"),
+    checked(Status.STALE, "syrk", "the procedure has changed"),
+    checked(Status.PASSED, "trmm", same=True),
+    checked(
+        Status.REGRESSION, "symm", "more", timing=TIMING, instructions=Instructions(1050, 1000)
+    ),
 ]
 
 
@@ -44,9 +49,12 @@ def test_the_table_has_every_kernel_and_explains_what_did_not_pass() -> None:
         assert re.search(rf"^ {each.entry.workload.proc} .* {each.status} ", text, re.MULTILINE)
         assert (f"  {each.summary}" in text) == (each.status is not Status.PASSED)
     assert "  gcc was 12, is 13" in text
-    assert "18.0x [17.9, 18.1]" in text
+    assert re.search(r"gemm .* 1.03 us +1.1 us +0.94x \[0.93, 0.95\] +1.5 s", text)
+    assert re.search(r"trmm .* same machine code ", text)
+    assert re.search(r"symm .* 1,000 instr. +1,050 instr. +\+5.0% ", text)
     assert text.endswith(f"\n{headline(RESULTS)}\n")
-    assert headline(RESULTS).startswith("6 schedules: 1 passed, 1 wrong, 1 regression, 1 error")
+    counts = "9 schedules: 2 passed, 1 wrong, 2 regression, 1 error, 1 stale, "
+    assert headline(RESULTS).startswith(counts)
 
 
 def test_the_table_has_no_colours_in_a_log() -> None:
@@ -59,12 +67,14 @@ def test_json_is_as_its_schema_says() -> None:
     jsonschema.validate(data, SCHEMA)
     assert data["exit_code"] == 4
     assert [each["status"] for each in data["results"]] == [str(r.status) for r in RESULTS]
-    assert data["results"][0]["timing"]["ratio"] == {"value": 18.0, "low": 17.9, "high": 18.1}
-    assert data["results"][0]["attempts"] == [[{"call_ns": 2.0, "baseline_ns": 36.0}]]
+    assert data["results"][0]["timing"]["ratio"] == {"value": 0.94, "low": 0.93, "high": 0.95}
+    assert data["results"][0]["visits"] == [{"call_ns": 2.0, "pinned_ns": 1.9}]
+    assert [each["same_code"] for each in data["results"]].count(True) == 1
+    assert data["results"][-1]["instructions"] == {"call": 1050, "pinned": 1000}
     assert data["results"][1]["line"] == 7
 
 
-@pytest.mark.parametrize("change", [{"schema": 2}, {"exit_code": 130}, {"more": 1}])
+@pytest.mark.parametrize("change", [{"schema": 1}, {"exit_code": 130}, {"more": 1}])
 def test_the_schema_refuses_other_data(change: dict[str, int]) -> None:
     data = as_json(Path("schedules.lock"), RESULTS) | change
     with pytest.raises(jsonschema.ValidationError):
@@ -76,9 +86,9 @@ def test_junit_has_a_test_case_for_each() -> None:
     (suite,) = suites
     assert suites.tag == "testsuites"
     counts = {name: suite.get(name) for name in ("tests", "failures", "errors", "skipped")}
-    assert counts == {"tests": "6", "failures": "2", "errors": "1", "skipped": "2"}
-    inner = [case[0].tag for case in suite]
-    assert inner == ["system-out", "failure", "failure", "error", "skipped", "skipped"]
+    assert counts == {"tests": "9", "failures": "4", "errors": "1", "skipped": "2"}
+    inner = [case[0].tag for case in suite][:7]
+    assert inner == ["system-out", "failure", "failure", "error", "skipped", "skipped", "failure"]
     wrong = suite[1]
     assert (wrong.get("file"), wrong.get("line")) == ("kernels/gemm.py", "7")
     assert wrong.get("classname") == "kernels.gemm"
@@ -88,7 +98,8 @@ def test_junit_has_a_test_case_for_each() -> None:
 
 def test_annotations_point_at_files_and_lines() -> None:
     lines = list(annotation_lines(RESULTS, Path.cwd() / "sub"))
-    assert [line.split()[0] for line in lines] == ["::error", "::error", "::error", "::warning"]
+    kinds = [line.split()[0].strip(":") for line in lines]
+    assert kinds == ["error", "error", "error", "warning", "error", "error"]
     assert lines[0] == (
         "::error file=sub/kernels/gemm.py,line=7,title=gemv (K=64)%3A wrong::y[3] is 2, expected 1"
     )
@@ -98,6 +109,7 @@ def test_annotations_point_at_files_and_lines() -> None:
 def test_markdown_has_a_row_for_each() -> None:
     text = markdown(RESULTS)
     rows = [line for line in text.splitlines() if line.startswith("| ") and "kernel |" not in line]
+    assert "| | kernel | file | pinned C | today | change |" in text
     assert len(rows) == len(RESULTS)
     assert all(row.count("|") == 7 for row in rows)
     assert "```\nslower\ngcc was 12, is 13\n```" in text

@@ -41,7 +41,7 @@ static struct kernel open_kernel(const char *path)
     return (struct kernel){library, function, set_threads};
 }
 
-enum { RACE_CHECKS = 5, ROUND_S = 10 };
+enum { RACE_CHECKS = 5, ROUND_S = 10, COUNT_S = 120 };
 
 /* A race shows rarely: a kernel with threads runs several times, every other time with
  * more threads than cores, so that they are interrupted anywhere. */
@@ -110,7 +110,7 @@ int main(int argc, char **argv)
     int rounds = (int)job_number();
     enum contract contract = (enum contract)job_number();
     size_t cases = (size_t)job_number();
-    bool record = strcmp(action, "enclose") == 0;
+    bool record = strcmp(action, "enclose") == 0, count = strcmp(action, "count") == 0;
 
     alarm((unsigned)verify_limit);
     load_libraries(kernel, cores);
@@ -135,7 +135,9 @@ int main(int argc, char **argv)
         if (!record && number + 1 == cases) {
             report("verified");
 #if !defined(SANITIZED)
-            if (rounds > 0)
+            if (count)
+                count_steps(&test, COUNT_S);
+            else if (rounds > 0)
                 time_rounds((const struct test_case *[2]){two ? &first : &test, &test}, &how);
 #endif
         }

@@ -44,3 +44,8 @@ struct protocol {
  * its own or both with the same, until the parent has enough; the process ends with SIGALRM if
  * calibration, or any round, takes longer than it may. */
 void time_rounds(const struct test_case *const tests[2], const struct protocol *how);
+
+/* Reports the instructions that one call of each kernel runs, counted one by one: exact, whatever
+ * else the machine does, and slow (1 us each, in virtual machines 10). Of kernels of one thread;
+ * the process ends with SIGALRM if one takes longer than it may. */
+void count_steps(const struct test_case *test, unsigned seconds);
