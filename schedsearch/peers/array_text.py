@@ -335,17 +335,17 @@ class _Statement:
 
     def contracted(self, into: str | None) -> Value | None:
         """A product of arrays, summed, in the form that BLAS takes; None if it is none."""
-        factors = list(_factors(self.update.value))
-        if None in factors:
+        terms = list(factors(self.update.value))
+        if None in terms:
             return None
         accesses = [
-            self.update.accesses[each] for each in factors if isinstance(each, q.Read)
+            self.update.accesses[each] for each in terms if isinstance(each, q.Read)
         ]
         arrays = [access for access in accesses if access.vars]
         covered = {var for access in arrays for var in access.vars}
         if len(arrays) < 2 or covered != set(self.order):
             return None
-        numbers = [each for each in factors if not isinstance(each, q.Read)]
+        numbers = [each for each in terms if not isinstance(each, q.Read)]
         scale = [self.value(each, None) for each in numbers if each is not None]
         scale += [self.view(access, self.order) for access in accesses if not access.vars]
         out = None if scale else into
@@ -417,15 +417,15 @@ class _Statement:
         return Value(out, self.kind, tuple(kept))
 
 
-def _factors(expr: q.Expr) -> Iterator[q.Read | q.Const | None]:
+def factors(expr: q.Expr) -> Iterator[q.Read | q.Const | None]:
     """Of a product; None among them if the expression is another one."""
     match expr:
         case q.BinOp(op="*"):
-            yield from _factors(expr.lhs)
-            yield from _factors(expr.rhs)
+            yield from factors(expr.lhs)
+            yield from factors(expr.rhs)
         case q.USub():
             yield q.Const(-1, expr.type)
-            yield from _factors(expr.arg)
+            yield from factors(expr.arg)
         case q.Read() | q.Const():
             yield expr
         case _:
