@@ -55,13 +55,15 @@ _CALLS_BLAS = re.compile(r"np\.(matmul|einsum)|blas\.")
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel, built, and what it was made from: `code` is that of the procedure as written."""
+    """The kernel, built (its function is `name`), and what it was made from: `code` is that of
+    the procedure as written."""
 
     proc: q.Proc
     binding: Binding
     code: GeneratedC
     target: Target
     artifact: Artifact
+    name: str
     cache: Path
 
 
@@ -126,7 +128,7 @@ def compare(kernel: Kernel, requests: Sequence[str], plan: Plan = _PLAN) -> list
     terms = Terms(
         arguments(kernel.proc, kernel.binding), measuring_cores(threads), clock_of(threads)
     )
-    ours = What("native", kernel.proc.name, kernel.artifact.path, context=True)
+    ours = What("native", kernel.name, kernel.artifact.path, context=True)
     with ExitStack() as stack:
         own = stack.enter_context(Contender(ours, terms))
         expected = own.results()
@@ -183,7 +185,7 @@ def _best(peer: Peer, terms: Terms) -> tuple[Contender, dict[str, float]]:
         for variables in peer.configurations:
             contender = Contender(peer.what, terms, variables)
             stack.push(contender)
-            ways = tuple(contender.libraries)
+            ways = tuple(sorted(contender.libraries))
             if len(peer.configurations) == 1 or ways not in seen:
                 entered[shown(variables) or "as it chooses"] = contender
             seen.add(ways)
@@ -220,7 +222,7 @@ def _peer(request: str, kernel: Kernel) -> Peer:
     if request.startswith("cc="):
         return _compiled(request, kernel)
     text = _TEXTS[request](kernel)
-    what = What("text", f"{request} of {kernel.proc.name}", text=text)
+    what = What("text", f"{request} of {kernel.proc.name}", text=text, library=request)
     ways: Iterator[Configuration] = iter((USUAL,))
     if request == "torch":
         ways = of_torch(features)
@@ -264,4 +266,4 @@ def _compiled(request: str, kernel: Kernel) -> Peer:
     if isinstance(built, Failure):
         raise PeerError(f"{compiler.kind} does not compile it: {built.message}")
     how = f"the C as written, restrict added, {compiler.kind} {compiler.version} {' '.join(flags)}"
-    return Peer(request, What("native", kernel.proc.name, built.path, context=True), how)
+    return Peer(request, What("native", kernel.code.proc, built.path, context=True), how)

@@ -14,7 +14,6 @@ from schedsearch.core.text import show_affine
 from schedsearch.peers.arraywise import (
     Access,
     Buffer,
-    InOrder,
     NotArraywise,
     Program,
     Step,
@@ -255,7 +254,9 @@ class _Statement:
     def number(self, value: float) -> Value:
         """A number as an array: what is no operator takes none in PyTorch."""
         name = self.writer.new("t")
-        self.writer.prepared.append(f"{name} = np.full((), {value!r}, dtype=np.{DTYPES[self.kind]})")
+        self.writer.prepared.append(
+            f"{name} = np.full((), {value!r}, dtype=np.{DTYPES[self.kind]})"
+        )
         return Value(name, self.kind)
 
     def call(self, what: str, *args: Value, into: str | None) -> Value:
@@ -338,9 +339,7 @@ class _Statement:
         terms = list(factors(self.update.value))
         if None in terms:
             return None
-        accesses = [
-            self.update.accesses[each] for each in terms if isinstance(each, q.Read)
-        ]
+        accesses = [self.update.accesses[each] for each in terms if isinstance(each, q.Read)]
         arrays = [access for access in accesses if access.vars]
         covered = {var for access in arrays for var in access.vars}
         if len(arrays) < 2 or covered != set(self.order):
@@ -434,7 +433,6 @@ def factors(expr: q.Expr) -> Iterator[q.Read | q.Const | None]:
 
 def _before(order: Sequence[q.Var], first: Sequence[q.Var], second: Sequence[q.Var]) -> bool:
     return bool(first and second) and order.index(first[0]) < order.index(second[0])
-
 
 
 def _tensor(text: str, value: Value, library: Library) -> str:

@@ -74,7 +74,9 @@ class Argument:
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Argument:
         shape, strides = tuple(data["shape"]), tuple(data["strides"])
-        return Argument(**{**data, "shape": shape, "strides": strides, "fill": Fill(**data["fill"])})
+        return Argument(
+            **{**data, "shape": shape, "strides": strides, "fill": Fill(**data["fill"])}
+        )
 
 
 def arguments(

@@ -286,7 +286,9 @@ class _Maker:
         for buf in {buf for buf, _, _, target in every if target} - inside:
             own = [access for access in every if access[0] == buf]
             places = {self.place(idx, var) for _, idx, _, _ in own}
-            apart = len(places) == 1 and all(place and self.apart(place[1], loop) for place in places)
+            apart = len(places) == 1 and all(
+                place and self.apart(place[1], loop) for place in places
+            )
             sums = all(target and isinstance(stmt, q.Reduce) for _, _, stmt, target in own)
             if not apart and not sums:
                 return f"iterations of {var.name} depend on each other by {buf.name}"
@@ -338,9 +340,7 @@ class _Maker:
         self, buf: q.Var, idx: tuple[q.Affine, ...], stmt: q.Stmt, whole: tuple[q.Var, ...]
     ) -> Access:
         own = [Index(q.Affine(), var) for var in self.prefixes.get(buf, ())]
-        access = Access(
-            self.buffers[buf], (*own, *(self.index(each, stmt, whole) for each in idx))
-        )
+        access = Access(self.buffers[buf], (*own, *(self.index(each, stmt, whole) for each in idx)))
         if len(set(access.vars)) < len(access.vars):
             raise _refused(stmt, f"{buf.name} lives in a loop whose variable it is read at")
         return access

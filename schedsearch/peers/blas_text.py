@@ -56,10 +56,13 @@ def _call(
             if row not in left.vars or column not in right.vars or column in left.vars:
                 raise _none(program, "its indices are not those of a product of matrices")
             # Turned: C^T = B^T A^T.
-            parts = [_operand(right, column, "a", "trans_a"), _operand(left, update.summed[0], "b", "trans_b")]
+            parts = [
+                _operand(right, column, "a", "trans_a"),
+                _operand(left, update.summed[0], "b", "trans_b"),
+            ]
             rest = f"{alpha or 'alpha=1.0, '}{', '.join(parts)}, "
             return f"blas.{letter}gemm({rest}{beta}c={out}.T, overwrite_c=True)"
-        case ([2, 1] | [1, 2]), 1, 1:
+        case (([2, 1] | [1, 2]), 1, 1):
             matrix, vector = sorted(arrays, key=lambda each: -len(each.vars))
             if vector.vars != update.summed or set(matrix.vars) != {*target, *update.summed}:
                 raise _none(program, "its indices are not those of a matrix and a vector")
@@ -91,7 +94,10 @@ def _operand(access: Access, first: q.Var, name: str, option: str) -> str:
 def _whole(access: Access, update: Update) -> bool:
     """All of an array."""
     return all(
-        index.start == q.Affine() and index.step == 1 and index.var and update.extent(index.var) == n
+        index.start == q.Affine()
+        and index.step == 1
+        and index.var
+        and update.extent(index.var) == n
         for index, n in zip(access.idx, access.buffer.shape, strict=True)
     )
 

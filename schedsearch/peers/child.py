@@ -83,9 +83,7 @@ class _Contender:
         found = dict(self.arrays.outputs)
         if returned is not None:
             given = returned if isinstance(returned, tuple) else (returned,)
-            found = {
-                name: np.asarray(value) for name, value in zip(found, given, strict=True)
-            }
+            found = {name: np.asarray(value) for name, value in zip(found, given, strict=True)}
         if to:
             np.savez(to, allow_pickle=False, **found)
         return {}
@@ -96,19 +94,19 @@ class _Contender:
         return {}
 
 
-def _libraries() -> list[str]:
-    """What computes, and in which of its ways: `openblas 0.3.30, SkylakeX`."""
+def _libraries(library: str) -> list[str]:
+    """What computes, and in which of its ways: `openblas 0.3.30, SkylakeX`. Of `library`, where
+    it has one of its own: SciPy loads NumPy's too."""
     from threadpoolctl import threadpool_info
 
+    known = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    own = [each for each in known if library and f"{library}.libs" in each["filepath"]]
     found = []
-    for each in threadpool_info():
-        if each["user_api"] == "blas":
-            parts = [f"{each['internal_api']} {each['version'] or ''}".strip()]
-            parts += [str(each[key]) for key in ("architecture",) if each.get(key)]
-            found.append(", ".join(parts))
+    for each in own or known:
+        name = f"{each['internal_api']} {each['version'] or ''}".strip()
+        found.append(", ".join(filter(None, [name, each.get("architecture")])))
     if "torch" in sys.modules:
-        torch = sys.modules["torch"]
-        found.append(f"ATen {torch.backends.cpu.get_cpu_capability()}")
+        found.append(f"ATen {sys.modules['torch'].backends.cpu.get_cpu_capability()}")
     return found
 
 
@@ -138,7 +136,7 @@ def main() -> None:
                 native = contender.native
                 say(
                     {
-                        "libraries": [] if native else _libraries(),
+                        "libraries": [] if native else _libraries(contender.what["library"]),
                         "versions": {} if native else _versions(),
                     }
                 )

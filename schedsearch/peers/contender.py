@@ -45,7 +45,7 @@ class What:
     `native`: the function `name` of the library at `path`, with a context first or not.
     `text`: Python that defines `prepare`; `module`: such a function `name` of the module `path`:
     called with the arrays, it returns the call. `file`: the function `name` of a Python file, which
-    is called with the arrays itself.
+    is called with the arrays itself. `library` is what computes, if it is but one.
     """
 
     kind: str
@@ -53,6 +53,7 @@ class What:
     path: str = ""
     text: str = ""
     context: bool = False
+    library: str = ""
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,9 @@ def directing(environment: Mapping[str, str]) -> list[str]:
 class Contender:
     """A process that is told when to compute. Use as a context. Raises PeerError if it fails."""
 
-    def __init__(self, what: What, terms: Terms, variables: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, what: What, terms: Terms, variables: Mapping[str, str] | None = None
+    ) -> None:
         self.what = what
         environment = dict(os.environ)
         for name in directing(environment):
@@ -82,7 +85,7 @@ class Contender:
         environment |= dict.fromkeys(_THREADS, str(len(terms.cores)))
         path = [str(_ROOT), environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
-        self._errors = tempfile.TemporaryFile()
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the process)
         self._buffer = b""
         self._child = subprocess.Popen(
             [sys.executable, "-m", "schedsearch.peers.child"],
@@ -112,7 +115,10 @@ class Contender:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        at: TracebackType | None,
     ) -> None:
         self.close()
 

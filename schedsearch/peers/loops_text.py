@@ -27,7 +27,9 @@ def loops_text(proc: q.Proc, binding: Binding, compiled: bool = True) -> str:
     """Python that defines `prepare`, as `array_text`; `compiled`: by numba, with `fastmath`.
     Raises NotArraywise for what it has no words for."""
     inlined = inline_calls(proc)
-    given = {arg.var: binding.value(arg.var.name) for arg in inlined.args if arg.type in q.CONTROL_TYPES}
+    given = {
+        arg.var: binding.value(arg.var.name) for arg in inlined.args if arg.type in q.CONTROL_TYPES
+    }
     data = [arg for arg in inlined.args if arg.type not in q.CONTROL_TYPES]
     kinds = {arg.var: _kind(arg.type) for arg in data}
     kinds |= {s.buf: _kind(s.type) for s in q.walk(inlined.body) if isinstance(s, q.Alloc)}

@@ -6,15 +6,15 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from evaluate.nests import SIZE, X, Y, nest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from transforms.interpret import DTYPES, interpret
 
-from evaluate.nests import SIZE, X, Y, nest
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
 from schedsearch.peers.array_text import array_text
 from schedsearch.peers.arraywise import NotArraywise, arraywise
-from transforms.interpret import DTYPES, interpret
 
 NOTHING = Binding(())
 
@@ -96,7 +96,9 @@ def procedure(draw: st.DrawFn) -> q.Proc:
         value = q.BinOp(draw(st.sampled_from(operators)), value, leaf, kind)
     if draw(st.booleans()):
         value = q.USub(value, kind)
-    into = kind if kind == "f64" else draw(st.sampled_from([kind, "f64" if kind == "f32" else "i32"]))
+    into = (
+        kind if kind == "f64" else draw(st.sampled_from([kind, "f64" if kind == "f32" else "i32"]))
+    )
     make = q.Reduce if adds else q.Assign
     body: tuple[q.Stmt, ...] = (make((), target, at, value, into),)
     for var in draw(st.permutations(loops)):
