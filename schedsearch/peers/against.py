@@ -28,26 +28,24 @@ from schedsearch.peers.array_text import NUMPY, TORCH, array_text
 from schedsearch.peers.arrays import Array, arguments
 from schedsearch.peers.arraywise import NotArraywise, arraywise
 from schedsearch.peers.blas_text import blas_text
-from schedsearch.peers.configurations import USUAL, Configuration, of_openblas, of_torch, shown
+from schedsearch.peers.configurations import USUAL, Configuration, of_openblas, of_torch
 from schedsearch.peers.contender import Contender, PeerError, Terms, What
 from schedsearch.peers.loops_text import loops_text
 from schedsearch.peers.rounds import (
     Plan,
     Samples,
     clock_of,
-    fastest,
     ratios,
     seconds,
     time_interleaved,
 )
+from schedsearch.peers.trial import Entered, Peer, enter
 from schedsearch.transforms.generated import with_build
 
 LIBRARIES = ("numpy", "scipy", "torch", "numba")
 FORMS = "numpy, scipy, torch, numba, cc=COMPILER, FILE.so:SYMBOL or FILE.py:FUNCTION"
 
 _BUILD_S = 120.0
-# Enough to tell configurations apart that differ by more than some per cent.
-_TRIAL = Plan(rounds=5, seconds=5.0)
 _PLAN = Plan(rounds=20, seconds=20.0)
 _FILE = re.compile(r"(?P<file>.+\.(?P<kind>so|py)):(?P<name>\w+)")
 _CALLS_BLAS = re.compile(r"np\.(matmul|einsum)|blas\.")
@@ -65,16 +63,6 @@ class Kernel:
     artifact: Artifact
     name: str
     cache: Path
-
-
-@dataclass(frozen=True)
-class Peer:
-    """One request. `how` are words on what is run, `configurations` all ways in which it can."""
-
-    name: str
-    what: What
-    how: str = ""
-    configurations: tuple[Configuration, ...] = (USUAL,)
 
 
 @dataclass(frozen=True)
@@ -132,31 +120,34 @@ def compare(kernel: Kernel, requests: Sequence[str], plan: Plan = _PLAN) -> list
     with ExitStack() as stack:
         own = stack.enter_context(Contender(ours, terms))
         expected = own.results()
-        entered: dict[str, tuple[Peer, Contender, dict[str, float], float]] = {}
+        entered: dict[str, tuple[Peer, Entered, float]] = {}
         found: dict[str, Compared] = {}
         for request in requests:
             try:
                 peer = _peer(request, kernel)
-                best, times = _best(peer, terms)
-                stack.enter_context(best)
-                got = best.results()
+                best = enter(peer, terms)
+                stack.enter_context(best.contender)
+                got = best.contender.results()
                 if problem := differences(expected, got):
                     raise PeerError(f"its results are others: {problem}")
-                entered[request] = peer, best, times, _off(expected, got)
+                entered[request] = peer, best, _off(expected, got)
             except UserError as error:
                 found[request] = Compared(request, failure=str(error))
         try:
-            contenders = {"": own} | {name: each[1] for name, each in entered.items()}
+            contenders = {"": own} | {name: each[1].contender for name, each in entered.items()}
             samples = time_interleaved(contenders, plan) if entered else {}
         except PeerError as error:
             samples = {}
             for request in entered:
                 found[request] = Compared(request, failure=f"while timed: {error}")
-        for request, (peer, best, times, off) in entered.items() if samples else ():
-            result = _compared(samples[request], samples[""])
-            ran = _ran(peer, best)
+        for request, (peer, best, off) in entered.items() if samples else ():
             found[request] = Compared(
-                request, ran, off=off, text=peer.what.text, configurations=times, **result
+                request,
+                best.ran,
+                off=off,
+                text=peer.what.text,
+                configurations=best.tried,
+                **_compared(samples[request], samples[""]),
             )
     return [found[request] for request in requests]
 
@@ -174,40 +165,6 @@ def _compared(theirs: Samples, ours: Samples) -> dict[str, Any]:
 
 def _off(expected: Mapping[str, Array], got: Mapping[str, Array]) -> float:
     return max((distance(array, got[name]) for name, array in expected.items()), default=0.0)
-
-
-def _best(peer: Peer, terms: Terms) -> tuple[Contender, dict[str, float]]:
-    """The configuration that is fastest in a trial, and the seconds of all; those that turn out
-    to be one and the same are tried once."""
-    entered: dict[str, Contender] = {}
-    with ExitStack() as stack:
-        seen: set[tuple[str, ...]] = set()
-        for variables in peer.configurations:
-            contender = Contender(peer.what, terms, variables)
-            stack.push(contender)
-            ways = tuple(sorted(contender.libraries))
-            if len(peer.configurations) == 1 or ways not in seen:
-                entered[shown(variables) or "as it chooses"] = contender
-            seen.add(ways)
-        times: dict[str, float] = {}
-        name = next(iter(entered))
-        if len(entered) > 1:
-            samples = time_interleaved(entered, _TRIAL)
-            times = {each: seconds(own) for each, own in samples.items()}
-            name = fastest(entered, samples)
-        stack.pop_all()
-    for other in entered:
-        if other != name:
-            entered[other].close()
-    return entered[name], times
-
-
-def _ran(peer: Peer, contender: Contender) -> str:
-    versions = [f"{name} {version}" for name, version in contender.versions.items()]
-    libraries = list(dict.fromkeys(contender.libraries))
-    wanted = [v for v in versions if v.split()[0] == peer.name] or versions
-    parts = [peer.how, *wanted, *libraries] if peer.what.kind != "native" else [peer.how]
-    return "; ".join(filter(None, parts))
 
 
 def _peer(request: str, kernel: Kernel) -> Peer:

@@ -123,8 +123,10 @@ class Contender:
         self.close()
 
     def close(self) -> None:
-        kill_group(self._child)
-        self._errors.close()
+        """May be called again."""
+        if not self._errors.closed:
+            kill_group(self._child)
+            self._errors.close()
 
     def sample(self, calls: int, *, warm: bool) -> float:
         """Seconds per call of some calls in a row, from the arrays' start; `warm`: after one

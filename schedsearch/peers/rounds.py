@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Protocol
@@ -102,10 +102,6 @@ def ratio(theirs: Samples, ours: Samples) -> Estimate:
 def seconds(samples: Samples) -> float:
     """Seconds per call: the median over rounds of minima."""
     return median_with_interval([min(sample) for sample in samples if sample]).value
-
-
-def fastest(names: Iterable[str], samples: Mapping[str, Samples]) -> str:
-    return min(names, key=lambda name: seconds(samples[name]))
 
 
 def _samples_in(number: int, call_s: float, most: int) -> int:
