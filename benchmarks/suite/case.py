@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from schedsearch.peers.arrays import Argument, Fill, arguments
+from schedsearch.peers.arrays import Argument, Fill
+from schedsearch.peers.described import arguments
 from schedsearch.search.subject import Subject, load_subject
 
 KERNELS = Path(__file__).parent / "kernels"

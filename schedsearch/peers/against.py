@@ -25,11 +25,12 @@ from schedsearch.evaluate.harness import context_fields
 from schedsearch.evaluate.host import measuring_cores
 from schedsearch.peers.agreement import differences, distance
 from schedsearch.peers.array_text import NUMPY, TORCH, array_text
-from schedsearch.peers.arrays import Array, arguments
+from schedsearch.peers.arrays import Array
 from schedsearch.peers.arraywise import NotArraywise, arraywise
 from schedsearch.peers.blas_text import blas_text
 from schedsearch.peers.configurations import USUAL, Configuration, of_openblas, of_torch
 from schedsearch.peers.contender import Contender, PeerError, Terms, What
+from schedsearch.peers.described import arguments
 from schedsearch.peers.loops_text import loops_text
 from schedsearch.peers.rounds import (
     Plan,

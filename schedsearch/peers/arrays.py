@@ -1,6 +1,7 @@
 """Arguments of a procedure as its users have them: arrays of NumPy's allocator.
 
-They are described as data, so that each contender makes the same in a process of its own.
+They are described as data, so that each contender makes the same in a process of its own. This
+module imports nothing but NumPy: it is what such a process waits for.
 """
 
 from __future__ import annotations
@@ -12,24 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from schedsearch.core import ast as q
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import written_buffers
-from schedsearch.evaluate.harness import Buffer, layout
-from schedsearch.evaluate.inline import inline_calls
-
 Array = np.ndarray[Any, np.dtype[Any]]
-
-DTYPES = {
-    "R": "float32",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i8": "int8",
-    "ui8": "uint8",
-    "ui16": "uint16",
-    "i32": "int32",
-}
 
 # Sums of thousands of products, called hundreds of times, stay within 32 bits.
 _INTEGERS = {"int8": (-127, 128), "uint8": (0, 256), "uint16": (0, 256), "int32": (-64, 65)}
@@ -48,10 +32,6 @@ class Fill:
     hi: float = 1.5
     zeroed: bool = False
     lower: bool = False
-
-
-_SCALAR = Fill(0.95, 1.05)
-"""What is multiplied by one in place, hundreds of times, stays a number."""
 
 
 @dataclass(frozen=True)
@@ -77,32 +57,6 @@ class Argument:
         return Argument(
             **{**data, "shape": shape, "strides": strides, "fill": Fill(**data["fill"])}
         )
-
-
-def arguments(
-    proc: q.Proc, binding: Binding, fills: Mapping[str, Fill] | None = None
-) -> tuple[Argument, ...]:
-    """What `proc` is called with; `fills` by argument, if not the usual ones."""
-    writes = {var.name for var in written_buffers(inline_calls(proc))}
-    found = []
-    for arg, item in zip(proc.args, layout(proc, binding), strict=True):
-        name = arg.var.name
-        if not isinstance(item, Buffer):
-            found.append(Argument(name, item, arg.type == "bool"))
-            continue
-        usual = Fill() if item.shape else _SCALAR
-        found.append(
-            Argument(
-                name,
-                dtype=DTYPES[item.type],
-                shape=item.shape,
-                strides=item.strides,
-                window=arg.window and bool(item.shape),
-                written=name in writes,
-                fill=(fills or {}).get(name, usual),
-            )
-        )
-    return tuple(found)
 
 
 @dataclass(frozen=True)

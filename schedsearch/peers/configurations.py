@@ -9,10 +9,10 @@ Configuration = Mapping[str, str]
 USUAL: Configuration = {}
 """What the library chooses itself."""
 
-# Kernels of OpenBLAS and what they need (its `dynamic.c`), by archspec's names.
+# Kernels of OpenBLAS and what they need (its `dynamic.c`), by archspec's names. Those of Zen are
+# Haswell's.
 _CORES = {
     "Haswell": {"avx2", "fma"},
-    "Zen": {"avx2", "fma"},
     "SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
     "Cooperlake": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16"},
     "SapphireRapids": {"avx512f", "avx512dq", "avx512bw", "avx512vl", "avx512_bf16", "amx_bf16"},

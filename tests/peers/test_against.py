@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,7 @@ from schedsearch.peers.contender import Contender, PeerError, Terms, What
 from schedsearch.peers.rounds import Plan
 from schedsearch.peers.trial import Peer, enter
 from schedsearch.present.against import against_json, against_lines
-from schedsearch.search.subject import load_subject
+from schedsearch.search.subject import Subject, load_subject
 
 QUICK = Plan(rounds=5, seconds=0)
 NESTS = Path(__file__).parents[1] / "transforms/procs/nests.py"
@@ -58,8 +57,11 @@ def undirected(C, A, B):
 
 @pytest.fixture(scope="module")
 def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
+    return kernel_of(load_subject(MATMUL, None, {}, None), tmp_path_factory.mktemp("built"))
+
+
+def kernel_of(subject: Subject, cache: Path) -> Kernel:
     """The procedure as written, as if it were a schedule."""
-    subject = load_subject(MATMUL, None, {}, None)
     built = subject.builder.build(subject.code, 100)
     assert isinstance(built, Artifact)
     return Kernel(
@@ -69,7 +71,7 @@ def kernel(tmp_path_factory: pytest.TempPathFactory) -> Kernel:
         subject.target,
         built,
         subject.code.proc,
-        tmp_path_factory.mktemp("built"),
+        cache,
     )
 
 
@@ -173,11 +175,10 @@ def test_a_peer_that_is_slower_is_found_to_be(kernel: Kernel, tmp_path: Path) ->
     assert slow.ratio.low > 5 * quick.ratio.high
 
 
-def test_what_has_no_form_says_which_statement(kernel: Kernel) -> None:
-    triangle = load_subject(NESTS, "triangle", {}, None)
-    found = only(replace(kernel, proc=triangle.ast, binding=triangle.binding), "numpy")
+def test_what_has_no_form_says_which_statement(tmp_path: Path) -> None:
+    found = only(kernel_of(load_subject(NESTS, "triangle", {}, None), tmp_path), "numpy")
     assert found.ratio is None
-    assert "`for j in seq(0, " in found.failure
+    assert "`for k in seq(0, i)` is no statement" in found.failure
     assert "FILE.py:FUNCTION" in found.failure
 
 
@@ -202,7 +203,7 @@ def test_configurations_are_those_that_the_cpu_can_run() -> None:
     assert list(of_openblas(frozenset())) == [USUAL]
     wide = {"avx2", "fma", "avx512f", "avx512dq", "avx512bw", "avx512vl"}
     cores = [each.get("OPENBLAS_CORETYPE") for each in of_openblas(frozenset(wide))]
-    assert cores == [None, "Haswell", "Zen", "SkylakeX"]
+    assert cores == [None, "Haswell", "SkylakeX"]
 
 
 def test_of_several_configurations_the_fastest_competes(tmp_path: Path) -> None:
