@@ -47,7 +47,7 @@ LIBRARIES = ("numpy", "scipy", "torch", "numba")
 FORMS = "numpy, scipy, torch, numba, cc=COMPILER, FILE.so:SYMBOL or FILE.py:FUNCTION"
 
 _BUILD_S = 120.0
-_PLAN = Plan(rounds=20, seconds=20.0)
+PLAN = Plan(rounds=20, seconds=20.0)
 _FILE = re.compile(r"(?P<file>.+\.(?P<kind>so|py)):(?P<name>\w+)")
 _CALLS_BLAS = re.compile(r"np\.(matmul|einsum)|blas\.")
 
@@ -104,7 +104,7 @@ def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def compare(kernel: Kernel, requests: Sequence[str], plan: Plan = _PLAN) -> list[Compared]:
+def compare(kernel: Kernel, requests: Sequence[str], plan: Plan | None = None) -> list[Compared]:
     """Time the kernel and all peers in the same rounds, on arrays of the same contents.
 
     Each is a process of its own on the same cores. Of a peer's configurations the one that a
@@ -136,7 +136,7 @@ def compare(kernel: Kernel, requests: Sequence[str], plan: Plan = _PLAN) -> list
                 found[request] = Compared(request, failure=str(error))
         try:
             contenders = {"": own} | {name: each[1].contender for name, each in entered.items()}
-            samples = time_interleaved(contenders, plan) if entered else {}
+            samples = time_interleaved(contenders, plan or PLAN) if entered else {}
         except PeerError as error:
             samples = {}
             for request in entered:
