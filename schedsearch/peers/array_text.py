@@ -82,6 +82,8 @@ def array_text(program: Program, library: Library = NUMPY) -> str:
     """Python that defines `prepare`: called with the arrays, in the order of the arguments, it
     returns the call that does what the procedure does. Raises NotArraywise."""
     writer = _Writer(library, {each.name for each in (*program.arguments, *program.temporaries)})
+    for buffer in program.arguments if library is TORCH else ():
+        writer.prepared.append(f"{writer.name(buffer)} = np.from_numpy({writer.name(buffer)})")
     for buffer in program.temporaries:
         writer.prepared.append(f"{writer.name(buffer)} = {_empty(buffer.shape, buffer.kind)}")
     for step in program.steps:

@@ -99,6 +99,8 @@ def _libraries(library: str) -> list[str]:
     it has one of its own: SciPy loads NumPy's too."""
     from threadpoolctl import threadpool_info
 
+    if library == "numba":
+        return []  # loops of its own
     known = [each for each in threadpool_info() if each["user_api"] == "blas"]
     own = [each for each in known if library and f"{library}.libs" in each["filepath"]]
     found = []

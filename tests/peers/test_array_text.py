@@ -14,7 +14,7 @@ from transforms.interpret import DTYPES, interpret
 
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
-from schedsearch.peers.array_text import array_text
+from schedsearch.peers.array_text import TORCH, array_text
 from schedsearch.peers.arraywise import NotArraywise, arraywise
 from schedsearch.peers.blas_text import blas_text
 from schedsearch.peers.loops_text import loops_text
@@ -153,6 +153,13 @@ def procedure(draw: st.DrawFn) -> q.Proc:
 @given(procedure())
 def test_derived_numpy_is_what_the_procedure_means(proc: q.Proc) -> None:
     assert_same(proc, array_text(arraywise(proc, NOTHING)))
+
+
+@settings(deadline=None, max_examples=300)
+@given(procedure())
+def test_derived_torch_is_what_the_procedure_means(proc: q.Proc) -> None:
+    pytest.importorskip("torch")
+    assert_same(proc, array_text(arraywise(proc, NOTHING), TORCH))
 
 
 @settings(deadline=None, max_examples=300)
