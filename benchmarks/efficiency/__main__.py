@@ -14,12 +14,12 @@ from benchmarks.efficiency import report
 from benchmarks.efficiency.curve import watch
 from benchmarks.suite.case import PYTHON_PEERS, Case
 from benchmarks.suite.catalogue import CASES
-from benchmarks.suite.child import compare_in_child
 from benchmarks.suite.folders import folder, write_json
-from benchmarks.suite.rounds import Plan
+from benchmarks.suite.measure import compare
 from schedsearch.cli.parse import parse_seconds, parse_sizes
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.roofline import measure_roof
+from schedsearch.peers.rounds import Plan
 from schedsearch.transforms.loader import load_source, pick
 
 PEER = "numpy"
@@ -68,7 +68,7 @@ def run(
         roof = roof.highest(measure_roof(subject.builder, subject.target, subject.work))
         peers: dict[str, Any] = {}
         if case in CASES:
-            peers = compare_in_child(case, Path(base), PLAN, threads=1).get("seconds", {})
+            peers = compare(case, Path(base), PLAN, threads=1).get("seconds", {})
     roof_s, limit = roof.least_s, roof.limit
     flops = subject.work.flops
     thresholds = {

@@ -15,14 +15,14 @@ from rich.console import Console
 
 from benchmarks.suite.case import Case
 from benchmarks.suite.catalogue import CASES
-from benchmarks.suite.child import compare_in_child
 from benchmarks.suite.folders import folder, read_rows, write_json
+from benchmarks.suite.measure import compare as measured
 from benchmarks.suite.report import as_json, show
-from benchmarks.suite.rounds import Plan
 from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune as tune_case
 from schedsearch.cli.parse import parse_seconds
 from schedsearch.core.errors import UserError
+from schedsearch.peers.rounds import Plan
 
 app = typer.Typer(
     add_completion=False, help=__doc__, no_args_is_help=True, pretty_exceptions_enable=False
@@ -177,7 +177,7 @@ def _compare(
     case: Case, cases: list[Case], base: Path, threads: int, plan: Plan, json_: Path | None
 ) -> None:
     console.print(f"{case.name:<20}comparing ...", markup=False)
-    row = compare_in_child(case, base, plan, threads)
+    row = measured(case, base, plan, threads)
     folder(base, case, threads).write_row(row)
     if json_:
         write_json(json_, as_json(read_rows(base, cases, threads), len(cases)))

@@ -5,27 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from schedsearch.peers.arrays import Argument, Fill
+from schedsearch.peers.described import arguments
 from schedsearch.search.subject import Subject, load_subject
 
 KERNELS = Path(__file__).parent / "kernels"
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 PYTHON_PEERS = ("numpy", "numba", "torch")
-
-
-@dataclass(frozen=True)
-class Fill:
-    """How an array starts; elements are drawn uniformly from `[lo, hi)`.
-
-    `zeroed`: all zero (accumulators, so that a peer may overwrite instead of add).
-    `lower`: only the lower triangle counts; above it, inputs are zero and outputs are
-    not compared.
-    """
-
-    lo: float = 0.5
-    hi: float = 1.5
-    zeroed: bool = False
-    lower: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +36,10 @@ class Case:
 
     def fill(self, argument: str) -> Fill:
         return dict(self.fills).get(argument, Fill())
+
+    def arguments(self, subject: Subject) -> tuple[Argument, ...]:
+        """What every contender is called with."""
+        return arguments(subject.ast, subject.binding, dict(self.fills))
 
     def load(self, threads: int = 1) -> Subject:
         """The procedure, bound. Raises UserError if it cannot be loaded."""

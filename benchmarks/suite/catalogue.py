@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.suite.case import EXAMPLES, KERNELS, Case, Fill
+from benchmarks.suite.case import EXAMPLES, KERNELS, Case
+from schedsearch.peers.arrays import Fill
 
 SUM = Fill(zeroed=True)
 LOWER = Fill(lower=True)

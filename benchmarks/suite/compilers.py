@@ -1,7 +1,7 @@
 """C peers: the unscheduled procedure's own C, as an expert hands it to a compiler.
 
-That is with `restrict` on every pointer (Exo's arguments do not alias, its C does not say
-so), `-O3 -march=native -ffast-math`, and Polly where clang has it.
+That is with `restrict` on every pointer (`as_experts_compile`), `-O3 -march=native -ffast-math`,
+and Polly where clang has it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags
-from schedsearch.transforms.generated import with_build
 
 _COMPILE_S = 120.0
 _POLLY = ("-mllvm", "-polly")
@@ -49,8 +48,3 @@ def _polly(builder: Builder) -> CompilerPeer | tuple[str, str]:
     if isinstance(with_polly.build(_PROBE, _COMPILE_S), Failure):
         return title, "this clang has no Polly"
     return CompilerPeer(title, with_polly)
-
-
-def with_restrict(code: GeneratedC) -> GeneratedC:
-    """The same C, its array arguments declared not to overlap."""
-    return with_build(code.proc, code.header, code.source, Build(restrict=True))

@@ -1,30 +1,36 @@
-"""One kernel: verify every contender, then time all of them in one process."""
+"""One kernel: verify every contender, then time all of them in the same rounds."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, replace
+from contextlib import ExitStack
+from dataclasses import asdict
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.suite.case import Case
-from benchmarks.suite.contenders import BASELINE, OURS, SINGLE, Absent, Contender, contenders
-from benchmarks.suite.data import Array, Arrays, make_arrays
+from benchmarks.suite.contenders import AGAIN, BASELINE, OURS, ROOT, SINGLE, Absent, contenders
 from benchmarks.suite.folders import folder
-from benchmarks.suite.rounds import Plan, Samples, clock_of, ratio, seconds, time_interleaved
 from benchmarks.suite.stores import best_tuned, searched
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.host import host_state, measuring_cores
 from schedsearch.evaluate.roofline import Roof, measure_roof
+from schedsearch.peers.agreement import differences
+from schedsearch.peers.arrays import Array
+from schedsearch.peers.contender import Contender, PeerError, Terms
+from schedsearch.peers.rounds import Plan, Samples, clock_of, ratio, seconds, time_interleaved
+from schedsearch.peers.trial import Entered, Peer, enter
 from schedsearch.search.subject import Subject
 
-AGAIN = "schedsearch again"
-"""Our schedule as its own peer: how far from 1 its ratio is, is this machine's noise."""
 
-# Relative to the largest result. Inputs are positive, so results are without cancellation:
-# sums of 2^20 floats differ by some 1e-5, a wrong or missing term of a 512-term one by 1e-2.
-TOLERANCE = {"float32": 2e-4, "float64": 1e-11, "float16": 1e-2}
+def compare(case: Case, base: Path, plan: Plan, threads: int) -> dict[str, Any]:
+    """The row of `case`; one with an `error` if it cannot be compared."""
+    try:
+        return measure(case, base, plan, threads)
+    except UserError as error:
+        return {"kernel": case.name, "error": str(error), "absent": {}, "wrong": {}}
 
 
 def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, Any]:
@@ -32,35 +38,39 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
     `base` is the directory of the suite's results.
 
     Without a tuned schedule the peers are timed all the same, and what compares with it
-    (`speedup`, `ratios`, ...) is missing. Raises UserError if the procedure cannot be loaded.
+    (`speedup`, `ratios`, ...) is missing. Raises UserError if the procedure cannot be loaded,
+    and if a contender ends while it is timed.
     """
     subject = case.load(threads)
-    arrays = make_arrays(case, subject)
     store = folder(base, case, threads).store
     tuned = {OURS: best_tuned(store, subject.workload, threads)}
     if threads > 1:
         tuned[SINGLE] = best_tuned(folder(base, case).store, subject.workload, 1)
     roof = _roof(subject)
+    terms = terms_of(case, subject, threads)
     absent: dict[str, str] = {}
-    entered: list[Contender] = []
-    for contender in contenders(case, subject, arrays, tuned):
-        if isinstance(contender, Absent):
-            absent[contender.name] = contender.reason
-        else:
-            entered.append(contender)
-    if BASELINE in absent:
-        raise UserError(f"{case.name} as written {absent[BASELINE]}")
-    wrong = differences(case, arrays, entered)
-    entered = [each for each in entered if each.name not in wrong]
-    entered += [replace(each, name=AGAIN) for each in entered if each.name == OURS]
-    clock = clock_of(threads)
-    samples = time_interleaved(
-        {each.name: each.call for each in entered},
-        arrays.restore,
-        plan,
-        clock=clock,
-        renewed={each.name: each.renewed for each in entered if each.renewed},
-    )
+    wrong: dict[str, str] = {}
+    with ExitStack() as stack:
+        entered: dict[str, Entered] = {}
+        expected: dict[str, Array] = {}
+        for peer in contenders(case, subject, tuned):
+            if isinstance(peer, Absent):
+                absent[peer.name] = peer.reason
+                continue
+            try:
+                found = entered_right(case, peer, terms, expected)
+            except PeerError as error:  # the others still compete
+                wrong[peer.name] = str(error)
+                continue
+            stack.enter_context(found.contender)
+            expected = expected or results(case, found.contender)
+            entered[peer.name] = found
+            if peer.name == OURS:
+                again = stack.enter_context(Contender(peer.what, terms))
+                entered[AGAIN] = Entered(again, found.ran, {})
+        if BASELINE not in entered:
+            raise UserError(f"{case.name} as written {(absent | wrong)[BASELINE]}")
+        samples = time_interleaved({n: each.contender for n, each in entered.items()}, plan)
     roof = roof.highest(_roof(subject))
     ours = tuned[OURS]
     best = ours.candidate if ours else None
@@ -70,19 +80,51 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
         "threads": threads,
         "flops": subject.work.flops,
         "bytes": subject.work.bytes,
-        "footprint": arrays.bytes,
+        "footprint": sum(
+            prod(each.shape) * np.dtype(each.dtype).itemsize
+            for each in terms.arguments
+            if each.control is None
+        ),
         "candidate": best.id if best else None,
         "searched_s": searched(store)[0],
         "schedule": [step.to_json() for step in best.record.trace.steps] if best else None,
         "absent": absent,
         "wrong": wrong,
+        "ran": {name: each.ran for name, each in entered.items()},
+        "tried": {name: each.tried for name, each in entered.items() if each.tried},
         "seconds": {name: seconds(own) for name, own in samples.items()},
         "samples": samples,
-        "clock": clock,
+        "clock": terms.clock,
         "roof": roof.to_json(),
         "host": dict(host_state()),
     }
     return row | _compared(samples, roof)
+
+
+def terms_of(case: Case, subject: Subject, threads: int) -> Terms:
+    """What all contenders have alike."""
+    cores, clock = measuring_cores(threads), clock_of(threads)
+    return Terms(case.arguments(subject), cores, clock, paths=(str(ROOT),))
+
+
+def entered_right(case: Case, peer: Peer, terms: Terms, expected: dict[str, Array]) -> Entered:
+    """The peer at its best. Raises PeerError if its results are not those expected, if any are."""
+    found = enter(peer, terms)
+    try:
+        if expected and (problem := differences(expected, results(case, found.contender))):
+            raise PeerError(problem)
+    except PeerError:
+        found.contender.close()
+        raise
+    return found
+
+
+def results(case: Case, contender: Contender) -> dict[str, Array]:
+    """Outputs of one call, as far as they count."""
+    return {
+        name: np.tril(array) if case.fill(name).lower else array
+        for name, array in contender.results().items()
+    }
 
 
 def _roof(subject: Subject) -> Roof:
@@ -108,48 +150,3 @@ def _compared(samples: dict[str, Samples], roof: Roof) -> dict[str, Any]:
         "limit": roof.limit,
         "over_roof": roof.exceeded(seconds(ours)),
     }
-
-
-def differences(case: Case, arrays: Arrays, entered: list[Contender]) -> dict[str, str]:
-    """What is wrong with whom: results that are not those of the procedure as written,
-    which is the first of `entered`."""
-    expected = _results(case, arrays, entered[0])
-    wrong = {}
-    for contender in entered[1:]:
-        try:
-            results = _results(case, arrays, contender)
-        except Exception as error:  # a library's own; the others still compete
-            wrong[contender.name] = f"{type(error).__name__}: {error}"
-            continue
-        for (name, want), got in zip(expected.items(), results.values(), strict=True):
-            if problem := difference(want, got):
-                wrong[contender.name] = f"{name}: {problem}"
-    return wrong
-
-
-def difference(want: Array, got: Array) -> str | None:
-    """How two arrays differ by more than rounding; None if they do not."""
-    if got.shape != want.shape:
-        return f"shape {got.shape}, not {want.shape}"
-    if want.dtype.name not in TOLERANCE:
-        unequal = int(np.count_nonzero(want != got))
-        return f"{unequal} of {want.size} differ" if unequal else None
-    if not np.isfinite(want).all():
-        return "the procedure itself gives infinities or NaNs on the suite's data"
-    scale = float(np.max(np.abs(want))) or 1.0
-    off = float(np.max(np.abs(got.astype(np.float64) - want))) / scale
-    # Written so that a NaN is a difference.
-    return None if off <= TOLERANCE[want.dtype.name] else f"off by {off:.1e} of the largest value"
-
-
-def _results(case: Case, arrays: Arrays, contender: Contender) -> dict[str, Array]:
-    """Outputs of one call from the arrays' start."""
-    arrays.restore()
-    returned = contender.call()
-    if returned is None:
-        found = {name: array.copy() for name, array in arrays.outputs}
-    else:
-        given = returned if isinstance(returned, tuple) else (returned,)
-        pairs = zip(arrays.outputs, given, strict=True)
-        found = {name: np.asarray(value).copy() for (name, _), value in pairs}
-    return {name: np.tril(a) if case.fill(name).lower else a for name, a in found.items()}

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from benchmarks.suite.contenders import OURS
+from benchmarks.suite.contenders import AGAIN, BASELINE, OURS, SINGLE
 from schedsearch.present.format import duration
 
 Row = dict[str, Any]
@@ -62,6 +62,13 @@ def _cells(row: Row, peers: Sequence[str], intervals: bool) -> list[str]:
     return cells
 
 
+def _ran(rows: Sequence[Row]) -> list[tuple[str, str]]:
+    """Peers with what computed, each once."""
+    pairs = (pair for row in rows for pair in row.get("ran", {}).items())
+    own = (OURS, AGAIN, BASELINE, SINGLE)
+    return sorted({(name, ran) for name, ran in pairs if name not in own and ran})
+
+
 def _problem(row: Row) -> str:
     """Why a row has no ratios."""
     return str(row.get("error") or row["absent"].get(OURS) or row["wrong"].get(OURS))
@@ -95,6 +102,8 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
         "whichever binds; what is above it is measured or counted wrongly.",
         soft_wrap=True,
     )
+    for name, ran in _ran(rows):
+        console.print(f"ran: {name}: {ran}", markup=False, soft_wrap=True)
     missing = {name: reason for row in rows for name, reason in row.get("absent", {}).items()}
     for name, reason in missing.items():
         if name != OURS:

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.cli.against import AgainstOption, compare_kernel, show_against
 from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
@@ -28,9 +29,12 @@ from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import UserError
+from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
+from schedsearch.peers.against import parse_against
 from schedsearch.present import format as fmt
+from schedsearch.present.against import against_json
 from schedsearch.present.live import make_view
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.options import Options
@@ -135,6 +139,7 @@ def run(
         ),
     ] = False,
     seed: Annotated[int, typer.Option(help="Seed of the search strategy.")] = 0,
+    against: AgainstOption = None,
     json_: JsonOption = False,
     out: OutOption = DEFAULT_OUT,
 ) -> None:
@@ -177,6 +182,7 @@ def run(
         fresh=fresh,
         ray_address=ray_address,
     )
+    requests = parse_against(against or [])
     make_writable(out)
     view = make_view(Console(stderr=True, highlight=False))
     try:
@@ -184,11 +190,17 @@ def run(
         with redirect_stdout(sys.stderr):
             result = tune(options, Listener(view.phase, view.started, view.progress))
         view.stop()
-        written = _write(result, out) if result.best or result.gainless else Written()
+        written, code = _write(result, out) if result.best or result.gainless else (Written(), None)
+        asked = requests if code and result.stop is not Stop.INTERRUPTED else ()
+        console = Console(highlight=False)
+        if not json_:
+            report(console, result, written, target_speedup)
+        others = compare_kernel(result.setting.subject, code, asked) if code and asked else []
         if json_:
-            print(json.dumps(as_json(result, written), indent=2))
+            found = as_json(result, written) | {"against": against_json(others)}
+            print(json.dumps(found, indent=2))
         else:
-            report(Console(highlight=False), result, written, target_speedup)
+            show_against(console, others)
     except KeyboardInterrupt:
         view.stop()
         again = "the same command without --fresh" if fresh else "the same command"
@@ -200,8 +212,8 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(result: Result, out: Path) -> Written:
-    """The best, or the procedure as written where nothing is faster."""
+def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
+    """The best, or the procedure as written where nothing is faster; and its C."""
     subject = result.setting.subject
     trace = result.best.trace if result.best else Trace()
     state = Replayer(subject.procedure).state(trace)
@@ -211,4 +223,4 @@ def _write(result: Result, out: Path) -> Written:
     code = generate_c(state.procedure, state.build)
     kernel = Kernel(state.ast, code, subject.target, verdict, result.elsewhere)
     paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
-    return Written(tuple(paths), caveats(code))
+    return Written(tuple(paths), caveats(code)), code

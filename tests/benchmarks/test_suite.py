@@ -7,99 +7,33 @@ import os
 import subprocess
 import sys
 import time
-from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from benchmarks.suite.__main__ import budgets_of, select
 from benchmarks.suite.catalogue import CASES
-from benchmarks.suite.child import ROOT, compare_in_child
-from benchmarks.suite.compilers import with_restrict
-from benchmarks.suite.data import make_arrays
+from benchmarks.suite.contenders import ROOT
 from benchmarks.suite.folders import folder, read_rows
-from benchmarks.suite.measure import difference
+from benchmarks.suite.measure import compare
 from benchmarks.suite.report import geometric_mean
-from benchmarks.suite.rounds import Plan, clock_of, ratio, seconds, time_interleaved
 from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune
 from schedsearch.core.errors import UserError
+from schedsearch.peers.against import as_experts_compile
+from schedsearch.peers.arrays import make_arrays
+from schedsearch.peers.rounds import Plan
 
 (TRSM,) = (case for case in CASES if case.name == "trsm")
 INLINE = "--executor inline --transforms reorder,split"
 (FOLD,) = (case for case in CASES if case.name == "fold")
 
 
-def test_rounds_are_interleaved_and_restored() -> None:
-    done: list[str] = []
-    calls = {
-        name: lambda name=name, s=s: (done.append(name), time.sleep(s))
-        for name, s in (("quick", 0.002), ("slow", 0.004))
-    }
-    restored: list[int] = []
-    samples = time_interleaved(calls, lambda: restored.append(1), Plan(rounds=6, seconds=60))
-    assert len({len(round_) for round_ in samples["quick"]}) == 1
-    assert len(restored) >= sum(map(len, samples["quick"] + samples["slow"]))
-    order = "".join(name[0] for name in done)
-    assert {"qs", "sq"} <= {order[i : i + 2] for i in range(len(order) - 1)}
-    estimate = ratio(samples["slow"], samples["quick"])
-    assert 1.3 < estimate.value < 3
-    assert seconds(samples["slow"]) >= 0.004
-
-
-def test_each_round_calls_new_copies_and_samples_last_equally_long() -> None:
-    counts: Counter[str] = Counter()
-
-    def counted(name: str, s: float) -> None:
-        counts[name] += 1
-        time.sleep(s)
-
-    calls = {"quick": lambda: counted("quick", 0.002), "slow": lambda: counted("slow", 0.02)}
-    renewed = {"slow": lambda: lambda: counted("copy", 0.02)}
-    samples = time_interleaved(calls, lambda: None, Plan(4, 60), renewed=renewed)
-    assert [len(round_) for round_ in samples["slow"]] == [1] * 4
-    assert counts["copy"] == 3
-    assert counts["quick"] > 4 * 3
-
-
-def test_the_clock_of_several_threads_is_the_walls() -> None:
-    assert clock_of(2) == "wall"
-    assert clock_of(1) in ("cpu", "wall")
-
-
-def test_what_is_very_slow_is_timed_in_few_rounds() -> None:
-    calls = {"quick": lambda: None, "slow": lambda: time.sleep(0.3)}
-    samples = time_interleaved(calls, lambda: None, Plan(rounds=5, seconds=60))
-    assert Counter(map(len, samples["slow"])) == {1: 3, 0: 2}
-    assert ratio(samples["slow"], samples["quick"]).value > 1000
-
-
-@pytest.mark.parametrize(
-    ("got", "says"),
-    [
-        (np.float32([1, 2, 3]), None),
-        (np.float32([1, 2, 3.0001]), None),
-        (np.float32([1, 2, 3.01]), "off by 3"),
-        (np.float32([1, np.nan, 3]), "off by nan"),
-        (np.float32([1, 2]), "shape"),
-    ],
-)
-def test_differences_are_those_beyond_rounding(got: Any, says: str | None) -> None:
-    found = difference(np.float32([1, 2, 3]), got)
-    assert found is None if says is None else found is not None and says in found
-
-
-def test_integers_are_compared_exactly() -> None:
-    assert difference(np.int32([1, 2]), np.int32([1, 2])) is None
-    assert difference(np.int32([1, 2]), np.int32([1, 3])) == "1 of 2 differ"
-
-
 def test_arrays_start_as_the_case_says() -> None:
     subject = TRSM.load()
-    arrays = make_arrays(TRSM, subject)
+    arrays = make_arrays(TRSM.arguments(subject))
     b, lower = arrays.arrays
     assert (np.triu(lower, 1) == 0).all()
     assert lower.max() < 0.01
@@ -113,9 +47,9 @@ def test_arrays_start_as_the_case_says() -> None:
 
 def test_restrict_is_on_every_pointer_but_the_context() -> None:
     code = TRSM.load().code
-    text = with_restrict(code).source
+    text = as_experts_compile(code).source
     assert "( void *ctxt, float *__restrict__ B, const float *__restrict__ L ) {" in text
-    assert with_restrict(code).key != code.key
+    assert as_experts_compile(code).key != code.key
 
 
 def test_the_mean_is_over_the_best_peer_of_each_kernel() -> None:
@@ -137,10 +71,9 @@ def test_kernels_are_chosen_by_pattern_with_budgets_of_their_own() -> None:
 
 
 def test_a_failing_comparison_is_a_row_with_its_error(tmp_path: Path) -> None:
-    unknown = replace(TRSM, name="unknown")
-    row = compare_in_child(unknown, tmp_path, Plan(1, 0), 1)
-    assert row["kernel"] == "unknown"
-    assert "comparison failed" in row["error"]
+    row = compare(replace(TRSM, proc="unknown"), tmp_path, Plan(1, 0), 1)
+    assert row["kernel"] == "trsm"
+    assert "unknown" in row["error"]
 
 
 def test_interrupted_tuning_keeps_what_it_measured(tmp_path: Path) -> None:
@@ -190,6 +123,8 @@ def test_one_command_tunes_and_compares(tmp_path: Path) -> None:
     (row,) = data["rows"]
     assert row["kernel"] == "trsm"
     assert row["wrong"] == {}
+    assert row["ran"]["numpy"].startswith("numpy ")
+    assert "ran: numpy: numpy" in said.stdout
     assert {"numpy", "gcc -O3"} <= row["ratios"].keys()
     assert row["best_peer"] in row["ratios"]
     assert len(row["samples"]["schedsearch"]) == 5

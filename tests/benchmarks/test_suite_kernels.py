@@ -11,10 +11,12 @@ import pytest
 from benchmarks.suite import peers
 from benchmarks.suite.case import PYTHON_PEERS, Case
 from benchmarks.suite.catalogue import CASES
-from benchmarks.suite.compilers import with_restrict
-from benchmarks.suite.contenders import Contender, native, python_peer
-from benchmarks.suite.data import Arrays, make_arrays
-from benchmarks.suite.measure import differences
+from benchmarks.suite.contenders import native, python_peer
+from benchmarks.suite.measure import results, terms_of
+from schedsearch.peers.against import as_experts_compile
+from schedsearch.peers.agreement import differences
+from schedsearch.peers.contender import Contender
+from schedsearch.peers.trial import Peer
 
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
@@ -37,21 +39,17 @@ def test_every_kernel_has_its_peer(library: str) -> None:
     assert wanted <= defined
 
 
-def compiled(case: Case) -> tuple[Contender, Arrays]:
-    """The procedure as written (with `restrict`, which is faster), bound to its arrays."""
-    subject = case.load()
-    code = with_restrict(subject.code)
-    assert "restrict" in code.source
-    arrays = make_arrays(case, subject)
-    written = native("as written", subject.builder, code, arrays)
-    assert isinstance(written, Contender)
-    return written, arrays
-
-
 @every_case
 def test_peers_compute_what_the_procedure_does(case: Case) -> None:
-    written, arrays = compiled(case)
+    subject = case.load()
+    # With `restrict`, which is faster.
+    written = native("as written", subject.builder, as_experts_compile(subject.code))
+    assert isinstance(written, Peer)
+    terms = terms_of(case, subject, 1)
     installed = [name for name in case.python_peers if importlib.util.find_spec(name)]
-    entered = [Contender(n, python_peer(n, case.form)(*arrays.arrays)) for n in installed]
     assert "numpy" in installed
-    assert differences(case, arrays, [written, *entered]) == {}
+    with Contender(written.what, terms) as reference:
+        expected = results(case, reference)
+    for name in installed:
+        with Contender(python_peer(name, case.form, frozenset()).what, terms) as peer:
+            assert differences(expected, results(case, peer)) is None

@@ -1,0 +1,227 @@
+"""What a kernel is compared with, and how it compares."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from schedsearch.core import ast as q
+from schedsearch.core.build import Build
+from schedsearch.core.decision import Decision, decide
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Target
+from schedsearch.core.stats import Estimate, median_with_interval
+from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.harness import context_fields
+from schedsearch.evaluate.host import measuring_cores
+from schedsearch.peers.agreement import differences, distance
+from schedsearch.peers.array_text import NUMPY, TORCH, array_text
+from schedsearch.peers.arrays import Array
+from schedsearch.peers.arraywise import NotArraywise, arraywise
+from schedsearch.peers.blas_text import blas_text
+from schedsearch.peers.configurations import USUAL, Configuration, of_openblas, of_torch
+from schedsearch.peers.contender import Contender, PeerError, Terms, What
+from schedsearch.peers.described import arguments
+from schedsearch.peers.loops_text import loops_text
+from schedsearch.peers.rounds import (
+    Plan,
+    Samples,
+    clock_of,
+    ratios,
+    seconds,
+    time_interleaved,
+)
+from schedsearch.peers.trial import Entered, Peer, enter
+from schedsearch.transforms.generated import with_build
+
+LIBRARIES = ("numpy", "scipy", "torch", "numba")
+FORMS = "numpy, scipy, torch, numba, cc=COMPILER, FILE.so:SYMBOL or FILE.py:FUNCTION"
+
+_BUILD_S = 120.0
+PLAN = Plan(rounds=20, seconds=20.0)
+_FILE = re.compile(r"(?P<file>.+\.(?P<kind>so|py)):(?P<name>\w+)")
+_CALLS_BLAS = re.compile(r"np\.(matmul|einsum)|blas\.")
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """The kernel, built (its function is `name`), and what it was made from: `code` is that of
+    the procedure as written."""
+
+    proc: q.Proc
+    binding: Binding
+    code: GeneratedC
+    target: Target
+    artifact: Artifact
+    name: str
+    cache: Path
+
+
+@dataclass(frozen=True)
+class Compared:
+    """How many times faster the kernel is than a peer (`ratio`), seconds per call of both,
+    and what exactly ran; or else why there is no ratio (`failure`).
+
+    `off`: the largest difference of results, relative to the largest value.
+    """
+
+    peer: str
+    ran: str = ""
+    ratio: Estimate | None = None
+    decision: Decision = Decision.INCONCLUSIVE
+    rounds: int = 0
+    ours_s: float = 0.0
+    theirs_s: float = 0.0
+    off: float = 0.0
+    failure: str = ""
+    text: str = ""
+    configurations: Mapping[str, float] = field(default_factory=dict)
+
+
+def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
+    """Requests, also several separated by commas. Raises UserError for what is none."""
+    found = [part.strip() for request in requests for part in request.split(",")]
+    for request in found:
+        library = request in LIBRARIES
+        file = _FILE.fullmatch(request)
+        if not (library or file or re.fullmatch(r"cc=\S+", request)):
+            raise UserError(f"--against {request!r}: it takes {FORMS}")
+        if library and request != "numpy" and importlib.util.find_spec(request) is None:
+            raise UserError(f"--against {request}: it is not installed (`pip install {request}`)")
+        if file and not Path(file["file"]).is_file():
+            raise UserError(f"--against {request}: there is no file {file['file']}")
+        if request.startswith("cc=") and shutil.which(request[3:]) is None:
+            raise UserError(f"--against {request}: {request[3:]} is not found on PATH")
+    return tuple(dict.fromkeys(found))
+
+
+def compare(kernel: Kernel, requests: Sequence[str], plan: Plan | None = None) -> list[Compared]:
+    """Time the kernel and all peers in the same rounds, on arrays of the same contents.
+
+    Each is a process of its own on the same cores. Of a peer's configurations the one that a
+    short trial finds fastest competes. What cannot compete says why.
+    """
+    if context_fields(kernel.code.header):
+        reason = "the procedure has configuration fields"
+        return [Compared(request, failure=reason) for request in requests]
+    threads = kernel.target.threads
+    terms = Terms(
+        arguments(kernel.proc, kernel.binding), measuring_cores(threads), clock_of(threads)
+    )
+    ours = What("native", kernel.name, kernel.artifact.path, context=True)
+    with ExitStack() as stack:
+        own = stack.enter_context(Contender(ours, terms))
+        expected = own.results()
+        entered: dict[str, tuple[Peer, Entered, float]] = {}
+        found: dict[str, Compared] = {}
+        for request in requests:
+            try:
+                peer = _peer(request, kernel)
+                best = enter(peer, terms)
+                stack.enter_context(best.contender)
+                got = best.contender.results()
+                if problem := differences(expected, got):
+                    raise PeerError(f"its results are others: {problem}")
+                entered[request] = peer, best, _off(expected, got)
+            except UserError as error:
+                found[request] = Compared(request, failure=str(error))
+        try:
+            contenders = {"": own} | {name: each[1].contender for name, each in entered.items()}
+            samples = time_interleaved(contenders, plan or PLAN) if entered else {}
+        except PeerError as error:
+            samples = {}
+            for request in entered:
+                found[request] = Compared(request, failure=f"while timed: {error}")
+        for request, (peer, best, off) in entered.items() if samples else ():
+            found[request] = Compared(
+                request,
+                best.ran,
+                off=off,
+                text=peer.what.text,
+                configurations=best.tried,
+                **_compared(samples[request], samples[""]),
+            )
+    return [found[request] for request in requests]
+
+
+def _compared(theirs: Samples, ours: Samples) -> dict[str, Any]:
+    each = ratios(theirs, ours)
+    return {
+        "ratio": median_with_interval(each),
+        "decision": decide(each),
+        "rounds": len(each),
+        "ours_s": seconds(ours),
+        "theirs_s": seconds(theirs),
+    }
+
+
+def _off(expected: Mapping[str, Array], got: Mapping[str, Array]) -> float:
+    return max((distance(array, got[name]) for name, array in expected.items()), default=0.0)
+
+
+def _peer(request: str, kernel: Kernel) -> Peer:
+    features = frozenset(kernel.target.features)
+    file = _FILE.fullmatch(request)
+    if file:
+        path = os.path.abspath(file["file"])
+        if file["kind"] == "so":
+            return Peer(request, What("native", file["name"], path), "called as the exported C is")
+        what = What("file", file["name"], path)
+        return Peer(request, what, configurations=tuple(of_openblas(features)))
+    if request.startswith("cc="):
+        return _compiled(request, kernel)
+    text = _TEXTS[request](kernel)
+    what = What("text", f"{request} of {kernel.proc.name}", text=text, library=request)
+    ways: Iterator[Configuration] = iter((USUAL,))
+    if request == "torch":
+        ways = of_torch(features)
+    elif _CALLS_BLAS.search(text):
+        ways = of_openblas(features)
+    how = {"scipy": "scipy.linalg.blas", "numba": "loops as written"}.get(request, "derived")
+    return Peer(request, what, how, tuple(ways))
+
+
+def _arrays(library: Any) -> Callable[[Kernel], str]:
+    def text(kernel: Kernel) -> str:
+        try:
+            return array_text(arraywise(kernel.proc, kernel.binding), library)
+        except NotArraywise as error:
+            raise PeerError(f"{error}. Give what you would write as FILE.py:FUNCTION.") from error
+
+    return text
+
+
+_TEXTS: Mapping[str, Callable[[Kernel], str]] = {
+    "numpy": _arrays(NUMPY),
+    "torch": _arrays(TORCH),
+    "scipy": lambda kernel: blas_text(arraywise(kernel.proc, kernel.binding)),
+    "numba": lambda kernel: loops_text(kernel.proc, kernel.binding),
+}
+
+
+def as_experts_compile(code: GeneratedC) -> GeneratedC:
+    """The same C, its array arguments declared not to overlap: Exo's do not, its C does not say
+    so."""
+    return with_build(code.proc, code.header, code.source, Build(restrict=True))
+
+
+def _compiled(request: str, kernel: Kernel) -> Peer:
+    compiler = find_compiler(request.removeprefix("cc="))
+    flags = default_flags(kernel.target.fp)
+    if kernel.target.threads > 1:
+        flags = kernel.target.flags
+    builder = Builder(compiler, flags, kernel.cache)
+    built = builder.build(as_experts_compile(kernel.code), _BUILD_S)
+    if isinstance(built, Failure):
+        raise PeerError(f"{compiler.kind} does not compile it: {built.message}")
+    how = f"the C as written, restrict added, {compiler.kind} {compiler.version} {' '.join(flags)}"
+    return Peer(request, What("native", kernel.code.proc, built.path, context=True), how)

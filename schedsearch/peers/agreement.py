@@ -1,0 +1,41 @@
+"""Whether a peer computes what the kernel does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from schedsearch.peers.arrays import Array
+
+# Relative to the largest result. Inputs are positive, so sums are without cancellation:
+# of 2^20 floats they differ by some 1e-5, a wrong or missing term of a 512-term one by 1e-2.
+TOLERANCE = {"float32": 2e-4, "float64": 1e-11, "float16": 1e-2}
+
+
+def difference(want: Array, got: Array) -> str | None:
+    """How two arrays differ by more than rounding; None if they do not."""
+    if got.shape != want.shape:
+        return f"shape {got.shape}, not {want.shape}"
+    if want.dtype.name not in TOLERANCE:
+        unequal = int(np.count_nonzero(want != got))
+        return f"{unequal} of {want.size} differ" if unequal else None
+    if not np.isfinite(want).all():
+        return "the procedure itself gives infinities or NaNs on the data used"
+    off = distance(want, got)
+    # Written so that a NaN is a difference.
+    return None if off <= TOLERANCE[want.dtype.name] else f"off by {off:.1e} of the largest value"
+
+
+def distance(want: Array, got: Array) -> float:
+    """The largest difference, relative to the largest value."""
+    scale = float(np.max(np.abs(want), initial=0)) or 1.0
+    return float(np.max(np.abs(got.astype(np.float64) - want), initial=0)) / scale
+
+
+def differences(want: Mapping[str, Array], got: Mapping[str, Array]) -> str | None:
+    """The first of several arrays that differs, and how."""
+    for name, array in want.items():
+        if problem := difference(array, got[name]):
+            return f"{name}: {problem}"
+    return None

@@ -1,0 +1,157 @@
+"""The process of one contender: makes the arrays, prepares the call, and does what it is told.
+
+It says each answer, a line of JSON, on what was its standard output; what the code of others
+prints goes to standard error.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import gc
+import importlib
+import json
+import os
+import runpy
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+Call = Callable[[], object]
+
+
+class _Contender:
+    def __init__(self, job: Mapping[str, Any]) -> None:
+        # Not before affinity is set: libraries count the cores they may use when they are loaded.
+        from schedsearch.peers.arrays import Argument, make_arrays
+
+        described = tuple(map(Argument.from_json, job["arguments"]))
+        self.arrays = make_arrays(described, job["seed"])
+        self.read = time.process_time if job["clock"] == "cpu" else time.perf_counter
+        self.what = job["what"]
+        self.native = self.what["kind"] == "native"
+        self.call = self.loaded() if self.native else self.prepared()
+
+    def loaded(self) -> Call:
+        """From a copy, so that the code is elsewhere each time."""
+        with tempfile.NamedTemporaryFile(suffix=".so") as copy:
+            copy.write(Path(self.what["path"]).read_bytes())
+            copy.flush()
+            function = ctypes.CDLL(copy.name)[self.what["name"]]
+        function.restype = None
+        # Converted once: a call then costs less than a microsecond.
+        passed = (*([None] if self.what["context"] else []), *self.arrays.passed())
+        return lambda: function(*passed)
+
+    def prepared(self) -> Call:
+        what, arrays = self.what, self.arrays.arrays
+        if what["kind"] == "text":
+            space: dict[str, Any] = {}
+            exec(compile(what["text"], f"<{what['name']}>", "exec"), space)
+            function = space["prepare"]
+        elif what["kind"] == "file":
+            sys.path.insert(0, str(Path(what["path"]).parent))
+            function = runpy.run_path(what["path"])[what["name"]]
+            return lambda: function(*arrays)
+        else:
+            function = getattr(importlib.import_module(what["path"]), what["name"])
+        made: Call = function(*arrays)
+        return made
+
+    def sample(self, calls: int, warm: bool) -> dict[str, Any]:
+        call, read = self.call, self.read
+        self.arrays.restore()
+        if warm:
+            call()
+        gc.disable()
+        start = read()
+        for _ in range(calls):
+            call()
+        spent = read() - start
+        gc.enable()
+        return {"seconds": spent / calls}
+
+    def results(self, to: str | None) -> dict[str, Any]:
+        """Outputs of one call from the arrays' start: what it returns, or else leaves in them;
+        they are written to a file, if one is given."""
+        import numpy as np
+
+        self.arrays.restore()
+        returned = self.call()
+        found = dict(self.arrays.outputs)
+        if returned is not None:
+            given = returned if isinstance(returned, tuple) else (returned,)
+            found = {name: np.asarray(value) for name, value in zip(found, given, strict=True)}
+        if to:
+            np.savez(to, allow_pickle=False, **found)
+        return {}
+
+    def renew(self) -> dict[str, Any]:
+        if self.native:
+            self.call = self.loaded()
+        return {}
+
+
+def _libraries(library: str) -> list[str]:
+    """What computes, and in which of its ways: `openblas 0.3.30, SkylakeX`. Of `library`, where
+    it has one of its own: SciPy loads NumPy's too."""
+    from threadpoolctl import threadpool_info
+
+    if library == "numba":
+        return []  # loops of its own
+    known = [each for each in threadpool_info() if each["user_api"] == "blas"]
+    own = [each for each in known if library and f"{library}.libs" in each["filepath"]]
+    found = []
+    for each in own or known:
+        name = f"{each['internal_api']} {each['version'] or ''}".strip()
+        found.append(", ".join(filter(None, [name, each.get("architecture")])))
+    if "torch" in sys.modules:
+        found.append(f"ATen {sys.modules['torch'].backends.cpu.get_cpu_capability()}")
+    return found
+
+
+def _versions() -> dict[str, str]:
+    names = ("numpy", "scipy", "torch", "numba")
+    return {name: sys.modules[name].__version__ for name in names if name in sys.modules}
+
+
+def main() -> None:
+    """The first line on stdin is the job, each one after it a command."""
+    answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)
+
+    def say(answer: Mapping[str, Any]) -> None:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
+
+    contender: _Contender | None = None
+    for line in sys.stdin:
+        command = json.loads(line)
+        try:
+            if contender is None:
+                os.sched_setaffinity(0, command["cores"])
+                sys.path[:0] = command["paths"]
+                contender = _Contender(command)
+                contender.results(None)  # what the first call compiles or chooses is not timed
+                native = contender.native
+                say(
+                    {
+                        "libraries": [] if native else _libraries(contender.what["library"]),
+                        "versions": {} if native else _versions(),
+                    }
+                )
+            elif command["do"] == "sample":
+                say(contender.sample(command["calls"], command["warm"]))
+            elif command["do"] == "results":
+                say(contender.results(command["to"]))
+            else:
+                say(contender.renew())
+        except Exception as error:  # of other people's code: said, not a traceback
+            text = str(error).strip().splitlines()
+            say({"error": f"{type(error).__name__}: {text[0] if text else ''}".rstrip(": ")})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,42 @@
+"""What a procedure is called with, described."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from schedsearch.core import ast as q
+from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.effects import written_buffers
+from schedsearch.evaluate.harness import Buffer, layout
+from schedsearch.evaluate.inline import inline_calls
+from schedsearch.peers.array_text import DTYPES
+from schedsearch.peers.arrays import Argument, Fill
+
+_SCALAR = Fill(0.95, 1.05)
+"""What is multiplied by one in place, hundreds of times, stays a number."""
+
+
+def arguments(
+    proc: q.Proc, binding: Binding, fills: Mapping[str, Fill] | None = None
+) -> tuple[Argument, ...]:
+    """What `proc` is called with; `fills` by argument, if not the usual ones."""
+    writes = {var.name for var in written_buffers(inline_calls(proc))}
+    found = []
+    for arg, item in zip(proc.args, layout(proc, binding), strict=True):
+        name = arg.var.name
+        if not isinstance(item, Buffer):
+            found.append(Argument(name, item, arg.type == "bool"))
+            continue
+        usual = Fill() if item.shape else _SCALAR
+        found.append(
+            Argument(
+                name,
+                dtype=DTYPES["f32" if item.type == "R" else item.type],
+                shape=item.shape,
+                strides=item.strides,
+                window=arg.window and bool(item.shape),
+                written=name in writes,
+                fill=(fills or {}).get(name, usual),
+            )
+        )
+    return tuple(found)
