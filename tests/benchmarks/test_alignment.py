@@ -12,10 +12,8 @@ from benchmarks.alignment import measure
 from benchmarks.alignment.__main__ import as_json, table
 from benchmarks.alignment.measure import Found, compare
 from benchmarks.suite.case import Case
-from benchmarks.suite.data import allocate
 from schedsearch.core.alignment import ALLOCATED, LINE
 from schedsearch.core.records import Measurement, Round
-from schedsearch.evaluate.harness import Buffer
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.elsewhere import Elsewhere
 
@@ -67,9 +65,3 @@ def test_what_is_above_the_limit_stands_out() -> None:
         "1.25]",
     ]
     assert "1.05x" in second
-
-
-def test_arrays_of_the_suite_are_as_callers_have_them() -> None:
-    array = allocate(Buffer("A", "f32", (3000, 500), (500, 1)))
-    assert array.ctypes.data % 4096 == ALLOCATED
-    assert array.shape == (3000, 500)
