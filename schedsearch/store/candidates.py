@@ -70,7 +70,6 @@ def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
 def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
     """Candidates that satisfy `where`, by id."""
     ids = list(connection.scalars(select(CandidateRow.id).where(where)))
-    where = CandidateRow.id.in_(ids)
     step = select(
         CandidateRow.id,
         CandidateRow.parent_id,
@@ -114,7 +113,8 @@ def _candidates(
     also: Collection[int] = (),
 ) -> Iterator[StoredCandidate]:
     """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
-    and gets theirs, as long as they have children. `options` say how rows are fetched."""
+    and gets theirs, as long as they have children. `options` say how rows are fetched, `also`
+    who has an interval though it was only screened (`joint.py`)."""
     samples = (
         select(MeasurementRow.candidate_id, MeasurementRow.samples)
         .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))

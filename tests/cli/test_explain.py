@@ -122,7 +122,7 @@ def test_two_schedules_are_compared(tuned: Path, scheduled: StoredCandidate, run
     assert len(data["own"][1]) == len(scheduled.record.trace)
     # It was timed against the procedure as written, or against one that was.
     assert data["ratio"]["how"] in ("interleaved", "apart")
-    assert data["ratio"]["value"] == pytest.approx(data["speedups"][1])
+    assert data["ratio"]["value"] == pytest.approx(data["speedups"][1], rel=0.02)
     assert data["ratio"]["low"] <= data["ratio"]["value"] <= data["ratio"]["high"]
     answer = run("compare", str(root.id), str(scheduled.id), "--c")
     assert answer.code == 0
@@ -156,7 +156,7 @@ def test_two_schedules_are_timed_on_request(
     assert timed.kind == "pair"
     assert ratio["value"] == pytest.approx(1 / timed.ratio.value)
     shown = run("show", str(scheduled.id)).out
-    assert shown.count(", against a schedule of ") == sum(
+    assert shown.count(", of a schedule of about ") == sum(
         timed.reference_speedup != 1.0 for timed in scheduled.measurements
     )
     assert "pair: " in shown
