@@ -151,7 +151,9 @@ def copy_to_postgresql(recorded: Path, url: str) -> None:
     engine.dispose()
 
 
-GCC_AND_CLANG = replace(target(), other_compilers=(Compiler("clang", "19.1.7", "/usr/bin/clang"),))
+GCC_AND_CLANG = replace(
+    target(), align=UNKNOWN, other_compilers=(Compiler("clang", "19.1.7", "/usr/bin/clang"),)
+)
 
 
 @pytest.mark.parametrize("cores", [1, 8])
