@@ -13,9 +13,9 @@ from schedsearch.core.numbers import count as count
 from schedsearch.core.numbers import duration as duration
 from schedsearch.core.numbers import speedup as speedup
 from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord, Workload
+from schedsearch.core.stats import Estimate
 
 if TYPE_CHECKING:  # they take a while to load
-    from schedsearch.core.stats import Estimate
     from schedsearch.evaluate.roofline import Roof
     from schedsearch.search.elsewhere import Elsewhere
     from schedsearch.search.ranker import Standing
