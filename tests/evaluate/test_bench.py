@@ -221,7 +221,8 @@ def test_scheduled_candidate_and_anchor(builder: Builder, tmp_path: Path) -> Non
     assert isinstance(result, Measurement)
     assert (result.reference, result.reference_speedup) == ("incumbent", 4.0)
     ratios = sorted(r.speedup for r in result.rounds)
-    assert result.speedup.low == pytest.approx(4 * ratios[0])
+    assert result.ratio.low == pytest.approx(ratios[0])
+    assert result.speedup.value == pytest.approx(4 * result.ratio.value)
     assert Measurement.from_json(result.to_json()) == result
     assert evaluation.verify_s > 0
     assert evaluation.time_s > 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def recorded(store: Store, world: World = WORLD) -> Space:
 
 def test_a_space_has_every_distinct_schedule_with_what_became_of_it(store: Store) -> None:
     space = recorded(store)
-    assert {k: p.speedup for k, p in space.points.items()} == {
+    assert {k: p.speedup and round(p.speedup, 6) for k, p in space.points.items()} == {
         key(): 1.0,
         key("a"): 2.0,
         key("b"): 1.5,
@@ -82,7 +83,7 @@ def test_a_space_has_every_distinct_schedule_with_what_became_of_it(store: Store
     assert space.points[key("c")].outcome is Outcome.INCORRECT
     # Verifying takes half a second and timing one, in this world.
     assert space.points[key("a")].measure_s == pytest.approx(1.5)
-    assert space.best == 4.0
+    assert space.best == pytest.approx(4.0)
 
 
 def test_equal_machine_code_is_one_candidate_and_what_does_not_compile_is_none(
@@ -130,12 +131,20 @@ def test_a_store_with_nothing_measured_completely_says_how_to_get_there(store: S
 # -- files ----------------------------------------------------------------------------
 
 
+def rounded(space: Space) -> dict[str, Point]:
+    """Its points, with as many digits of speed-ups as files keep."""
+    return {
+        key: replace(point, speedup=point.speedup and float(f"{point.speedup:.5g}"))
+        for key, point in space.points.items()
+    }
+
+
 def test_a_file_gives_the_space_back(store: Store, tmp_path: Path) -> None:
     space = recorded(store)
     first, second = tmp_path / "a.json.gz", tmp_path / "b.json.gz"
     space_file.save(space, first)
     again = space_file.load(first)
-    assert again.points == space.points
+    assert rounded(again) == rounded(space)
     assert again.moves == space.moves
     assert again.expand_s == pytest.approx(space.expand_s, abs=1e-3)
     assert again.target.key == TARGET.key
