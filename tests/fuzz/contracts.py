@@ -80,7 +80,7 @@ def _wrong(
     places = [folder / "written", folder / "scheduled"]
     for place in places:
         place.mkdir(exist_ok=True)
-    one = Library([writable(written)], places[0], ["-O0"])
+    one = Library([writable(written)], places[0], ["-O0", "-march=native"])
     many = Library([writable(code) for code in codes], places[1], default_flags(fp))
     # C does not define what integer a NaN becomes.
     converts = has_floats(meaning) and has_integers(meaning)
