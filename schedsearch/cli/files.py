@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.alignment import arrays
@@ -18,10 +18,12 @@ from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
-from schedsearch.search.elsewhere import Elsewhere
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.loader import Source
+
+if TYPE_CHECKING:  # it takes a while to load
+    from schedsearch.search.elsewhere import Elsewhere
 
 FORMATS = ("py", "c", "json")
 DEFAULT_FORMATS = ("py", "c")

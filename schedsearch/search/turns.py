@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from schedsearch.core.machine import boot_id
 from schedsearch.core.records import Target
 from schedsearch.evaluate.host import measuring_cores, usable_cores
 from schedsearch.search.lease import Patience, common_lock, lent, locked, own_lock
-from schedsearch.store.process import boot_id
 
 TURN_S = 1.0
 """Computing goes on at least so long once it may: a candidate is measured in about as

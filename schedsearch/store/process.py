@@ -6,14 +6,9 @@ A process of another machine, or container, cannot be looked at: it is taken to 
 from __future__ import annotations
 
 import socket
-from functools import cache
 from pathlib import Path
 
-
-@cache
-def boot_id() -> str:
-    """Names this machine until it is started again; containers on it have the same."""
-    return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+from schedsearch.core.machine import boot_id
 
 
 def token(pid: int) -> str | None:

@@ -105,9 +105,8 @@ def test_stores_and_locks_of_earlier_versions(here: Path, run: Run) -> None:
     assert run("pin", str(before[1])).code == 0
     assert "align" not in (here / "schedules.lock").read_text()
     checked = run("check")
-    assert checked.code == 5, checked.out + checked.err
-    assert "locked on arrays aligned to 256 bytes, in huge pages" in checked.out
-    assert "pin it again" in checked.out
+    assert checked.code == 0, checked.out + checked.err
+    assert "same machine code" in checked.out
     said = run("export", str(before[1]), "--minimal")
     assert "differ: align" in said.err, said.err
 

@@ -55,6 +55,7 @@ def test_a_dry_run_deletes_nothing(run: Run, cache: Path) -> None:
     assert [(p["part"], p["deleted_files"], p["files"]) for p in parts] == [
         ("artifacts", 1, 3),
         ("bench", 0, 1),
+        ("verified", 0, 0),
     ]
     assert left(cache) == before
 

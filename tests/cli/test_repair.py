@@ -83,5 +83,6 @@ def test_a_procedure_that_is_gone_is_not_repaired(tuned: Path, locked: LockEntry
     change(tuned, "def matmul32", "def another")
     answer = run("check", ".", "--repair")
     assert answer.code == 2
-    assert "not repaired: no procedure 'matmul32'" in answer.out
+    assert "not repaired: " in answer.out
+    assert "no procedure 'matmul32'" in answer.out
     assert (tuned / "schedules.lock").read_bytes() == before

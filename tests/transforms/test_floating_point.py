@@ -133,7 +133,9 @@ def differing(
     names = sorted({each.name for each in given})
     plain, fast = folder / "plain", folder / "fast"
     plain.mkdir(), fast.mkdir()
-    written = Library([generate_c(SOURCE.procs[name]) for name in names], plain, ["-O0", "-march=native"])
+    written = Library(
+        [generate_c(SOURCE.procs[name]) for name in names], plain, ["-O0", "-march=native"]
+    )
     scheduled = Library([each.code for each in given], fast, flags)
     wrong = []
     for name, size, draw in ((n, s, d) for n in names for s in SIZES[n] for d in DRAWS):
