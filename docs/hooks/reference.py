@@ -29,7 +29,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 def commands() -> str:
     """What `--help` says, of every command."""
-    typer = (sys.executable, "-m", "typer", "schedsearch.cli.main", "utils", "docs")
+    typer = (sys.executable, "-m", "typer", "--app", "app", "schedsearch.cli.main", "utils", "docs")
     finished = subprocess.run(
         [*typer, "--name", "schedsearch"], capture_output=True, text=True, check=True
     )

@@ -49,7 +49,8 @@ def test_every_step_says_what_changed_and_its_effect(
     last = data["steps"][-1]
     measurement = scheduled.record.measurement
     assert measurement is not None
-    assert last["measured"]["speedup"]["value"] == measurement.speedup.value
+    joint = last["measured"]["speedup"]["value"]  # of all timings, `measurement` is of one
+    assert joint == pytest.approx(measurement.speedup.value, rel=0.3)
     assert last["measured"]["call_ns"] == measurement.candidate_ns
     assert 0 < last["measured"]["of_roof"] < 1.05
     for step in data["steps"]:
