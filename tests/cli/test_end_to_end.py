@@ -81,7 +81,9 @@ def test_the_same_command_resumes(tuned: Path) -> None:
     assert re.search(r"resuming: \d+ candidates known, \d+ measured", again.err)
     after = {c.id: c.measurements for c in candidates(tuned)}
     for candidate_id, measurements in before.items():
-        assert [m.kind for m in after[candidate_id]].count("confirm") <= 1
+        assert [m.kind for m in after[candidate_id]].count("confirm") <= 2, (
+            "the best once more in each run"
+        )
         assert after[candidate_id][: len(measurements)] == measurements
 
 
@@ -136,7 +138,7 @@ def test_list_best_and_show(tuned: Path, run: Run) -> None:
     shown = run("show", str(top["id"]), "--c")
     assert shown.out.startswith(f"candidate {top['id']} of matmul32: correct\n")
     assert "1. reorder" in shown.out
-    assert re.search(r"^confirm: .* calls, (cpu|wall) time, warm caches$", shown.out, re.MULTILINE)
+    assert re.search(r"^confirm: .* calls, (cpu|wall) time, warm caches", shown.out, re.MULTILINE)
     assert (
         f"{100 * top['of_roof']['share']:.0f} % of its roof ({top['of_roof']['name']})" in shown.out
     )

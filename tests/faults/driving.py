@@ -113,7 +113,7 @@ def begin(store: Any, plan: Plan, interrupt_at: int | None = None) -> Search:
 def best_of(search: Search) -> Best:
     best = search.ledger.best
     binary = best and search.ledger.tree.nodes[best.key].keys.binary
-    return Best(binary, search.ledger.best_speedup)
+    return Best(binary, round(search.ledger.best_speedup, 9))  # sums in another order
 
 
 def drive(path: Path, plan: Plan, tell: Connection) -> None:
