@@ -17,6 +17,7 @@ from schedsearch.core.checked import Checked, Instructions, Status, Visit
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, Outcome
+from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
@@ -220,8 +221,8 @@ def _timed(
 def _line(entry: LockEntry, root: Path) -> int:
     """Where the procedure begins in its file, 0 if that is not found."""
     try:
-        lines = (root / entry.workload.source).read_text().splitlines()
-    except (OSError, UnicodeDecodeError):
+        lines = read_text(root / entry.workload.source).splitlines()
+    except UserError:
         return 0
     definition = re.compile(rf"\s*def {re.escape(entry.workload.proc)}\b")
     return next((n for n, line in enumerate(lines, 1) if definition.match(line)), 0)

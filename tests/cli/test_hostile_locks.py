@@ -12,6 +12,9 @@ from schedsearch.core.lock_place import read_lock, write_lock
 from schedsearch.core.lockfile import Lock, LockEntry
 from schedsearch.core.records import InstructionSet
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.identity import proc_key
+from schedsearch.transforms.loader import load_source, pick
+from schedsearch.transforms.mirror import mirror
 
 from .invoke import Answer
 from .unreadable import unreadable
@@ -107,7 +110,9 @@ def test_endless_work_is_refused(run: Run, lock: Path) -> None:
     (lock.parent / "mm.py").write_text(ENDLESS)
     step = Rewrite("unroll", 1, (0,), "for i in seq(0, 1000000000)")
     (entry,) = read_lock(lock).entries
-    own = replace(entry.workload, sizes=(), specialized=())
+    procedure = pick(load_source(lock.parent / "mm.py"), "matmul32")
+    digest = proc_key(mirror(procedure))
+    own = replace(entry.workload, sizes=(), specialized=(), proc_key=digest)
     write_lock(lock, Lock((replace(entry, workload=own, trace=Trace((step,))),)))
     answer = run("check", ".", "--correct-only")
     assert answer.code == 1, answer
