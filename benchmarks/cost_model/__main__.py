@@ -1,6 +1,6 @@
 """`python -m benchmarks.cost_model`: is what was learned better than the static estimate?
 
-python -m benchmarks.cost_model rank      # who ranks measured schedules better
+python -m benchmarks.cost_model rank      # which ranks measured schedules better
 python -m benchmarks.cost_model search    # whose searches are shorter; ten minutes
 """
 
@@ -71,7 +71,7 @@ def rank(
 
 @app.command("search")
 def search(
-    strategy: Annotated[str, typer.Option(help="Who searches.")] = "best-first",
+    strategy: Annotated[str, typer.Option(help="The strategy.")] = "best-first",
     seeds: Annotated[int, typer.Option(min=1, help="Searches of each kind.")] = 25,
     trials: Annotated[int, typer.Option(min=1, help="Measured candidates of each.")] = 300,
     json_: Annotated[Path | None, typer.Option("--json", help="Also write the numbers.")] = None,

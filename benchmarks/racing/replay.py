@@ -1,4 +1,4 @@
-"""Replaying a recording: who would have been named fastest, had rounds been given out so."""
+"""Replaying a recording: which would have been named fastest, had rounds been given out so."""
 
 from __future__ import annotations
 

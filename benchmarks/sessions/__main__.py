@@ -21,7 +21,7 @@ from schedsearch.store.database import Store
 EXAMPLES = Path(__file__).parents[2] / "examples"
 KERNELS = ("gemv", "blur", "matmul")
 APART = 0.02
-"""Who is less apart, interleaved, is the same for every decision (`core/decision.py`)."""
+"""What is less apart, interleaved, is the same for every decision (`core/decision.py`)."""
 
 
 def run(

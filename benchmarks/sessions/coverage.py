@@ -65,7 +65,7 @@ def _half(found: Estimate) -> float:
 
 def kendall(order: Sequence[float], truth: Sequence[float], apart: float) -> float | None:
     """Kendall's tau of two rankings, over the pairs that are more than `apart` (relative) apart
-    in truth: whoever is not has no order. None if all are equal."""
+    in truth: closer ones have no order. None if all are equal."""
     pairs = [
         (order[one] - order[other]) * (truth[one] - truth[other])
         for one, other in combinations(range(len(truth)), 2)

@@ -17,7 +17,7 @@ PYTHON_PEERS = ("numpy", "numba", "torch")
 
 @dataclass(frozen=True)
 class Case:
-    """A kernel of the suite: a naive procedure, its sizes, and who competes.
+    """A kernel of the suite: a naive procedure, its sizes, and what competes.
 
     `form` is the name of the functions in `peers` that compute the same; `without`
     names the libraries that have no natural form of it. `specialize`: the sizes are

@@ -1,4 +1,4 @@
-"""Who competes on a kernel: our schedule, the procedure as written, and the peers."""
+"""What competes on a kernel: our schedule, the procedure as written, and the peers."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ session has its own value of it: a normal variable around the one of all session
 those is estimated from kernels that were timed against it in several sessions (DerSimonian and
 Laird, Controlled Clinical Trials 7, 1986, pooled over kernels), and shrunk to `SESSION`, which
 counts as much as `SESSION_FREEDOM` degrees of freedom (a scaled inverse chi-squared prior): one
-session does not show how sessions differ. Who was timed in the same session is ordered by what
+session does not show how sessions differ. Schedules timed in the same session are ordered by what
 both were timed against, whatever that session's value was.
 """
 

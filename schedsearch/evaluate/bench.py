@@ -10,10 +10,12 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import BinaryIO
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round
+from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, Told, disagreement
 from schedsearch.evaluate.allowance import HOPELESS, Allowance
 from schedsearch.evaluate.cases import Plan, cases_of_calls
@@ -34,6 +36,7 @@ _COUNT_S = 130.0  # of each kernel, a little more than the harness gives it itse
 # Of an array's bytes: bounds of two sides; what an element is evaluated in, for f32.
 _LARGEST_RECORD, _SPARE_RECORD = 2, 1 << 16
 _CELL_SHARE = 12
+_CHUNK = 1 << 24  # bytes in memory of a file that is copied
 # Nothing is timed, and nothing given up early.
 _VERIFY = TimingPlan("verify", 0, 0)
 
@@ -221,13 +224,12 @@ class Bench:
         """Evaluate the procedure on `cases`, unless an earlier run has, and keep what its outputs
         may be; returns what that tells. Raises DisagreementError if the procedure as written, where
         it takes part, does not lie within, and UserError if the evaluation cannot be done."""
-        told = {} if self.exact else {n: t for n, c in enumerate(cases) if (t := kept_of(c))}
-        new = [case for number, case in enumerate(cases) if number not in told]
+        known = [None if self.exact else kept_of(case) for case in cases]
+        new = [case for case, own in zip(cases, known, strict=True) if own is None]
         found = iter(self._enclosed(new) if new else ())
-        return [told[number] if number in told else next(found) for number in range(len(cases))]
+        return [own or next(found) for own in known]
 
     def _enclosed(self, cases: Sequence[Case]) -> Sequence[Told]:
-        name = self.plan.proc.name
         heard = Enclosures(cases)
         written = sum(_LARGEST_RECORD * case.bytes + _SPARE_RECORD for case in cases)
         limits = self._allowed.limits(_REFERENCE_S, _REFERENCE_S, written)
@@ -242,8 +244,18 @@ class Bench:
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
             failure = run_harness(self.executable, job, limits, heard.handle, output)
+            self._require_enclosed(cases, heard, failure)
             output.seek(0)
-            outputs = [output.read(size) for size in heard.bytes]
+            return [
+                _keep(case, output, size, Told(heard.powers[number], heard.call_ns.get(number)))
+                for number, (case, size) in enumerate(zip(cases, heard.bytes, strict=True))
+            ]
+
+    def _require_enclosed(
+        self, cases: Sequence[Case], heard: Enclosures, failure: Failure | None
+    ) -> None:
+        """Raises as `enclose` does."""
+        name = self.plan.proc.name
         if heard.difference:
             raise disagreement(name, heard.difference)
         if failure is not None and was_killed(failure):
@@ -257,14 +269,6 @@ class Bench:
                 f"{name} itself, unscheduled, cannot be evaluated with {at}: {cause}. "
                 "Correct the procedure, or give its asserts what it relies on."
             )
-        told = []
-        for number, (case, own) in enumerate(zip(cases, outputs, strict=True)):
-            marks = unclear_elements(case, own)
-            told.append(Told(heard.powers[number], heard.call_ns.get(number), marks))
-            _keep(case.expected, own)
-            known = {"bytes": len(own), "told": told[-1].to_json()}
-            _keep(_beside(case), json.dumps(known).encode())
-        return told
 
     def record_bits(self, cases: Sequence[Case]) -> None:
         """Under the strict contract: keep, instead of what outputs may be, what the C as written
@@ -305,17 +309,24 @@ def kept_of(case: Case) -> Told | None:
     """What a case tells that an earlier run has evaluated; None if there is none."""
     try:
         known = json.loads(_beside(case).read_bytes())
-        outputs = case.expected.read_bytes()
-        if len(outputs) == known["bytes"]:
-            return replace(Told.from_json(known["told"]), unclear=unclear_elements(case, outputs))
+        with case.expected.open("rb") as record:
+            if os.fstat(record.fileno()).st_size == known["bytes"]:
+                marks = unclear_elements(case, record)
+                return replace(Told.from_json(known["told"]), unclear=marks)
     except (OSError, ValueError, LookupError, TypeError):
         pass  # it is evaluated again
     return None
 
 
-def _keep(place: Path, outputs: bytes) -> None:
-    """Another session may be comparing with the same file."""
+def _keep(case: Case, outputs: BinaryIO, size: int, told: Told) -> Told:
+    """Keep the next `size` bytes, what the outputs of a case may be, and what the case has `told`,
+    which is returned with its marks. Another session may be comparing with the same file."""
+    place = case.expected
     draft = place.with_name(f"{place.name}.{os.getpid()}")
-    with disk_explained(draft):
-        draft.write_bytes(outputs)
+    with disk_explained(draft), draft.open("w+b") as record:
+        for begin in range(0, size, _CHUNK):
+            record.write(outputs.read(min(_CHUNK, size - begin)))
+        told = replace(told, unclear=unclear_elements(case, record))
     os.replace(draft, place)
+    write_text(_beside(case), json.dumps({"bytes": size, "told": told.to_json()}))
+    return told

@@ -8,12 +8,14 @@ do not overlap, as Exo does.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from importlib import resources
 from pathlib import Path
+from typing import BinaryIO
 
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
@@ -270,17 +272,17 @@ class Case:
 _RECORD_UNIT = 8  # bytes, that every part of what outputs may be fills (`append` of verify.c)
 
 
-def unclear_elements(case: Case, outputs: bytes) -> dict[str, bytes]:
-    """The mark of every element (`mark` of enclose.c), by output, from behind what its `outputs`
-    may be; large arrays have none."""
+def unclear_elements(case: Case, record: BinaryIO) -> dict[str, bytes]:
+    """The mark of every element (`mark` of enclose.c), by output, from the end of the `record` of
+    what outputs may be; large arrays have none."""
     data, found = dict(case.oracle.data), dict[str, bytes]()
+    end = record.seek(0, os.SEEK_END)
     for item in reversed(case.layout):
         if not isinstance(item, Buffer) or item.elements > _MOST_MARKS:
             continue
         if data[item.name].written:
-            start = len(outputs) - item.elements - -item.elements % _RECORD_UNIT
-            found[item.name] = outputs[start : start + item.elements]
-            outputs = outputs[:start]
+            end = record.seek(end - item.elements - -item.elements % _RECORD_UNIT)
+            found[item.name] = record.read(item.elements)
     return found
 
 

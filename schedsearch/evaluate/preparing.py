@@ -73,7 +73,7 @@ def prepare(
         own_sources(proc, reference, fp), _COMPILE_S, shared=shared_sources()
     )
     fields, cores = context_fields(reference.header), measuring_cores(threads)
-    base = work_dir / digest_of([builder.key, reference.key, seed, executable.name])
+    base = work_dir / digest_of([builder.key, reference.key, seed, executable.name, fp])
     plan = Plan(proc, base, seed, fp)
     bench = Bench(plan, executable, fields, (), (), baseline, cores, cache)
     if fp is FloatingPoint.STRICT:

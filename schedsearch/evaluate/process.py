@@ -95,7 +95,7 @@ def kill_group(child: subprocess.Popen[str] | subprocess.Popen[bytes]) -> None:
 
 
 def has_ended(child: subprocess.Popen[bytes]) -> bool:
-    """Without reaping it: until then its number stays its group's, whom `kill_group` may meet."""
+    """Without reaping it: until then its number stays its group's, which `kill_group` may meet."""
     try:
         ended = os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
     except ChildProcessError:  # reaped, where SIGCHLD is ignored

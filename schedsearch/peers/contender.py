@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.process import kill_group
+from schedsearch.evaluate.process import child_environment, kill_group
 from schedsearch.peers.arrays import Argument, Array
 
 _ROOT = Path(__file__).parents[2]
@@ -72,6 +72,15 @@ def directing(environment: Mapping[str, str]) -> list[str]:
     return sorted(name for name in environment if name.startswith(_DIRECTING))
 
 
+def _environment(own: Mapping[str, str]) -> dict[str, str]:
+    """This process's, without what directs libraries, and `own`."""
+    environment = child_environment({})
+    for name in directing(environment):
+        del environment[name]
+    path = [str(_ROOT), environment.get("PYTHONPATH", "")]
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, path)), **own}
+
+
 class Contender:
     """A process that is told when to compute. Use as a context. Raises PeerError if it fails."""
 
@@ -79,12 +88,7 @@ class Contender:
         self, what: What, terms: Terms, variables: Mapping[str, str] | None = None
     ) -> None:
         self.what = what
-        environment = dict(os.environ)
-        for name in directing(environment):
-            del environment[name]
-        environment |= dict.fromkeys(_THREADS, str(len(terms.cores)))
-        path = [str(_ROOT), environment.get("PYTHONPATH", "")]
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, path))
+        own = {**dict.fromkeys(_THREADS, str(len(terms.cores))), **(variables or {})}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (as long as the process)
         self._buffer = b""
         self._child = subprocess.Popen(
@@ -93,7 +97,7 @@ class Contender:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             start_new_session=True,
-            env={**environment, **(variables or {})},
+            env=_environment(own),
         )
         job = {
             "arguments": [argument.to_json() for argument in terms.arguments],

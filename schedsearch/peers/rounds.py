@@ -38,7 +38,7 @@ class Plan:
 
 
 class Sampled(Protocol):
-    """Who is timed."""
+    """What is timed."""
 
     def sample(self, calls: int, *, warm: bool) -> float:
         """Seconds per call of some calls in a row, from the arrays' start; `warm`: after one

@@ -1,4 +1,4 @@
-"""Who hears of what a run finds out: its strategy, and the ranker that learns from it."""
+"""What hears of a run's findings: its strategy, and the ranker that learns from it."""
 
 from __future__ import annotations
 

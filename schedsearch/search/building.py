@@ -35,8 +35,11 @@ def build(
     """Compile `code`, of the schedule `kernel`. Failures are the builder's, and INCORRECT if some
     of the code runs only in calls that are too large to verify it with."""
     built = builder.build(code, BUILD_TIMEOUT_S)
-    if isinstance(built, Failure):
-        return built
+    return built if isinstance(built, Failure) else with_calls(built, kernel, reacher)
+
+
+def with_calls(built: Artifact, kernel: q.Proc, reacher: Reacher) -> Artifact | Failure:
+    """With the calls that run all code of the schedule `kernel`; INCORRECT as in `build`."""
     found = reacher.reach(kernel)
     if found.unreached:
         blocks = "; ".join(found.unreached[:3])

@@ -22,7 +22,7 @@ from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
-from schedsearch.search.building import BUILD_TIMEOUT_S, reacher_of
+from schedsearch.search.building import BUILD_TIMEOUT_S, reacher_of, with_calls
 from schedsearch.search.caches import in_use
 from schedsearch.search.findings import by_count, by_time
 from schedsearch.search.guard import TOLERANCE
@@ -103,7 +103,7 @@ def _compared(kernel: LockedKernel, found: Checked, options: Options, tell: Tell
     if verified is None:
         tell(f"verifying {kernel.entry.name}")
         bench = _bench(kernel)
-        today = _reached(kernel, bench, today)
+        today = _reached(with_calls(today, kernel.kernel, reacher_of(bench)))
         verified = _verified(kernel, bench, today)
         remember(place, verified)
     own = (*verified.caveats, *contract.caveats(kernel.code))
@@ -151,13 +151,10 @@ def _bench(kernel: LockedKernel) -> Bench:
         raise _Found(Status.ERROR, str(error)) from error
 
 
-def _reached(kernel: LockedKernel, bench: Bench, artifact: Artifact) -> Artifact:
-    """With the calls that run all of its code."""
-    found = reacher_of(bench).reach(kernel.kernel)
-    if found.unreached:
-        blocks = "; ".join(found.unreached[:3])
-        raise _Found(Status.ERROR, f"not verified: no affordable call runs {blocks}")
-    return replace(artifact, calls=found.bindings)
+def _reached(found: Artifact | Failure) -> Artifact:
+    if isinstance(found, Failure):
+        raise _Found(Status.ERROR, found.message)
+    return found
 
 
 def _verified(kernel: LockedKernel, bench: Bench, artifact: Artifact) -> Verified:

@@ -3,11 +3,11 @@ if the best is above it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from schedsearch.core.decision import MARGIN, Decision
 from schedsearch.core.records import Artifact, GeneratedC, Measurement
-from schedsearch.evaluate.bench import Anchor, Bench
+from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import BUILD_TIMEOUT_S
@@ -23,11 +23,22 @@ NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10, fresh=True)
 def session_noise(bench: Bench, subject: Subject, code: GeneratedC | None) -> Measurement | None:
     """A kernel against itself (A/A): what its speed-up is off 1 is noise. None if that
     cannot be measured any more."""
+
+    def against_itself(kernel: Artifact) -> Evaluation:
+        return bench.evaluate(kernel, NOISE, Anchor(kernel, kernel.code_key))
+
+    return timed_again(subject, code, against_itself)
+
+
+def timed_again(
+    subject: Subject, code: GeneratedC | None, timed: Callable[[Artifact], Evaluation]
+) -> Measurement | None:
+    """A kernel `timed` in its turn; None if it cannot be measured any more."""
     artifact = subject.builder.build(code, BUILD_TIMEOUT_S) if code else None
     if not isinstance(artifact, Artifact):
         return None
     with measuring_slot():
-        result = bench.evaluate(artifact, NOISE, Anchor(artifact, artifact.code_key)).result
+        result = timed(artifact).result
     return result if isinstance(result, Measurement) else None
 
 

@@ -26,9 +26,9 @@ class Confirmation:
     def run(self) -> None:
         """Measure the fastest again, against the procedure as written.
 
-        The best of earlier runs is timed against who is confirmed now: a slow baseline takes
+        The best of earlier runs is timed against what is confirmed now: a slow baseline takes
         900 us in one minute and 1,250 in another, and two speed-ups over it do not say which
-        kernel is faster. Whoever is best then is confirmed in this run too, so that its interval
+        kernel is faster. What is best then is confirmed in this run too, so that its interval
         knows of several sessions.
         """
         self.work.finish()

@@ -1,4 +1,4 @@
-"""The best on arrays of another alignment: of callers who align where the search did not, or the
+"""The best on arrays of another alignment: aligned where the search had them unaligned, or the
 other way round (`core/alignment.py`)."""
 
 from __future__ import annotations
@@ -8,13 +8,12 @@ from typing import Any
 
 from schedsearch.core.alignment import other
 from schedsearch.core.fields import Fields
-from schedsearch.core.records import Artifact, GeneratedC, Measurement
+from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.building import BUILD_TIMEOUT_S
+from schedsearch.search.closing import timed_again
 from schedsearch.search.subject import Subject
-from schedsearch.search.turns import measuring_slot
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
@@ -57,13 +56,9 @@ class Elsewhere:
 
 def measure_elsewhere(bench: Bench, subject: Subject, code: GeneratedC | None) -> Elsewhere | None:
     """None if the kernel cannot be measured any more."""
-    artifact = subject.builder.build(code, BUILD_TIMEOUT_S) if code else None
-    if not isinstance(artifact, Artifact):
-        return None
     align = other(subject.target.align)
-    with measuring_slot():
-        result = bench.time_elsewhere(artifact, align, PLAN).result
-    return Elsewhere(align, result) if isinstance(result, Measurement) else None
+    found = timed_again(subject, code, lambda kernel: bench.time_elsewhere(kernel, align, PLAN))
+    return Elsewhere(align, found) if found else None
 
 
 def stored_elsewhere(store: Store, candidate: StoredCandidate) -> Elsewhere | None:

@@ -230,8 +230,8 @@ class Ledger:
             self.best = self._fastest()
 
     def settle(self) -> None:
-        """Name the best among the confirmed, by all timings together: screenings flatter whoever
-        leads them."""
+        """Name the best among the confirmed, by all timings together: screenings flatter their
+        leader."""
         for key, speedup in self.store.joint(self.scope).items():
             node = self.tree.nodes.get(key)
             if node is not None and node.measurement is not None:

@@ -142,7 +142,7 @@ class Portfolio:
 
 
 class Bandit:
-    """Who is asked first."""
+    """Which is asked first."""
 
     def __init__(self, arms: int) -> None:
         self._history: deque[tuple[int, bool]] = deque(maxlen=WINDOW)

@@ -1,10 +1,10 @@
-"""Who of the fastest is fastest: timing rounds go to those that may still be.
+"""The race of the fastest schedules: timing rounds go to those that may still win.
 
 At the end of a search its leaders have few rounds each, measured at different times
 against different anchors, in one process each: and a kernel is some percent faster or
 slower in each process, by where its memory happens to lie, which more rounds there do
 not show (`benchmarks/racing` has it recorded). So the leaders race: in heats of one round
-in a new process for everyone, all against one anchor, pooled over heats; after each heat
+in a new process for each, all against one anchor, pooled over heats; after each heat
 the slowest leave (successive halving in smaller steps: Karnin, Koren, Somekh, "Almost
 optimal exploration in multi-armed bandits", ICML 2013). The winner is confirmed against
 the baseline.
@@ -28,26 +28,26 @@ FIELD = 12
 """How many race, at most: each visit takes a process and a verification, and some 0.15 s."""
 
 CLOSE = 0.1
-"""Who was screened slower than the leader by this part of it or more is not the fastest:
+"""What was screened slower than the leader by this part of it or more is not the fastest:
 screenings of equal kernels differ by 2 to 3 % (standard deviation)."""
 
 HEAT = TimingPlan(RACE, 1, 1, samples=FEW)
 """One round for each. The second in the same process tells less than the first of another."""
 
 FAR = 0.2
-"""Who is slower than the fastest of a heat by this part of it leaves at once."""
+"""What is slower than the fastest of a heat by this part of it leaves at once."""
 
 HEATS = (12, 8, 6, 5, 5, 5, 5)
-"""How many are left after each heat, at most: nobody leaves for one process. The last five stay,
-so that their order is known as well as the winner's."""
+"""How many are left after each heat, at most: one process alone decides nothing. The last five
+stay, so that their order is known as well as the winner's."""
 
 HEAT_S = 5.0
 """What the first heat may take: of slow kernels fewer race."""
 
 
 def field(ranked: Sequence[tuple[str, Measurement | None]]) -> list[str]:
-    """Who races, of all that were measured, given the fastest first: the screened ones that
-    may be as fast as the leader. Nobody if it is one, or there is no time.
+    """What races, of all that were measured, given the fastest first: the screened ones that
+    may be as fast as the leader. Empty if it is one, or there is no time.
 
     What raced or was confirmed before (in an earlier run) is not measured again.
     """
@@ -70,7 +70,7 @@ def _round_s(leader: Measurement) -> float:
 
 
 def survivors(raced: Mapping[str, Measurement], left: int) -> list[str]:
-    """At most `left`, the fastest first; not who is far behind."""
+    """At most `left`, the fastest first; none that is far behind."""
     ranked = sorted(raced, key=lambda key: raced[key].middle, reverse=True)
     return [
         key for key in ranked[:left] if raced[key].middle > (1.0 - FAR) * raced[ranked[0]].middle

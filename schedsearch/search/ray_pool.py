@@ -1,4 +1,4 @@
-"""Pools of Ray's actors: who is busy, who died, and what waits."""
+"""Pools of Ray's actors: which are busy, which died, and what waits."""
 
 from __future__ import annotations
 

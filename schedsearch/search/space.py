@@ -167,7 +167,7 @@ def _settled(candidate: StoredCandidate, found: Mapping[str, StoredCandidate]) -
 def _measured_as(
     candidate: StoredCandidate, found: Mapping[str, StoredCandidate]
 ) -> StoredCandidate:
-    """Who was measured for this node: the first with the same machine code."""
+    """What was measured for this node: the first with the same machine code."""
     owner = candidate.record.duplicate_of
     return candidate if owner is None else found[owner]
 

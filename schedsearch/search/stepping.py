@@ -108,7 +108,7 @@ class Stepper:
     def measure(self, trace: Trace, against: StoredCandidate | None = None) -> Measurement:
         """Verify it and time it on fresh rounds, at once, interleaved with a verified schedule of
         this procedure (default: as written, as a search confirms its best). Equal machine code
-        is measured under the name of who had it first, and not against itself.
+        is measured under the name of the first that had it, and not against itself.
 
         Returns what ranks it now. Raises NotMeasuredError if it cannot be built, or is wrong.
         """

@@ -1,4 +1,4 @@
-"""The search tree in memory: distinct nodes, and who had each identity first."""
+"""The search tree in memory: distinct nodes, and which had each identity first."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Tree:
     """Nodes by trace key."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
-    # Who had an identity first, by `ast_key` and by `binary_key`.
+    # Which had an identity first, by `ast_key` and by `binary_key`.
     _by_ast: dict[str, str] = field(default_factory=dict)
     _by_binary: dict[str, str] = field(default_factory=dict)
     _measured: set[str] = field(default_factory=set)

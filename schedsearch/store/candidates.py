@@ -114,7 +114,7 @@ def _candidates(
 ) -> Iterator[StoredCandidate]:
     """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
     and gets theirs, as long as they have children. `options` say how rows are fetched, `also`
-    who has an interval though it was only screened (`joint.py`)."""
+    which have an interval though only screened (`joint.py`)."""
     samples = (
         select(MeasurementRow.candidate_id, MeasurementRow.samples)
         .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))

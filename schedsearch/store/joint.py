@@ -43,8 +43,8 @@ def joint(
     were screened: how many times faster than the procedure as written they are, if that can be
     told (`core/standings.py`). Sessions are runs.
 
-    A screening is of one process, and who leads owes it to luck: it counts where nothing else
-    links a kernel to the procedure as written.
+    A screening is of one process, and the leader owes its place to luck: it counts where nothing
+    else links a kernel to the procedure as written.
     """
     verified = of_pair(CandidateRow, scope) & (CandidateRow.outcome == Outcome.CORRECT)
     verified &= CandidateRow.code_key.is_not(None)
@@ -56,7 +56,7 @@ def joint(
     only_screened = sorted(set(also) - {row.candidate_id for row in rows.values()})
     screened = MeasurementRow.kind == _SCREEN
     asked = timings(screened & CandidateRow.id.in_(only_screened)).values()
-    # The last of each, so that who is asked for changes nothing for others.
+    # The last of each, so that asking for one changes nothing for the others.
     rows |= {row.id: row for row in {row.candidate_id: row for row in asked}.values()}
     root = of_pair(CandidateRow, scope) & CandidateRow.parent_id.is_(None)
     written = [key for key in connection.scalars(select(CandidateRow.code_key).where(root)) if key]

@@ -50,7 +50,7 @@ def best_ids(connection: Connection, limit: int) -> list[int]:
 
 
 def _best_ids(connection: Connection, scope: Scope, limit: int) -> Sequence[int]:
-    """By what all timings say together. Who was only screened and is not among the fastest stays
+    """By what all timings say together. What was only screened and is not among the fastest stays
     behind: its place is by that screening."""
     ranked = _ranked(of_pair(CandidateRow, scope))
     alone = (

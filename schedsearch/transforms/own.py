@@ -53,7 +53,7 @@ def definition(transform: Transform) -> str:
 
 
 def definitions(transforms: Iterable[Transform]) -> dict[str, str]:
-    """Of those that are not in the library, by name: what they are, for who comes later."""
+    """Of those that are not in the library, by name: what they are, for later ones."""
     return {each.name: f"# version {each.version}\n{definition(each)}" for each in own(transforms)}
 
 

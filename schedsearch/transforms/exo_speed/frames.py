@@ -26,7 +26,7 @@ class _Frames:
 
     @staticmethod
     def stack() -> list[inspect.FrameInfo]:
-        """As seen by who calls."""
+        """As seen by the caller."""
         found = []
         frame: FrameType | None = sys._getframe(1)
         while frame:

@@ -8,8 +8,8 @@ for i in seq(0, n):                         for i in seq(0, n):
 
 Static memory is there once for all calls, which costs nothing and takes buffers that are
 too large for the stack. But a procedure that has some is not re-entrant: two threads that
-call it at the same time get wrong results. So it is offered neither to who has not asked for
-it, nor for several threads, and not allowed in parallel loops.
+call it at the same time get wrong results. So it is offered only on request, never
+for several threads, and not allowed in parallel loops.
 """
 
 from collections.abc import Iterator
