@@ -60,6 +60,10 @@ that fails once Exo no longer needs it:
    0, `0.5 + 0.5` of integers 1                         -> refused by `unsound`.
 27. `replace` does not compare element types; Exo finds
    that there is no C for the call                      -> refused by `unsound_result`.
+28. A check looks for its statement by identity, and takes
+   the first place for all where copies share it: in an
+   `else`, what holds in the `if`                       -> `run_op` also asks with
+   `statements_apart`.
 """
 
 from __future__ import annotations
@@ -67,6 +71,7 @@ from __future__ import annotations
 from typing import Any
 
 import z3
+from exo.API import Procedure
 from exo.backend.LoopIR_compiler import LoopIR_FindExterns, compile_to_strings
 from exo.core.internal_cursors import InvalidCursorError
 from exo.core.LoopIR import LoopIR
@@ -206,6 +211,28 @@ def unsound_result(procedure: Any, operator: str, path: q.Path) -> str | None:
     call = ast.by_path.get(path)
     wrong = mismatch(call) if isinstance(call, q.Call) else None
     return wrong or broken_assert(ast, path)
+
+
+def statements_apart(procedure: Any) -> Any | None:
+    """An equal procedure whose statements are in one place each; None if they are anyway."""
+    seen = set[int]()
+    body, shared = _apart(procedure._loopir_proc.body, seen)
+    return Procedure(procedure._loopir_proc.update(body=body)) if shared else None
+
+
+def _apart(stmts: Any, seen: set[int]) -> tuple[list[Any], bool]:
+    """The statements, those `seen` before as copies; and whether there are any."""
+    found, any_shared = list[Any](), False
+    for stmt in stmts:
+        changes = {}
+        for name in ("body", "orelse"):
+            if inner := getattr(stmt, name, ()):
+                changes[name], shared = _apart(inner, seen)
+                any_shared |= shared
+        any_shared |= id(stmt) in seen
+        seen.add(id(stmt))
+        found.append(stmt.update(**changes))
+    return found, any_shared
 
 
 def _called_alike(proc: q.Proc, path: q.Path) -> bool:

@@ -18,7 +18,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
 from schedsearch.transforms.conversions import Route
-from schedsearch.transforms.exo_compat import EXO_ERRORS, unsound, unsound_result
+from schedsearch.transforms.exo_compat import EXO_ERRORS, statements_apart, unsound, unsound_result
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
@@ -167,23 +167,29 @@ def cursor_at(proc: Any, path: q.Path) -> Any:
 
 def run_op(proc: Any, op: Op) -> Any:
     """Apply one operator; raises RewriteError with the reason if it is illegal."""
-    args = [_resolve(proc, arg) for arg in op.args]
-    kwargs = {name: _resolve(proc, arg) for name, arg in op.kwargs}
-    if op.name == "replace":
-        kwargs["quiet"] = True  # else Exo prints what it could not match
     where = next((arg.path for arg in op.args if isinstance(arg, At | Pair | Parts)), ())
     routes = next((arg.routes for arg in op.args if isinstance(arg, Parts)), ())
     if op.name == "unroll_loop" and (copies := _unrolled(proc, where)) > MOST_STATEMENTS:
         raise RewriteError(f"unroll_loop: {copies} statements, {MOST_STATEMENTS} are allowed")
     if reason := unsound(proc, op.name, where, routes):
         raise RewriteError(f"{op.name}: {reason}")
+    asked = [each for each in (statements_apart(proc), proc) if each is not None]
+    calls = [(each, *_arguments(each, op)) for each in asked]
     try:
-        after = getattr(scheduling, op.name)(proc, *args, **kwargs)
+        *_, after = (getattr(scheduling, op.name)(each, *a, **kw) for each, a, kw in calls)
     except EXO_ERRORS as error:
         raise RewriteError(f"{op.name}: {' '.join(said(error).split())[:400]}") from error
     if reason := unsound_result(after, op.name, where) or _too_much(after):
         raise RewriteError(f"{op.name}: {reason}")
     return after
+
+
+def _arguments(proc: Any, op: Op) -> tuple[list[Any], dict[str, Any]]:
+    args = [_resolve(proc, arg) for arg in op.args]
+    kwargs = {name: _resolve(proc, arg) for name, arg in op.kwargs}
+    if op.name == "replace":
+        kwargs["quiet"] = True  # else Exo prints what it could not match
+    return args, kwargs
 
 
 def _too_much(proc: Any) -> str | None:

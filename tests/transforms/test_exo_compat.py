@@ -447,3 +447,16 @@ def test_27_replace_does_not_compare_types() -> None:
         generate_c(replaced)
     with pytest.raises(RewriteError, match="wants f32 as dst, not f64"):
         run_op(procedure, Op("replace", (At((0,)), Vector("f32", 8, "vec_f32x8_load"))))
+
+
+def test_28_checks_take_the_first_place_of_a_shared_statement() -> None:
+    """In the `else`, `n` may be odd; Exo looks at the `if`, where it is not."""
+    twice = scheduling.specialize(
+        PROCEDURES["odd_rest"], cursor_at(PROCEDURES["odd_rest"], (0,)), "n == 4"
+    )
+    rest = (0, "e", 0, 0)
+    wrong = scheduling.eliminate_dead_code(twice, cursor_at(twice, rest))
+    assert "if n % 2" not in str(wrong).split("else:")[1]
+    with pytest.raises(RewriteError, match="always True or always False"):
+        run_op(twice, Op("eliminate_dead_code", (At(rest),)))
+    run_op(twice, Op("eliminate_dead_code", (At((0, 0, 0)),)))

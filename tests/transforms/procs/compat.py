@@ -473,3 +473,10 @@ def constants(y: f32[8], x: f32[8]):
 def of_another_type(x: f64[8], y: f64[8]):
     for i in seq(0, 8):
         y[i] = x[i]
+
+
+@proc
+def odd_rest(n: size, x: f32[n]):
+    for i in seq(0, 4):
+        if n % 2 > 0:
+            x[n - 1] += 1.0
