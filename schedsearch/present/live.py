@@ -27,6 +27,7 @@ BAR = 32
 CLOSING = {
     "finishing": "waiting for what is being measured",
     "racing": "the fastest are measured against the same anchor",
+    "shortening": "rewrites that make no difference are left out of the winner",
     "confirming": "the fastest are measured again on fresh rounds",
     "inspecting": "sanitizers look at the winner",
 }
@@ -204,19 +205,19 @@ def _doing(progress: Progress) -> ProgressBar | str:
     if progress.phase != "searching":
         step = list(CLOSING).index(progress.phase) + 1
         return f"{CLOSING[progress.phase]} (step {step} of {len(CLOSING)} of the end)"
-    done = min(progress.elapsed_s, progress.budget_s)
-    return ProgressBar(total=progress.budget_s, completed=done, width=BAR)
+    done = min(progress.elapsed_s, progress.search_s)
+    return ProgressBar(total=progress.search_s, completed=done, width=BAR)
 
 
 def time_left(progress: Progress) -> str:
     """`95 s to search, then about 20 s to confirm`; of the end only an estimate is known."""
+    elapsed_s = progress.elapsed_s
     if progress.phase == "searching":
-        search_s = max(progress.budget_s - progress.elapsed_s, 0.0)
-        return (
-            f"{_rounded(search_s)} to search, then about {_rounded(progress.closing_s)} to confirm"
-        )
-    if progress.closing_s > 0:
-        return f"about {_rounded(progress.closing_s)}"
+        search_s = max(progress.search_s - elapsed_s, 0.0)
+        closing_s = max(progress.budget_s - max(progress.search_s, elapsed_s), 0.0)
+        return f"{_rounded(search_s)} to search, then about {_rounded(closing_s)} to confirm"
+    if progress.budget_s > elapsed_s:
+        return f"about {_rounded(progress.budget_s - elapsed_s)}"
     return "longer than expected; almost done"
 
 

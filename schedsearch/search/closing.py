@@ -3,7 +3,9 @@ if the best is above it."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 from schedsearch.core.decision import MARGIN, Decision
 from schedsearch.core.records import Artifact, GeneratedC, Measurement
@@ -11,7 +13,7 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.plans import CLOSING_S
+from schedsearch.search.plans import CLOSING_S, MOST_CLOSING, within
 from schedsearch.search.progress import Best
 from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
@@ -20,12 +22,29 @@ from schedsearch.store.views import Run
 NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10, fresh=True)
 
 
-def session_noise(bench: Bench, subject: Subject, code: GeneratedC | None) -> Measurement | None:
+@dataclass(frozen=True)
+class Time:
+    """What is left of a budget, and what a round in a process of its own takes: seconds."""
+
+    seconds: float
+    round_s: float
+
+    def plan(self, plan: TimingPlan, share: float) -> TimingPlan:
+        """With as many rounds as this share of it has."""
+        return within(plan, self.round_s, share * self.seconds)
+
+
+UNLIMITED = Time(math.inf, 1.0)
+
+
+def session_noise(
+    bench: Bench, subject: Subject, code: GeneratedC | None, time: Time = UNLIMITED
+) -> Measurement | None:
     """A kernel against itself (A/A): what its speed-up is off 1 is noise. None if that
     cannot be measured any more."""
 
     def against_itself(kernel: Artifact) -> Evaluation:
-        return bench.evaluate(kernel, NOISE, Anchor(kernel, kernel.code_key))
+        return bench.evaluate(kernel, time.plan(NOISE, 0.5), Anchor(kernel, kernel.code_key))
 
     return timed_again(subject, code, against_itself)
 
@@ -54,10 +73,12 @@ def gained(best: Best, noise: Measurement | None) -> bool:
     return decision not in (Decision.SAME, Decision.SLOWER)
 
 
-def closing_s(runs: Sequence[Run]) -> float:
-    """Seconds that the end of a search takes, after earlier ones of the same kernel."""
+def closing_s(runs: Sequence[Run], budget_s: float) -> float:
+    """Seconds of a budget that the end of a search has: as long as it took in earlier runs of the
+    same kernel, within bounds."""
     known = [(run.summary or {}).get("closing_s") for run in runs]
-    return next((float(took) for took in reversed(known) if took), CLOSING_S)
+    took = next((float(took) for took in reversed(known) if took), CLOSING_S)
+    return min(took, MOST_CLOSING * budget_s)
 
 
 def last_roof(subject: Subject, roof: Roof, best: Best | None) -> Roof:

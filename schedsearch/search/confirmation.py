@@ -1,4 +1,5 @@
-"""The end of a search: the fastest race, are confirmed on fresh rounds, and are inspected."""
+"""The end of a search: the fastest race; the winner is shortened, confirmed on fresh rounds, and
+inspected."""
 
 from __future__ import annotations
 
@@ -7,67 +8,124 @@ from collections.abc import Callable
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.search.dispatcher import Dispatcher
 from schedsearch.search.inspection import Inspect, Inspection
+from schedsearch.search.jobs import ReplayJob
+from schedsearch.search.minimal import Shorten
 from schedsearch.search.plans import confirm, pair
 from schedsearch.search.race import CONTENDERS, HEAT, HEATS, field, survivors
+
+LEAST_S = 3.0
+"""What the end of a search has, even if the budget is spent."""
+
+RACED, SHORTENED, CONFIRMED = 0.4, 0.65, 0.8
+"""Shares of the end of a search, after which each is over; then sanitizers, and the noise."""
+
+SHORTENING = 0.15
+"""The largest share of the budget that shortening the winner may take."""
 
 
 class Confirmation:
     """Names the best of what has been measured, with nothing else running.
 
-    `inspect` looks for faults of the kernel that the run ends with; `enter` is told of each
-    phase that begins.
+    `inspect` looks for faults of the kernel that the run ends with, `shorten` leaves out rewrites
+    that make no difference; `enter` is told of each phase that begins.
     """
 
-    def __init__(self, work: Dispatcher, inspect: Inspect, enter: Callable[[str], None]) -> None:
-        self.work, self.ledger, self.inspect, self.enter = work, work.ledger, inspect, enter
+    def __init__(
+        self, work: Dispatcher, inspect: Inspect, shorten: Shorten, enter: Callable[[str], None]
+    ) -> None:
+        self.work, self.ledger, self.enter = work, work.ledger, enter
+        self.inspect, self.shorten = inspect, shorten
         self.inspection: Inspection | None = None  # of the best
+        self.minimal: set[str] = set()  # what nothing can be left out of
         self._confirmed: set[str] = set()  # in this run, or tried to
+        self._budget_s = self._begin = self._whole_s = 0.0
 
-    def run(self) -> None:
-        """Measure the fastest again, against the procedure as written.
+    def run(self, budget_s: float) -> None:
+        """Measure the fastest again, against the procedure as written, in what is left of
+        `budget_s` seconds.
 
         The best of earlier runs is timed against what is confirmed now: a slow baseline takes
         900 us in one minute and 1,250 in another, and two speed-ups over it do not say which
         kernel is faster. What is best then is confirmed in this run too, so that its interval
         knows of several sessions.
         """
+        self._budget_s, self._begin = budget_s, self.ledger.clock()
+        self._whole_s = max(budget_s - self._begin, LEAST_S)
         self.work.finish()
         nodes = self.ledger.tree.nodes
-        faster = self.ledger.tree.faster()
-        before = next((key for key, node in faster if node.confirmed), None)
+        before = next((key for key, node in self.ledger.faster() if node.confirmed), None)
         raced = self._race()
-        self.enter("confirming")
         for key in raced or self._fastest():
-            if not nodes[key].confirmed:
-                self._confirm(key)
-            if nodes[key].confirmed and (raced or self._fastest()[:1] == [key]):
+            short = key if nodes[key].confirmed else self._confirm_shortest(key)
+            if nodes[short].confirmed and (raced or self._fastest()[:1] == [short]):
                 break
-        if before is not None and any(nodes[key].confirmed for key in self._confirmed):
-            self.work.time(before, pair(self.work.anchor.call_s), self.work.anchor)
+        anew = any(nodes[key].confirmed for key in self._confirmed)
+        if before is not None and before not in self._confirmed and anew:
+            anchor = self.work.anchor
+            self.work.time(before, pair(anchor.call_s, self._until(CONFIRMED)), anchor)
         self.ledger.settle()
         while (best := self.ledger.best) is not None and best.key not in self._confirmed:
-            self._confirm(best.key)
+            self._confirm_shortest(best.key)
             self.ledger.settle()
         self._inspect()
 
+    def _until(self, share: float) -> float:
+        """Seconds until this share of the end is over."""
+        return self._begin + share * self._whole_s - self.ledger.clock()
+
     def _confirm(self, key: str) -> None:
+        self.enter("confirming")
         self._confirmed.add(key)
         baseline = self.work.baseline
-        self.work.time(key, confirm(baseline.call_s), baseline)
+        self.work.time(key, confirm(baseline.call_s, self._until(CONFIRMED)), baseline)
+
+    def _confirm_shortest(self, key: str) -> str:
+        """Confirm what has fewer rewrites than `key`, or else that itself; what was confirmed."""
+        short, nodes = self._shortest(key), self.ledger.tree.nodes
+        for each in dict.fromkeys((short, key)):
+            if each not in self._confirmed:
+                self._confirm(each)
+            if nodes[each].confirmed:
+                return each
+        return key
+
+    def _shortest(self, key: str) -> str:
+        """What is as fast with fewer rewrites, as far as there is time to find out."""
+        seconds = min(self._until(SHORTENED), SHORTENING * self._budget_s)
+        trace = self.ledger.tree.nodes[key].trace
+        if seconds < 0 or key in self.minimal or len(trace) < 2:
+            return key
+
+        def go_on() -> bool:
+            self.work.waited()
+            return True
+
+        self.enter("shortening")
+        short = self.shorten(trace, seconds, go_on)
+        if short is None:
+            return key
+        if short.trace.key != key:
+            known = self.ledger.tree.known(short.trace)
+            self.work.complete(ReplayJob(short.trace, known))
+            key = self.ledger.shortened(key, short)
+        if short.minimal:
+            self.minimal.add(key)
+        return key
 
     def _fastest(self) -> list[str]:
         """The fastest that look faster than the baseline."""
-        return [key for key, _ in self.ledger.tree.faster()[:CONTENDERS]]
+        return [key for key, _ in self.ledger.faster()[:CONTENDERS]]
 
     def _race(self) -> list[str]:
         """Those that raced and look faster than the baseline, the winner first; empty if
         nothing is close."""
         self.enter("racing")
         tree = self.ledger.tree
-        racing = field([(key, node.measurement) for key, node in tree.faster()])
+        ranked = [(key, node.measurement) for key, node in self.ledger.faster()]
+        racing = field(ranked, self._until(RACED) / 2)
         order = list(racing)
         for left in HEATS:
-            if len(racing) < 2:
+            if len(racing) < 2 or self._until(RACED) < len(racing) * self.work.round_s:
                 break
             for key in racing:
                 self.work.time(key, HEAT, self.work.anchor)
@@ -84,7 +142,6 @@ class Confirmation:
             if best is None and not (fastest := self._fastest()):
                 return
             if best is None:
-                self.enter("confirming")
                 self._confirm(fastest[0])
                 self.ledger.settle()
                 continue

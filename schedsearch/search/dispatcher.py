@@ -23,7 +23,7 @@ from schedsearch.search.jobs import (
     Result,
 )
 from schedsearch.search.ledger import Ledger
-from schedsearch.search.plans import ANCHOR, CONFIRM, SCREEN, SLOW_S, screen
+from schedsearch.search.plans import ANCHOR, CONFIRM, PROCESS_S, SCREEN, SLOW_S, screen
 from schedsearch.transforms.expand import Expansion, Replay, merge
 
 RE_ANCHOR = 1.5
@@ -60,6 +60,7 @@ class Dispatcher:
         self.executor, self.ledger, self.waited = executor, ledger, waited
         self.baseline = self.anchor = baseline
         self.measured = self.expanded = 0  # screened, and expanded, by this run
+        self.round_s = PROCESS_S  # of what was timed last, each in a process of its own
         self._pending: dict[int, _Pending] = {}
         self._to_measure: deque[_Pending] = deque()
         self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
@@ -207,6 +208,9 @@ class Dispatcher:
             self.ledger.failed(pending.key, evaluation.result, stages)
             return
         self.ledger.measured(pending.key, evaluation.result, stages)
+        rounds, plan = len(evaluation.result.rounds), pending.job.plan
+        first_s = evaluation.verify_s / (rounds if plan.fresh else 1)
+        self.round_s = max(first_s + evaluation.time_s / rounds, PROCESS_S)
         artifact = pending.job.artifact
         anchor = Anchor.of(artifact, evaluation.result)
         kind = pending.job.plan.kind

@@ -6,12 +6,14 @@ import time
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from threading import Event
 
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.budget import Budget, Stop
+from schedsearch.search.closing import Time
 from schedsearch.search.confirmation import Confirmation
 from schedsearch.search.dispatcher import Dispatcher
 from schedsearch.search.executor import Executor
@@ -19,7 +21,8 @@ from schedsearch.search.inspection import Inspect, not_inspected
 from schedsearch.search.interrupts import noticed_interrupts
 from schedsearch.search.jobs import ExpandJob, ReplayJob
 from schedsearch.search.ledger import Ledger
-from schedsearch.search.plans import CLOSING_S
+from schedsearch.search.minimal import Shorten, as_it_is
+from schedsearch.search.plans import CLOSING_S, LEAST_SEARCH
 from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategy import Strategy
@@ -36,7 +39,9 @@ class Search:
     `baseline` is the unscheduled procedure, of speed-up 1. `foreign` are schedules of
     something else, which are fitted to this before anything is expanded, after those of
     `first`, which are of this procedure. `inspect` looks for faults of the kernel that the
-    run ends with. `closing_s` is how long the end is expected to take.
+    run ends with, `shorten` leaves out what makes no difference in its schedule. `began` is when
+    the run did (`time.monotonic`): its budget holds everything from then on, of which the end
+    has `closing_s`.
     """
 
     def __init__(
@@ -55,26 +60,34 @@ class Search:
         inspect: Inspect = not_inspected,
         closing_s: float = CLOSING_S,
         first: Sequence[Trace] = (),
+        shorten: Shorten = as_it_is,
+        began: float | None = None,
     ) -> None:
         self.strategy, self.budget, self.observer = strategy, budget, observer
         self.foreign, self.first = deque(foreign), deque(first)
         self.phase = "searching"
-        self.closing_s = closing_s
+        self.started = time.monotonic() if began is None else began
+        self.search_s = max(
+            budget.seconds - closing_s, self.elapsed() + LEAST_SEARCH * budget.seconds
+        )
         self.closing_since: float | None = None
-        self.started = time.monotonic()
         self.interrupted = Event()
         self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed, ranker)
         self.work = Dispatcher(executor, self.ledger, baseline, self._waited)
-        self.confirmation = Confirmation(self.work, inspect, self._enter)
+        self.confirmation = Confirmation(self.work, inspect, shorten, self._enter)
         self.ledger.resume(resumed)
 
     def elapsed(self) -> float:
-        """Seconds since the search began."""
+        """Seconds since the run began."""
         return time.monotonic() - self.started
 
     def closed_in(self) -> float:
         """Seconds since the end of the search began; 0 before."""
         return self.elapsed() - self.closing_since if self.closing_since is not None else 0.0
+
+    def left(self) -> Time:
+        """For what is measured after the search."""
+        return Time(self.budget.seconds - self.elapsed(), self.work.round_s)
 
     def progress(self) -> Progress:
         ledger = self.ledger
@@ -87,7 +100,7 @@ class Search:
             self.work.expanded,
             ledger.best,
             tuple(ledger.curve),
-            max(self.closing_s - self.closed_in(), 0.0),
+            self.search_s,
             ledger.audience.ranker.standing(),
             self.confirmation.inspection,
             self.work.baseline.call_s,
@@ -104,15 +117,16 @@ class Search:
             try:
                 stop = self._search()
                 self.phase, self.closing_since = "finishing", self.elapsed()
-                self.confirmation.run()
+                self.confirmation.run(self.budget.seconds)
             except KeyboardInterrupt:
                 stop = Stop.INTERRUPTED
         return stop
 
     def _search(self) -> Stop:
+        search = replace(self.budget, seconds=self.search_s)
         while True:
             best = self.ledger.best_speedup
-            stop = self.budget.spent(self.elapsed(), self.work.measured, best)
+            stop = search.spent(self.elapsed(), self.work.measured, best)
             if stop is not None:
                 return stop
             self._fill()

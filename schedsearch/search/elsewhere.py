@@ -12,7 +12,7 @@ from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.closing import timed_again
+from schedsearch.search.closing import UNLIMITED, Time, timed_again
 from schedsearch.search.subject import Subject
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
@@ -54,10 +54,12 @@ class Elsewhere:
         return Elsewhere(given.integer("align", least=1), measurement)
 
 
-def measure_elsewhere(bench: Bench, subject: Subject, code: GeneratedC | None) -> Elsewhere | None:
+def measure_elsewhere(
+    bench: Bench, subject: Subject, code: GeneratedC | None, time: Time = UNLIMITED
+) -> Elsewhere | None:
     """None if the kernel cannot be measured any more."""
-    align = other(subject.target.align)
-    found = timed_again(subject, code, lambda kernel: bench.time_elsewhere(kernel, align, PLAN))
+    align, plan = other(subject.target.align), time.plan(PLAN, 1.0)
+    found = timed_again(subject, code, lambda kernel: bench.time_elsewhere(kernel, align, plan))
     return Elsewhere(align, found) if found else None
 
 

@@ -12,19 +12,21 @@ from schedsearch.core.records import (
     Artifact,
     Failure,
     GeneratedC,
+    Keys,
     Measurement,
     Outcome,
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
 from schedsearch.search.audience import Audience
+from schedsearch.search.minimal import Shortened
 from schedsearch.search.plans import PAIR
 from schedsearch.search.progress import Best
 from schedsearch.search.race import RACE
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.resumption import History, child_info
 from schedsearch.search.strategy import ChildInfo, Expanded, Replayed, Strategy
-from schedsearch.search.tree import Tree
+from schedsearch.search.tree import Node, Tree
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion, Replay
@@ -52,6 +54,7 @@ class Ledger:
         self.outcomes: Counter[Outcome | None] = Counter()
         self.best: Best | None = None
         self.curve: list[tuple[float, float]] = []
+        self.superseded: dict[str, str] = {}  # by a shorter schedule that is as fast
         # Trace keys that replays found: an expansion may name them again.
         self._early: set[str] = set()
 
@@ -193,6 +196,23 @@ class Ledger:
         self.audience.duplicate(key, owner)
         return False
 
+    def shortened(self, key: str, short: Shortened) -> str:
+        """A schedule that is as fast as another, and was replayed, takes its place, though it may
+        have the C, or even the query AST, of others; the key of it."""
+        new, nodes = short.trace.key, self.tree.nodes
+        if not self.store.known(self.scope, [new]):
+            return key  # the worker died
+        self.superseded[key] = new
+        known = nodes.get(new)
+        if known is None or known.measurement is None:
+            self.store.add_code([short.code])
+            timed = nodes[key].measurement
+            assert timed is not None, "it was compared with it"
+            keys, taken = Keys(short.ast_key, short.code.key), replace(timed, kind="screen")
+            outcome = known.outcome if known else Outcome.DUPLICATE
+            self.tree.place(new, Node(short.trace.steps, keys, outcome, taken))
+        return new
+
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
         """A race replaces the screening, a confirmation both, and stays where pairs come later.
         Heats of a race add up: each stored one has the rounds of those before."""
@@ -248,7 +268,18 @@ class Ledger:
         self.tree.update(key, outcome=outcome, measurement=measurement)
 
     def _fastest(self, confirmed: bool = False) -> Best | None:
-        for key, node in self.tree.faster():
+        for key, node in self.faster():
             if node.measurement is not None and (node.confirmed or not confirmed):
                 return Best(key, node.trace, node.measurement)
         return None
+
+    def faster(self) -> list[tuple[str, Node]]:
+        """Schedules measured to be faster than the procedure as written, the fastest first, but
+        for those that a shorter one supersedes."""
+        nodes = self.tree.nodes
+
+        def holds(key: str) -> bool:
+            short = nodes.get(self.superseded.get(key, ""))
+            return short is None or short.measurement is None
+
+        return [(key, node) for key, node in self.tree.faster() if holds(key)]

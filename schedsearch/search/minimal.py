@@ -10,7 +10,7 @@ do not add up. The result is confirmed on fresh rounds.
 from __future__ import annotations
 
 from collections.abc import Callable
-from threading import Event
+from dataclasses import dataclass
 from time import monotonic
 
 from schedsearch.core.decision import TOLERANCE, Decision
@@ -25,6 +25,7 @@ from schedsearch.search.ddmin import ddmin
 from schedsearch.search.plans import FEW
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
+from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.refit import fitted, refit
 from schedsearch.transforms.replay import Replayer
 
@@ -36,24 +37,61 @@ COMPARE = TimingPlan(
 Tell = Callable[[str], None]
 
 
+@dataclass(frozen=True)
+class Shortened:
+    """A schedule that is as fast as a longer one; `minimal` if none of its rewrites can go."""
+
+    trace: Trace
+    code: GeneratedC
+    ast_key: str
+    minimal: bool
+
+
+Shorten = Callable[[Trace, float, Callable[[], bool]], Shortened | None]
+"""Of a trace, in so many seconds, as long as it may go on."""
+
+
+def as_it_is(trace: Trace, seconds: float, go_on: Callable[[], bool]) -> None:
+    """Where nothing is timed."""
+
+
+def shorten_with(bench: Bench, replayer: Replayer, target: Target, builder: Builder) -> Shorten:
+    """By timing on a bench. None if the original cannot be built any more."""
+
+    def shorten(trace: Trace, seconds: float, go_on: Callable[[], bool]) -> Shortened | None:
+        shortener = Shortener(trace, replayer, target, go_on, lambda _: None, seconds)
+        shortener.same_code()
+        generated = shortener.generator.generate(trace)
+        original = build(builder, generated, replayer.state(trace).ast, reacher_of(bench))
+        if not isinstance(original, Artifact):
+            return None
+        shortener.as_fast(original, bench, builder)
+        short = shortener.trace
+        code = shortener.generator.generate(short)
+        return Shortened(short, code, ast_key(replayer.state(short).ast), shortener.minimal)
+
+    return shorten
+
+
 class Shortener:
-    """Shortens one trace; `trace` is the shortest so far. It stops when it is `interrupted`, or
-    after `budget_s` seconds."""
+    """Shortens one trace; `trace` is the shortest so far. It stops when it may not `go_on`, or
+    after `budget_s` seconds; `minimal` says whether it came to an end before."""
 
     def __init__(
         self,
         trace: Trace,
         replayer: Replayer,
         target: Target,
-        interrupted: Event,
+        go_on: Callable[[], bool],
         tell: Tell,
         budget_s: float,
     ) -> None:
         self.trace, self.whole = trace, len(trace)
         self.replayer, self.target = replayer, target
         self.generator = CodeGenerator(replayer)
-        self.interrupted, self.tell = interrupted, tell
+        self.go_on, self.tell = go_on, tell
         self.end = monotonic() + budget_s
+        self.minimal = True
 
     def same_code(self) -> None:
         """Leave out what leaves the C as it is."""
@@ -93,7 +131,8 @@ class Shortener:
             return known[code.key]
 
         def reduced(rest: tuple[Rewrite, ...]) -> tuple[Rewrite, ...] | None:
-            if self.interrupted.is_set() or monotonic() > self.end:
+            if monotonic() > self.end or not self.go_on():
+                self.minimal = False
                 return None
             shorter = fitted(refit(self.replayer, self.target, Trace(rest)))
             return shorter.steps if shorter.steps and suffices(shorter) else None

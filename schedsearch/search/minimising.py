@@ -90,7 +90,9 @@ def _shortened(
     replayer = Replayer(subject.procedure, fp=subject.target.fp)
     tell(f"shortening {len(whole)} rewrites")
     with noticed_interrupts() as interrupted:
-        shortener = Shortener(whole, replayer, subject.target, interrupted, tell, budget_s)
+        shortener = Shortener(
+            whole, replayer, subject.target, lambda: not interrupted.is_set(), tell, budget_s
+        )
         original = _build(session, shortener, whole)
         same = whole
         try:

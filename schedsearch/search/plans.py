@@ -25,7 +25,10 @@ SLOW_S = 0.3
 
 CONFIRM_S = 8.0
 """What confirming one candidate may cost; three rounds at least. A round is a call of a slow
-baseline, and as long, up to `SLOW_S`, of the candidate."""
+baseline, as long, up to `SLOW_S`, of the candidate, and a process of its own."""
+
+PROCESS_S = 0.15
+"""To start one, and to verify in it, of kernels of the suite."""
 
 
 def screen(give_up_below: float) -> TimingPlan:
@@ -33,23 +36,30 @@ def screen(give_up_below: float) -> TimingPlan:
     return replace(SCREEN, give_up_below=give_up_below)
 
 
-def confirm(baseline_s: float) -> TimingPlan:
+def confirm(baseline_s: float, seconds: float = CONFIRM_S) -> TimingPlan:
     """Fewer rounds if the baseline takes long (`baseline_s` seconds per call)."""
-    return _affordable(CONFIRM, baseline_s)
+    return within(CONFIRM, _round_s(baseline_s), min(seconds, CONFIRM_S))
 
 
-def pair(reference_s: float) -> TimingPlan:
+def pair(reference_s: float, seconds: float = CONFIRM_S) -> TimingPlan:
     """Fewer rounds if what it is timed against takes long (`reference_s` seconds per call)."""
-    return _affordable(PAIR, reference_s)
+    return within(PAIR, _round_s(reference_s), min(seconds, CONFIRM_S))
 
 
-def _affordable(plan: TimingPlan, reference_s: float) -> TimingPlan:
-    round_s = reference_s + min(reference_s, SLOW_S)
-    most = plan.max_rounds
-    rounds = min(most, max(3, int(CONFIRM_S / round_s))) if round_s > 0 else most
+def _round_s(reference_s: float) -> float:
+    return PROCESS_S + reference_s + min(reference_s, SLOW_S)
+
+
+def within(plan: TimingPlan, round_s: float, seconds: float) -> TimingPlan:
+    """As many rounds, of `round_s` each, as `seconds` have; three at least."""
+    rounds = int(min(plan.max_rounds, max(3.0, seconds / round_s)))
     return replace(plan, min_rounds=min(plan.min_rounds, rounds), max_rounds=rounds)
 
 
 CLOSING_S = 17.0
-"""Racing, confirming and inspecting, of kernels of the suite. The last run of the same kernel
-knows better."""
+"""What follows the search, of kernels of the suite: racing, shortening, confirming, inspecting.
+The last run of the same kernel knows better."""
+
+MOST_CLOSING, LEAST_SEARCH = 0.4, 0.4
+"""Shares of the budget: what follows the search has no more, and the search no less, however
+long it took to begin."""

@@ -32,8 +32,8 @@ class Progress:
     `outcomes` counts candidates of this run and of those it resumed from (None:
     legal, not measured); `measured` and `expanded` count this run only; `curve`
     holds `(seconds, best speed-up)` at every improvement; `ranker` is None before it is
-    trained, `inspection` before the end. `closing_s` is an estimate of the seconds that
-    racing, confirming and inspecting will still take, 0 if they took them already. `baseline_s`
+    trained, `inspection` before the end. Seconds are since the run began; it searches up to
+    `search_s`, then races, shortens, confirms and inspects up to `budget_s`. `baseline_s`
     is seconds per call of the procedure as written, before the search.
     """
 
@@ -45,7 +45,7 @@ class Progress:
     expanded: int
     best: Best | None
     curve: tuple[tuple[float, float], ...]
-    closing_s: float
+    search_s: float
     ranker: Standing | None = None
     inspection: Inspection | None = None
     baseline_s: float = 0.0

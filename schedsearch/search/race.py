@@ -45,9 +45,9 @@ HEAT_S = 5.0
 """What the first heat may take: of slow kernels fewer race."""
 
 
-def field(ranked: Sequence[tuple[str, Measurement | None]]) -> list[str]:
+def field(ranked: Sequence[tuple[str, Measurement | None]], seconds: float = HEAT_S) -> list[str]:
     """What races, of all that were measured, given the fastest first: the screened ones that
-    may be as fast as the leader. Empty if it is one, or there is no time.
+    may be as fast as the leader. Empty if it is one, or the first heat takes longer than `seconds`.
 
     What raced or was confirmed before (in an earlier run) is not measured again.
     """
@@ -59,7 +59,7 @@ def field(ranked: Sequence[tuple[str, Measurement | None]]) -> list[str]:
     screened = [(key, m) for key, m in timed if m.kind == "screen"]
     anyway = CONTENDERS if leader.kind == "screen" else 0
     close = [key for n, (key, m) in enumerate(screened) if n < anyway or m.middle > slowest]
-    affordable = int(HEAT_S / (HEAT.max_rounds * _round_s(leader)))
+    affordable = int(min(seconds, HEAT_S) / (HEAT.max_rounds * _round_s(leader)))
     racing = close[: min(FIELD, affordable)]
     return racing if len(racing) > 1 else []
 

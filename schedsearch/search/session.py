@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
@@ -27,6 +28,7 @@ from schedsearch.search.elsewhere import measure_elsewhere
 from schedsearch.search.executor import Executor
 from schedsearch.search.inspection import once
 from schedsearch.search.interrupts import raised_interrupts
+from schedsearch.search.minimal import shorten_with
 from schedsearch.search.options import Options
 from schedsearch.search.progress import Observer
 from schedsearch.search.ranker import Ranker
@@ -47,7 +49,8 @@ from schedsearch.transforms.replay import Replayer
 
 @dataclass(frozen=True)
 class Session:
-    """A run that has begun: workers and bench are ready, the store has its root."""
+    """A run that has begun: workers and bench are ready, the store has its root. `began`: when it
+    was asked for (`time.monotonic`), if its budget begins there and not with each search."""
 
     setting: Setting
     store: Store
@@ -56,14 +59,17 @@ class Session:
     executor: Executor
     seed: int
     first: tuple[Trace, ...] = ()
+    began: float | None = None
 
     def search(self, strategy: Strategy, budget: Budget, observer: Observer) -> Search:
         """From what the store knows now."""
         setting, scope = self.setting, self.setting.scope
         subject, baseline = setting.subject, self.bench.baseline
         inspector = Inspector(subject.ast, subject.code, self.bench, subject.builder)
-        replayer, reacher = Replayer(subject.procedure), reacher_of(self.bench)
-        return Search(
+        replayer = Replayer(subject.procedure, fp=subject.target.fp)
+        reacher = reacher_of(self.bench)
+        runs = self.store.runs(scope)
+        search = Search(
             self.store,
             scope,
             self.run_id,
@@ -76,9 +82,15 @@ class Session:
             _ranker(self.store, scope, subject, self.seed),
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope, lambda t: reacher.reach(replayer.state(t).ast)),
-            closing_s=closing_s(self.store.runs(scope)),
+            closing_s=closing_s(runs, budget.seconds),
             first=self.first,
+            shorten=shorten_with(self.bench, replayer, subject.target, subject.builder),
+            began=self.began,
         )
+        for summary in (run.summary or {} for run in runs):
+            search.ledger.superseded.update(summary.get("superseded", {}))
+            search.confirmation.minimal.update(summary.get("minimal", ()))
+        return search
 
 
 def tune(options: Options, listener: Listener) -> Result:
@@ -86,7 +98,9 @@ def tune(options: Options, listener: Listener) -> Result:
     strategy = make_strategy(options.strategy, options.start.key, options.seed)
     if options.start.steps:
         strategy = Below(strategy, options.start)
+    began = time.monotonic()
     with begun(options, listener) as session:
+        session = replace(session, began=began)
         search = session.search(strategy, options.budget, listener.progress)
         result = _run(search, session)
         other = find_counterpart(session.store, session.setting.subject, options.sizes)
@@ -190,14 +204,16 @@ def _run(search: Search, session: Session) -> Result:
             "reference": asdict(setting.baseline.agreement),
             "inspection": progress.inspection.to_json() if progress.inspection else None,
             "ranker": asdict(progress.ranker) if progress.ranker else None,
+            "superseded": search.ledger.superseded,
+            "minimal": sorted(search.confirmation.minimal),
         }
         roof = setting.baseline.roof
         try:
             if best is not None and stop is not Stop.INTERRUPTED:
                 roof = last_roof(setting.subject, roof, best)
                 code = search.ledger.code(best.key)
-                noise = session_noise(session.bench, setting.subject, code)
-                elsewhere = measure_elsewhere(session.bench, setting.subject, code)
+                noise = session_noise(session.bench, setting.subject, code, search.left())
+                elsewhere = measure_elsewhere(session.bench, setting.subject, code, search.left())
                 summary["closing_s"] = search.closed_in()
         except KeyboardInterrupt:
             stop = Stop.INTERRUPTED  # the result is there all the same

@@ -64,6 +64,10 @@ class Tree:
         """An equal rewrite, the same for all nodes: most occur in many places of the tree."""
         return self._rewrites.setdefault(rewrite, rewrite)
 
+    def place(self, key: str, node: Node) -> None:
+        """A node of its own, whatever it shares with others."""
+        self._put(key, node)
+
     def update(self, key: str, **changes: Any) -> None:
         """Replace attributes of a node."""
         self._put(key, replace(self.nodes[key], **changes))

@@ -36,10 +36,9 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
     timeline = store.timeline(run.scope)
     own = [timed for timed in timeline if timed.run_id == run.id]
     phase = _PHASES.get(own[-1].kind, "searching") if own else "searching"
-    if phase == "searching" and elapsed_s > budget_s:
+    search_s = budget_s - closing_s(store.runs(run.scope), budget_s)
+    if phase == "searching" and elapsed_s > search_s:
         phase = "finishing"
-    expected_s = closing_s(store.runs(run.scope))
-    overtime_s = max(elapsed_s - budget_s, 0.0) if phase != "searching" else 0.0
     top = store.best(run.scope, 1)
     best = None
     if top and top[0].record.measurement and top[0].record.trace.steps:
@@ -53,7 +52,7 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
         store.expanded(run.id),
         best,
         curve(own, run.started_at),
-        max(expected_s - overtime_s, 0.0),
+        search_s,
         baseline_s=_baseline_s(store, run),
     )
 

@@ -64,6 +64,10 @@ that fails once Exo no longer needs it:
    the first place for all where copies share it: in an
    `else`, what holds in the `if`                       -> `run_op` also asks with
    `statements_apart`.
+29. `shift_loop` leaves the variable in shapes of arrays
+   as it was: they are too small                         -> refused by `unsound`.
+30. `fuse` compares only the upper bounds of loops       -> refused by `unsound` where the lower
+   ones differ.
 """
 
 from __future__ import annotations
@@ -194,6 +198,10 @@ def unsound(
         return "Exo finds what to replace by its name, and another element is called so too"
     if operator == "lift_scope" and _loses_branch(mirror(procedure), path):
         return "Exo would leave out the other branch where the condition does not hold"
+    if operator == "shift_loop" and (name := _sized_by(mirror(procedure), path)):
+        return f"Exo would leave the loop's variable in the shape of {name} as it was"
+    if operator == "fuse" and _begin_apart(mirror(procedure), path):
+        return "Exo does not see that the loops begin at different values"
     if operator == "parallelize_loop":
         ast = mirror(procedure)
         loop = ast.by_path[path]
@@ -264,6 +272,22 @@ def _loses_branch(proc: q.Proc, path: q.Path) -> bool:
     if not (isinstance(inner, q.If) and isinstance(outer, q.If)):
         return False
     return bool(outer.orelse) and not inner.orelse
+
+
+def _begin_apart(proc: q.Proc, path: q.Path) -> bool:
+    """Whether the loop at `path` and the next statement, a loop, may begin at different values."""
+    first, second = proc.by_path[path], proc.by_path.get(next_path(path))
+    return isinstance(first, q.For) and isinstance(second, q.For) and first.lo != second.lo
+
+
+def _sized_by(proc: q.Proc, path: q.Path) -> str:
+    """An array in the loop at `path` whose shape depends on its variable; empty if none does."""
+    loop = proc.by_path[path]
+    if not isinstance(loop, q.For):
+        return ""
+    allocs = (stmt for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc))
+    used = ((alloc, q.expr_vars(extent)) for alloc in allocs for extent in alloc.shape)
+    return next((alloc.buf.name for alloc, names in used if loop.iter in names), "")
 
 
 def _names(index: q.Affine) -> list[str]:

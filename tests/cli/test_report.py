@@ -59,7 +59,7 @@ def ended(
         2,
         best,
         (),
-        closing_s=0.0,
+        search_s=10.0,
         inspection=Inspection("c", (passed,)),
     )
     baseline = Baseline(timed("baseline", 1.0), ROOF, Sandbox(True, 7, True))

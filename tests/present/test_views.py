@@ -58,9 +58,8 @@ def progress(
     best = Best("key", Trace((REWRITE,)), timed(speedup)) if speedup else None
     outcomes = {outcome: 1234 + n for n, outcome in enumerate(Outcome)} | {None: 56789}
     curve = tuple((float(n), 1.0 + n) for n in range(100)) if speedup else ()
-    closing_s = max(20.0 - max(elapsed - 120.0, 0.0), 0.0)
     return Progress(
-        phase, elapsed, 120.0, outcomes, 321, 45, best, curve, closing_s, baseline_s=8e-6
+        phase, elapsed, 140.0, outcomes, 321, 45, best, curve, search_s=120.0, baseline_s=8e-6
     )
 
 

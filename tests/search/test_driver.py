@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,14 +19,15 @@ from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.inspection import Inspection
 from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
-from schedsearch.search.plans import ANCHOR, confirm
+from schedsearch.search.minimal import Shorten, Shortened
+from schedsearch.search.plans import ANCHOR, CLOSING_S, confirm
 from schedsearch.search.race import CONTENDERS, FIELD, HEAT, HEATS
-from schedsearch.search.strategies import STRATEGIES
+from schedsearch.search.strategies import STRATEGIES, make_strategy
 from schedsearch.search.strategy import Expanded, Replayed
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
-from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run, step
+from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run, start, step
 
 WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
 CRASH = Failure(Outcome.CRASH, "segmentation fault")
@@ -333,7 +336,7 @@ def test_a_slow_baseline_is_called_as_rarely_as_possible(store: Store) -> None:
     assert {(plan.min_rounds, plan.max_rounds) for plan in confirmed} == {(3, 3)}
 
 
-@pytest.mark.parametrize(("baseline_s", "rounds"), [(0.0, 40), (0.01, 40), (1.0, 6), (60.0, 3)])
+@pytest.mark.parametrize(("baseline_s", "rounds"), [(0.0, 40), (0.01, 40), (1.0, 5), (60.0, 3)])
 def test_rounds_of_a_confirmation(baseline_s: float, rounds: int) -> None:
     plan = confirm(baseline_s)
     assert (plan.kind, plan.max_rounds, plan.min_rounds) == ("confirm", rounds, min(5, rounds))
@@ -435,6 +438,81 @@ def test_heats_are_pooled_and_the_winner_is_confirmed(store: Store) -> None:
     raced = [m for m in ended.candidates[winner].measurements if m.kind == "race"]
     rounds = len(raced[0].rounds)
     assert [len(m.rounds) for m in raced] == [rounds * (n + 1) for n in range(len(HEATS))]
+
+
+def shortens(to: str, **keys: str) -> Shorten:
+    """Says that the schedule `to`, of one step, is as fast as any of two."""
+
+    def shorten(whole: Trace, seconds: float, go_on: Callable[[], bool]) -> Shortened | None:
+        code = GeneratedC("mm", "", to, keys.get("code", f"c-{to}"))
+        short = Shortened(trace(to), code, keys.get("ast", f"a-{to}"), minimal=True)
+        return short if len(whole) == 2 and go_on() else None
+
+    return shorten
+
+
+def longer_and_shorter(**short: str) -> World:
+    """`long` is `first` and another step; `short` is as fast, and never proposed."""
+    children = {ROOT: ["first"], "first": ["long"]}
+    kernels = {"first": Kernel(1.5), "long": Kernel(5.0), "short": Kernel(5.0, **short)}
+    return World(children, kernels)
+
+
+@pytest.mark.parametrize("same", [{}, {"ast": "a-long"}, {"binary": "b-long"}])
+def test_a_shorter_schedule_that_is_as_fast_is_the_best(store: Store, same: dict[str, str]) -> None:
+    """Though it may have the query AST, or the machine code, of the longer one."""
+    ended = run(store, longer_and_shorter(**same), shorten=shortens("short"))
+    assert ended.best == "short"
+    assert ended.names_measured("confirm") == ["short"]
+    assert "shortening" in [progress.phase for progress in ended.observed]
+    assert ended.candidates["short"].record.outcome is Outcome.CORRECT
+    assert list(ended.search.ledger.superseded.values()) == [trace("short").key]
+
+
+def test_a_shorter_schedule_that_fails_gives_way_to_the_longer(store: Store) -> None:
+    world = longer_and_shorter()
+    world = replace(world, kernels={**world.kernels, "short": Kernel(5.0, confirm=CRASH)})
+    ended = run(store, world, shorten=shortens("short"))
+    assert ended.best == "long"
+    assert ended.candidates["short"].record.outcome is Outcome.CRASH
+
+
+def test_what_cannot_be_replayed_is_not_shortened(store: Store) -> None:
+    world = longer_and_shorter()
+    world.lost[ReplayJob, "short"] = 9
+    ended = run(store, world, shorten=shortens("short"))
+    assert (ended.best, ended.search.ledger.superseded) == ("long", {})
+
+
+def test_the_best_of_an_earlier_run_is_shortened_too(store: Store) -> None:
+    world = longer_and_shorter()
+    assert run(store, world).best == "long"
+    assert run(store, world, shorten=shortens("short")).best == "short"
+
+
+def test_ctrl_c_while_shortening_keeps_the_best(store: Store) -> None:
+    def shorten(whole: Trace, seconds: float, go_on: Callable[[], bool]) -> Shortened | None:
+        raise KeyboardInterrupt
+
+    ended = run(store, longer_and_shorter(), shorten=shorten)
+    assert (ended.stop, ended.best) == (Stop.INTERRUPTED, "long")
+
+
+def test_the_end_has_its_share_of_the_budget(store: Store) -> None:
+    """However long it took to begin, a part is left to search."""
+    begin = time.monotonic()
+    searches = {
+        waited: start(
+            store,
+            World({}),
+            strategy=make_strategy("random", Trace().key, 0),
+            budget=Budget(60.0),
+            began=begin - waited,
+        )
+        for waited in (0.0, 50.0)
+    }
+    assert searches[0.0].search_s == pytest.approx(60.0 - CLOSING_S)
+    assert searches[50.0].search_s == pytest.approx(50.0 + 0.4 * 60.0, abs=1.0)
 
 
 def test_a_winner_that_fails_gives_way_to_the_next(store: Store) -> None:

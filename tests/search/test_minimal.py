@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from threading import Event
 
 import pytest
 from hypothesis import given
@@ -108,7 +107,7 @@ def test_steps_without_a_place_are_left_out(replayer: Replayer) -> None:
 
 def shortener(replayer: Replayer, trace: Trace, said: list[str] | None = None) -> Shortener:
     tell = (said if said is not None else []).append
-    return Shortener(trace, replayer, TARGET, Event(), tell, budget_s=60.0)
+    return Shortener(trace, replayer, TARGET, lambda: True, tell, budget_s=60.0)
 
 
 def back_and_forth(replayer: Replayer) -> Trace:
@@ -129,7 +128,7 @@ def test_what_leaves_the_c_as_it_is_goes_without_timing(replayer: Replayer) -> N
 
 def test_nothing_is_left_out_once_time_is_up(replayer: Replayer) -> None:
     trace = back_and_forth(replayer)
-    short = Shortener(trace, replayer, TARGET, Event(), lambda _: None, budget_s=-1.0)
+    short = Shortener(trace, replayer, TARGET, lambda: True, lambda _: None, budget_s=-1.0)
     short.same_code()
     assert short.trace == trace
 

@@ -39,6 +39,7 @@ from schedsearch.search.jobs import (
     ReplayJob,
     Result,
 )
+from schedsearch.search.minimal import Shorten, as_it_is
 from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategies import make_strategy
@@ -274,8 +275,10 @@ def start(
     interrupt_at: int | None = None,
     baseline_s: float = 0.0,
     inspect: Inspect = not_inspected,
+    shorten: Shorten = as_it_is,
     observer: Observer = lambda progress: None,
     proc: str = "mm",
+    began: float | None = None,
 ) -> Search:
     """A search in `store` of the procedure `proc`, as a session makes it."""
     workload = Workload(proc, "prockey", (), "mm.py", "5ha")
@@ -297,6 +300,8 @@ def start(
         observer,
         Ranker(0, bytes(4 * len(COLUMNS))),
         inspect=inspect,
+        shorten=shorten,
+        began=began,
     )
 
 

@@ -460,3 +460,21 @@ def test_28_checks_take_the_first_place_of_a_shared_statement() -> None:
     with pytest.raises(RewriteError, match="always True or always False"):
         run_op(twice, Op("eliminate_dead_code", (At(rest),)))
     run_op(twice, Op("eliminate_dead_code", (At((0, 0, 0)),)))
+
+
+def test_29_shift_loop_leaves_shapes_as_they_were() -> None:
+    triangle = PROCEDURES["rows_of_a_triangle"]
+    shifted = scheduling.shift_loop(triangle, "i", 0)
+    (loop,) = mirror(shifted).body
+    alloc, *_, last = loop.body
+    assert last.extent is None
+    assert alloc.shape != (last.hi,)
+    with pytest.raises(RewriteError, match="in the shape of row as it was"):
+        run_op(triangle, Op("shift_loop", (At((0,)), 0)))
+
+
+def test_30_fuse_compares_only_upper_bounds() -> None:
+    fused = scheduling.fuse(PROCEDURES["begins_later"], "i", "j")
+    assert str(fused).count("for ") == 1
+    with pytest.raises(RewriteError, match="begin at different values"):
+        run_op(PROCEDURES["begins_later"], Op("fuse", (At((0,)), At((1,)))))

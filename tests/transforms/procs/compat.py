@@ -480,3 +480,21 @@ def odd_rest(n: size, x: f32[n]):
     for i in seq(0, 4):
         if n % 2 > 0:
             x[n - 1] += 1.0
+
+
+@proc
+def rows_of_a_triangle(x: f32[8, 8]):
+    for i in seq(2, 8):
+        row: f32[i]
+        for j in seq(0, i):
+            row[j] = x[i, j]
+        for j in seq(0, i):
+            x[i, j] += row[j] * row[0]
+
+
+@proc
+def begins_later(x: f32[8]):
+    for i in seq(0, 8):
+        x[i] = 1.0
+    for j in seq(2, 8):
+        x[j] += 1.0
