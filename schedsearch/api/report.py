@@ -144,7 +144,7 @@ def _circumstances(about: Search) -> Iterator[tuple[object, object]]:
     if run.finished_at:
         elapsed = fmt.duration((run.finished_at - run.started_at).total_seconds())
         budget_s = run.settings.get("budget_s")
-        yield "took", f"{elapsed}, with {budget_s:g} s to search" if budget_s else elapsed
+        yield "took", f"{elapsed}, of {budget_s:g} s" if budget_s else elapsed
     yield "strategy", f"{run.strategy}, seed {run.seed}"
     yield "candidates", fmt.outcomes(store.outcomes(run.scope))
     if about.roof and about.roof.least_s:

@@ -184,7 +184,7 @@ def tune(
 
     `proc` is an Exo procedure, also one that was defined in a notebook, or the path of a file
     that has it (`name` if it has several). `sizes` are what it is timed with, by argument
-    name. `budget` is in seconds of search, confirming comes on top; `trials` limits measured
+    name. `budget` is seconds for all of it, confirming included; `trials` limits measured
     candidates, `target_speedup` ends the search once it is reached. `strategy` is a name, or one
     of your own: the class of a planner, or an object that keeps the contract of strategies.
     `fp` is the floating-point contract: strict, reassociate or fast.

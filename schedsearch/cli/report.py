@@ -116,7 +116,8 @@ def report(
         lines += schedule_lines(subject.procedure, result.best.trace)
         rewrites = fmt.count(len(result.best.trace), "rewrite")
         operators = fmt.count(len(lines), "Exo operator")
-        console.print(f"\nschedule ({rewrites}, {operators}):")
+        shorter = f", shortened from {whole}" if (whole := progress.shortened_from) else ""
+        console.print(f"\nschedule ({rewrites}, {operators}{shorter}):")
         for line in lines:
             console.print(f"  {line}", markup=False, soft_wrap=True)
         if (build := result.best.trace.build) != DEFAULT_BUILD:

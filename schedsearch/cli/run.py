@@ -68,7 +68,11 @@ def run(
         ),
     ] = False,
     budget: Annotated[
-        str, typer.Option(help="Time to search: 90, 90s, 2m, 1h. Confirming comes on top.")
+        str,
+        typer.Option(
+            help="Time for all of it: 90, 90s, 2m, 1h. The last third, at most 40 %, is for "
+            "racing, shortening, confirming and inspecting the fastest."
+        ),
     ] = "2m",
     trials: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many measured candidates.")

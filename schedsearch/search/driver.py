@@ -104,6 +104,7 @@ class Search:
             ledger.audience.ranker.standing(),
             self.confirmation.inspection,
             self.work.baseline.call_s,
+            ledger.shortened_from,
         )
 
     # -- by itself ------------------------------------------------------------------

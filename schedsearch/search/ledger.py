@@ -62,6 +62,13 @@ class Ledger:
     def best_speedup(self) -> float:
         return self.best.measurement.middle if self.best else 1.0
 
+    @property
+    def shortened_from(self) -> int:
+        """Rewrites of the longest schedule that the best supersedes; 0 if it does none."""
+        own, nodes = self.best.key if self.best else "", self.tree.nodes
+        longer = [key for key, short in self.superseded.items() if short == own and key in nodes]
+        return max((len(nodes[key].steps) for key in longer), default=0)
+
     def code(self, key: str) -> GeneratedC | None:
         """C of a node; None if none was generated yet."""
         known = self.tree.nodes[key].keys.code

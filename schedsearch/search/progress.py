@@ -34,7 +34,8 @@ class Progress:
     holds `(seconds, best speed-up)` at every improvement; `ranker` is None before it is
     trained, `inspection` before the end. Seconds are since the run began; it searches up to
     `search_s`, then races, shortens, confirms and inspects up to `budget_s`. `baseline_s`
-    is seconds per call of the procedure as written, before the search.
+    is seconds per call of the procedure as written, before the search. `shortened_from` is how
+    many rewrites the best had before it was shortened, 0 if it was not.
     """
 
     phase: str
@@ -49,6 +50,7 @@ class Progress:
     ranker: Standing | None = None
     inspection: Inspection | None = None
     baseline_s: float = 0.0
+    shortened_from: int = 0
 
     @property
     def best_ns(self) -> float | None:

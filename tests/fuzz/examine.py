@@ -83,8 +83,8 @@ def examine(
     original = source.procs["fuzzed"]
     meaning = mirror(original)
     where = f"for {target.isa}, {target.threads} threads, {' '.join(flags)}"
-    if problem := outside(meaning):
-        report.findings.append(Finding(generated.text, Trace(), problem, where))
+    if outside(meaning):  # a name was shadowed: the loader refuses it
+        report.left_out["drawn with an access out of bounds"] += 1
         return report
     try:
         data, left_out = cases(meaning, generated.sizes)

@@ -467,6 +467,7 @@ def test_a_shorter_schedule_that_is_as_fast_is_the_best(store: Store, same: dict
     assert "shortening" in [progress.phase for progress in ended.observed]
     assert ended.candidates["short"].record.outcome is Outcome.CORRECT
     assert list(ended.search.ledger.superseded.values()) == [trace("short").key]
+    assert ended.search.progress().shortened_from == 2
 
 
 def test_a_shorter_schedule_that_fails_gives_way_to_the_longer(store: Store) -> None:
