@@ -57,7 +57,12 @@ def _nothing_gained(console: Console, level: Best, noise: Measurement | None) ->
 def _foundation(console: Console, result: Result) -> None:
     subject = result.setting.subject
     console.print(f"Floating point {fmt.contract(subject.target.fp)}.", soft_wrap=True)
-    agreement = result.setting.baseline.agreement
+    baseline = result.setting.baseline
+    if baseline.extrapolated:
+        took = fmt.duration(baseline.call_s)
+        said = f"{subject.name} as written takes about {took}{baseline.extrapolated}."
+        console.print(said, soft_wrap=True)
+    agreement = baseline.agreement
     console.print(f"{subject.name} as written, compiled, {agreement}.", soft_wrap=True)
 
 

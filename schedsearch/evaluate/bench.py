@@ -37,6 +37,9 @@ _COUNT_S = 130.0  # of each kernel, a little more than the harness gives it itse
 _LARGEST_RECORD, _SPARE_RECORD = 2, 1 << 16
 _CELL_SHARE = 12
 _CHUNK = 1 << 24  # bytes in memory of a file that is copied
+EXTRAPOLATED = "extrapolated"
+"""In the circumstances of a baseline: what part of its iterations was timed."""
+
 # Nothing is timed, and nothing given up early.
 _VERIFY = TimingPlan("verify", 0, 0)
 
@@ -47,19 +50,29 @@ class Anchor:
     if it is the baseline.
 
     Not always that: a slow one would take the whole budget. `call_s` is seconds per call, 0 if
-    not known.
+    not known. Of a part of a kernel, `scale` calls take as long as the whole: what is recorded is
+    the time of that.
     """
 
     artifact: Artifact
     code_key: str
     speedup: float = 1.0
     call_s: float = 0.0
+    scale: float = 1.0
 
     @staticmethod
     def of(artifact: Artifact, timed: Measurement) -> Anchor:
         """A schedule that was measured."""
         speedup = timed.middle if timed.middle != 1.0 else math.nextafter(1.0, 2.0)
         return Anchor(artifact, artifact.code_key, speedup, timed.candidate_ns * 1e-9)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of the procedure as written, which is timed in its place: `scale` times as long."""
+
+    artifact: Artifact
+    scale: float
 
 
 @dataclass(frozen=True)
@@ -77,7 +90,7 @@ class Bench:
 
     `call_ns` is the time of one call of the baseline in each case, `agreement` what its
     outputs were compared with. `exact` is the baseline without optimisation, whose bits count under
-    the strict contract.
+    the strict contract. `part` is timed instead of the baseline if that takes too long.
     """
 
     plan: Plan
@@ -91,6 +104,16 @@ class Bench:
     sandbox: Sandbox = NO_SANDBOX
     agreement: Agreement = NOT_COMPARED
     exact: Artifact | None = None
+    part: Part | None = None
+
+    @property
+    def standard(self) -> Anchor:
+        """The procedure as written, to time others against; or the part of it that stands for
+        it."""
+        key = self.baseline.code_key
+        if self.part is None:
+            return Anchor(self.baseline, key)
+        return Anchor(self.part.artifact, key, scale=self.part.scale)
 
     def evaluate(self, candidate: Artifact, plan: TimingPlan, anchor: Anchor) -> Evaluation:
         """Verify `candidate` on every case, then time it against `anchor`, in one child, or
@@ -171,8 +194,17 @@ class Bench:
         sampling: Sampling | None = None,
     ) -> Verdict:
         cases = tuple(case for case in self.cases if case.timed) if earlier else self.cases
-        key, speedup = anchor.code_key, anchor.speedup
-        return Verdict(cases, self.fields, plan, key, speedup, self.cache, earlier, sampling)
+        return Verdict(
+            cases,
+            self.fields,
+            plan,
+            anchor.code_key,
+            anchor.speedup,
+            self.cache,
+            earlier,
+            sampling,
+            anchor.scale,
+        )
 
     def _run(
         self,
@@ -199,12 +231,31 @@ class Bench:
             return "\n".join([*head, numbers, f"{len(cases)}", *cases])
 
         files = [Path(each.path) for each in (candidate, anchor.artifact)]
-        files += [case.expected for case in verdict.cases]
+        files += [case.expected for case in verdict.cases if action != "time"]
         return run_harness(self.executable, job, bounds, verdict.handle, files=files)
 
     def time_baseline(self, plan: TimingPlan) -> Evaluation:
         """The baseline against itself: its time, and the noise of this machine (A/A)."""
-        return self.evaluate(self.baseline, plan, Anchor(self.baseline, self.baseline.code_key))
+        if self.part is None:
+            return self.evaluate(self.baseline, plan, self.standard)
+        return self.time_part(self.part, plan)
+
+    def time_part(self, part: Part, plan: TimingPlan) -> Evaluation:
+        """A part of the baseline against itself, as the time of the whole."""
+        only = replace(self, cases=self.cases[-1:], part=part)
+        anchor, begin = only.standard, time.perf_counter()
+        verdict = only._verdict(replace(plan, fresh=False), anchor)
+        bounds = self._allowed.limits(_REFERENCE_S, _REFERENCE_S)
+        failure = only._run(part.artifact, anchor, verdict, bounds, _REFERENCE_S, "time")
+        found = verdict.result(failure)
+        if isinstance(found, Measurement):
+            rounds = (
+                Round(tuple(part.scale * ns for ns in each.candidate_ns), each.reference_ns)
+                for each in found.rounds
+            )
+            host = (*found.host, (EXTRAPOLATED, f"1/{part.scale:.0f}"))
+            found = replace(found, rounds=tuple(rounds), host=tuple(sorted(host)))
+        return Evaluation(found, 0.0, time.perf_counter() - begin)
 
     def time_elsewhere(self, kernel: Artifact, align: int, plan: TimingPlan) -> Evaluation:
         """A kernel on arrays where they are timed, as the candidate, and on those with another

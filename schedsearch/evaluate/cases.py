@@ -43,6 +43,8 @@ _FIRST_OF_CALLS = 1000  # of the numbers of their cases
 # Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
 # are independent, beyond the other the procedure as written says what is right.
 _SAMPLED = 2e8
+# Elements of outputs: of so many a part is evaluated, and how many then.
+_LARGE, _EVALUATED = 1 << 22, 1e6
 _MOST_EVALUATED = 2e9
 # Of the cases of a mode: both ends of every array are guarded in one of them.
 _PLACEMENT = {
@@ -64,12 +66,14 @@ _OFFSETS = (0, 4, 16, 32)
 @dataclass(frozen=True)
 class Plan:
     """What the cases of a workload are made of: the procedure, where they are kept, a seed, and
-    the floating-point contract."""
+    the floating-point contract. The procedure as written is not called with `uncalled`, which
+    would take too long."""
 
     proc: q.Proc
     base: Path
     seed: int
     fp: FloatingPoint
+    uncalled: Binding | None = None
 
     @cached_property
     def sampled(self) -> tuple[q.Var, ...]:
@@ -95,7 +99,8 @@ def first_inputs(
     proc: q.Proc, small: Sequence[Binding], timed: Binding, fp: FloatingPoint
 ) -> list[Inputs]:
     """What every kernel is verified on: calls of some sizes, and last the one that is timed, each
-    on integers and on floats; small sizes by turns on floats around 1 and on larger ones."""
+    on integers and on floats; small sizes by turns on floats around 1 and on larger ones. Of large
+    outputs floats alone, once: to fill arrays takes longer than to call most kernels."""
     modes = [Mode.INTEGERS, Mode.FLOATS]
     if fp is not FloatingPoint.FAST:
         modes.insert(1, Mode.SPECIALS)
@@ -105,6 +110,7 @@ def first_inputs(
         for mode in modes
     ]
     *others, floats = (Inputs(timed, mode) for mode in modes)
+    others = [] if _outputs(proc, timed) >= _LARGE else others
     return [*found, *others, *_further(proc, small, timed), floats]
 
 
@@ -244,11 +250,20 @@ def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
     share, as_written = _share(plan, call), bool(why_not(plan, call))
-    own = digest_of([call.to_json(), repr(judge), seed, share, as_written])
+    uncalled = share < 1 and (call == plan.uncalled or _is_large(plan, call))
+    own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
     arrays = layout(plan.proc, call)
     placement = _PLACEMENT[mode]
-    return Case(call, judge, arrays, expected, seed, placement, inputs.offset, share, as_written)
+    return Case(
+        call, judge, arrays, expected, seed, placement, inputs.offset, share, as_written, uncalled
+    )
+
+
+def case_of_timing(plan: Plan, timed: Binding, align: int) -> Case:
+    """The call that is timed, with nothing to compare its results with."""
+    case = _case(plan, Inputs(timed, Mode.FLOATS), 0)
+    return replace(case, placement=Placement.FOR_TIMING, offset=align)
 
 
 def why_not(plan: Plan, call: Binding) -> str:
@@ -261,7 +276,16 @@ def why_not(plan: Plan, call: Binding) -> str:
 
 
 def _share(plan: Plan, call: Binding) -> float:
-    """Of the iterations of each loop that may be sampled, so that all takes a second at most."""
-    if not plan.sampled or (steps := count_steps(plan.proc, call)) <= _SAMPLED:
+    """Of the iterations of each loop that may be sampled, so that all takes a second at most, and
+    of large outputs a part is evaluated."""
+    if not plan.sampled:
         return 1.0
-    return float((_SAMPLED / steps) ** (1 / len(plan.sampled)))
+    share = _SAMPLED / max(count_steps(plan.proc, call), _SAMPLED)
+    if _is_large(plan, call):
+        share = min(share, _EVALUATED / _outputs(plan.proc, call))
+    return float(share ** (1 / len(plan.sampled)))
+
+
+def _is_large(plan: Plan, call: Binding) -> bool:
+    """Whether outputs are too large to keep the bounds of each element."""
+    return plan.fp is not FloatingPoint.STRICT and _outputs(plan.proc, call) >= _LARGE

@@ -136,6 +136,7 @@ class _Emitter(Indices):
     proc: q.Proc
     fields: tuple[str, ...]
     cells: set[q.Var] = field(default_factory=set)
+    arguments: dict[q.Var, int] = field(default_factory=dict)  # those of the cells, by position
     temporaries: Iterator[int] = field(default_factory=count)
     last: str = ""
     places: dict[q.Stmt, str] = field(default_factory=dict)
@@ -165,6 +166,7 @@ class _Emitter(Indices):
             self.buffers[arg.var] = Layout(extents, strides)
             if arg.var in written:
                 self.cells.add(arg.var)
+                self.arguments[arg.var] = position
                 yield f"    USED struct cell *const {name_of(arg.var)} = cells[{position}];"
             else:
                 ctype = C_TYPES[arg.type]
@@ -320,7 +322,10 @@ class _Emitter(Indices):
                 zip(idx, held.extents, held.strides, strict=True)
             )
         ]
-        return f"{name}[{' + '.join(parts) or '0'}]"
+        place = " + ".join(parts) or "0"
+        if buf in self.arguments:
+            return f"(*of_argument({name}, &args[{self.arguments[buf]}], {place}))"
+        return f"{name}[{place}]"
 
 
 def _indented(lines: Iterator[str]) -> Iterator[str]:

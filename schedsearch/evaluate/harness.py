@@ -224,7 +224,8 @@ class Case:
     Arrays are `offset` bytes, or a small multiple, from where their placement has them; those of
     what is timed just that.
     `share` of the iterations of loops that may be sampled are evaluated (`sampled_loops`).
-    `as_written`: the procedure as written says what outputs are, which is not checked.
+    `as_written`: the procedure as written says what outputs are, which is not checked; if it is
+    `uncalled`, nothing says what is not evaluated.
     """
 
     binding: Binding
@@ -236,6 +237,7 @@ class Case:
     offset: int = 0
     share: float = 1.0
     as_written: bool = False
+    uncalled: bool = False
 
     @property
     def bytes(self) -> int:
@@ -252,7 +254,7 @@ class Case:
     def job(self, fields: Sequence[Field]) -> str:
         """The case as `read_case` of runtime/case.c reads it."""
         numbers = f"{self.placement:d} {self.offset} {self.share!r} {int(self.as_written)}"
-        numbers += f" {self.seed}"
+        numbers += f" {int(self.uncalled)} {self.seed}"
         lines = [str(self.expected), numbers]
         for field in fields:
             rung = initial_value(self, field)

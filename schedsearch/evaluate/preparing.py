@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch.core import ast as q
@@ -20,10 +20,17 @@ from schedsearch.evaluate.agreement import (
     undefined_sizes,
     weaknesses,
 )
-from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.bench import Bench, Part
 from schedsearch.evaluate.binding import Binding, verification_bindings
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.cases import Plan, evaluated, first_inputs, is_cheap, why_not
+from schedsearch.evaluate.cases import (
+    Plan,
+    case_of_timing,
+    evaluated,
+    first_inputs,
+    is_cheap,
+    why_not,
+)
 from schedsearch.evaluate.disk import disk_explained
 from schedsearch.evaluate.harness import (
     Placement,
@@ -33,9 +40,24 @@ from schedsearch.evaluate.harness import (
 )
 from schedsearch.evaluate.host import measuring_cores
 from schedsearch.evaluate.runner import was_killed
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.timing import Cache, TimingPlan
 
 _COMPILE_S = 120.0
+_ONCE = TimingPlan("part", 1, 1, sample_ns=1.0, samples=1)
+# Of the time that is too long for the procedure as written, what candidates are allowed as if it
+# took that: they have some twenty times as long.
+_OF_PATIENCE = 1 / 40
+_UNCALLED = "a call as written takes too long, at that size a part of the results is compared"
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """C of a part of the procedure as written, which does `1 / scale` of its work. It is timed
+    in its place if that would take longer than `patience_s` seconds a call."""
+
+    code: GeneratedC
+    scale: float
+    patience_s: float
 
 
 @disk_explained()
@@ -50,6 +72,7 @@ def prepare(
     cache: Cache = Cache.WARM,
     fp: FloatingPoint = FloatingPoint.FAST,
     align: int = ALLOCATED,
+    excerpt: Excerpt | None = None,
 ) -> Bench:
     """Build the harness of a workload and evaluate it in every case, in `work_dir`.
 
@@ -57,8 +80,10 @@ def prepare(
     and on floats, each with a seed of its own, arrays up against inaccessible memory at
     their ends or at their starts; the last once more, placed as it is timed: `align` bytes
     past the start of a page. Kernels get `threads` cores, and as many threads if they are
-    parallel; `cache` is what caches hold when they are timed. Raises UserError if the unscheduled
-    procedure does not compile, crashes, takes too long, or does not compute what it says.
+    parallel; `cache` is what caches hold when they are timed. If the procedure as written takes
+    too long by what its `excerpt` takes, it is not called with `binding`. Raises UserError if the
+    unscheduled procedure does not compile, crashes, takes too long, or does not compute what it
+    says.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
@@ -79,15 +104,25 @@ def prepare(
     if fp is FloatingPoint.STRICT:
         bench = replace(bench, exact=_unoptimised(builder, reference))
 
+    if excerpt is not None and fp is not FloatingPoint.STRICT and not why_not(plan, binding):
+        bench = _timed_by(excerpt, bench, builder, binding, align)
+        plan = bench.plan
+
     sizes = verification_bindings(proc, binding, lambda case: is_cheap(proc, case))
     wanted = first_inputs(proc, sizes, binding, fp)
     cases, heard = evaluated(bench.enclose, plan, wanted)
-    bench = confirmed(replace(bench, cases=cases), [told.call_ns for told in heard])
+    slow = [case.binding == plan.uncalled for case in cases]
+    slow_ns = excerpt.patience_s * 1e9 * _OF_PATIENCE if excerpt else 0.0
+    known = [slow_ns if each else told.call_ns for each, told in zip(slow, heard, strict=True)]
+    bench = confirmed(replace(bench, cases=cases), known)
     if bench.exact is not None:
         bench.record_bits(cases)
         bench = confirmed(bench, [None] * len(cases), fp)
     skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case.binding)))
-    agreed = tuple(str(case) for case in cases if not case.as_written)
+    skipped += tuple((str(case), _UNCALLED) for case in cases if case.binding == plan.uncalled)
+    agreed = tuple(
+        str(case) for case in cases if not case.as_written and case.binding != plan.uncalled
+    )
     # Small sizes may tell of sums that grow, or get lost, at the size that is timed.
     told = dict[Binding, list[Told]]()
     for case, own in zip(cases, heard, strict=True):
@@ -95,12 +130,28 @@ def prepare(
     elsewhere = {str(each): [own.powers for own in told[each]] for each in sizes}
     weak = weaknesses([own.powers for own in told[binding]])
     weak = (*weak, *(unclear_parts(told[binding]) if not weak else ()), *undefined_sizes(elsewhere))
-    weak = (*weak, *dict.fromkeys(why for _, why in skipped))
+    weak = (*weak, *dict.fromkeys(why for _, why in skipped if why != _UNCALLED))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=align)
     agreement = Agreement(agreed, skipped, weak)
     guarded, _ = bench.run_baseline((), fp)  # no call: just what guards it
-    cases = (*cases, timed)
+    # Of large arrays, filling takes longer than the calls; those that are timed are guarded, too.
+    cases = (*(cases[:-1] if timed.uncalled else cases), timed)
     return replace(bench, cases=cases, sandbox=guarded.sandbox, agreement=agreement)
+
+
+def _timed_by(
+    excerpt: Excerpt, bench: Bench, builder: Builder, timed: Binding, align: int
+) -> Bench:
+    """The bench as it is, or with the excerpt in the place of the procedure as written."""
+    built = builder.build(excerpt.code, _COMPILE_S)
+    if isinstance(built, Failure):
+        return bench
+    part = Part(built, excerpt.scale)
+    here = replace(bench, cases=(case_of_timing(bench.plan, timed, align),))
+    found = here.time_part(part, _ONCE).result
+    if isinstance(found, Failure) or found.candidate_ns * 1e-9 <= excerpt.patience_s:
+        return bench
+    return replace(bench, plan=replace(bench.plan, uncalled=timed), part=part)
 
 
 def _unoptimised(builder: Builder, reference: GeneratedC) -> Artifact:

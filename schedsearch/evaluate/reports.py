@@ -64,7 +64,9 @@ class Verdict:
         cache: Cache,
         earlier: Sequence[Round] = (),
         sampling: Sampling | None = None,
+        scale: float = 1.0,
     ) -> None:
+        self.scale = scale  # of the anchor's times
         self.cases = cases
         self.fields = fields
         self.plan = plan
@@ -111,7 +113,9 @@ class Verdict:
                 where = _touched(buffer, int(offset), int(size))
                 self.difference = f"{where}, with {self._case(int(number))}"
             case ["outside", number, position, offset, size]:
-                where = _outside(_buffer(self.cases, number, position), int(offset), int(size))
+                buffer = _buffer(self.cases, number, position)
+                inside = 0 <= int(offset) < int(size)  # of an array that cannot be written
+                where = (_touched if inside else _outside)(buffer, int(offset), int(size))
                 self.difference = f"{where}, with {self._case(int(number))}"
             case ["config", number, position, expected, got]:
                 self.difference = (
@@ -138,7 +142,8 @@ class Verdict:
                 ns = tuple(map(float, samples))
                 _expect(self.calls > 0 and all(0 < each < math.inf for each in ns))
                 half = len(ns) // 2
-                self.rounds.append(Round(ns[:half], ns[half:]))
+                scaled = tuple(self.scale * each for each in ns[half:])
+                self.rounds.append(Round(ns[:half], scaled))
                 so_far = (*self.earlier, *self.rounds)
                 more = self._stays() and self.plan.wants_more(so_far, self.anchor_speedup)
                 return "g" if more else "s"

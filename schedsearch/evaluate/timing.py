@@ -31,6 +31,8 @@ class Sampling:
 _ENOUGH_FOR_INTERVAL = 5
 # The fastest of hundreds after three rounds is mostly a lucky one.
 _ROUNDS_OF_LEADERS = 8
+# A lucky round is one of few calls that take less.
+_SLOW_NS = 5e7
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ class TimingPlan:
         """Whether another round is worth its time."""
         if len(rounds) < self.min_rounds:
             return True
-        if len(rounds) >= self.most_rounds:
+        slow = min(rounds[0].candidate_ns) > _SLOW_NS
+        if len(rounds) >= (self.max_rounds if slow else self.most_rounds):
             return False
         ratios = [r.speedup for r in rounds]
         estimate = median_with_interval(ratios)

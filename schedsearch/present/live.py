@@ -62,7 +62,8 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
     lines = [
         f"[bold]{subject.name}[/]{f' ({bound})' if bound else ''} from {subject.source.path}",
         f"on {fmt.target(subject.target)}",
-        f"baseline: {rate(subject, baseline.roof, baseline.measurement.candidate_ns)}",
+        f"baseline{baseline.extrapolated}: "
+        f"{rate(subject, baseline.roof, baseline.measurement.candidate_ns)}",
     ]
     if baseline.sandbox.warning:
         lines.append(f"[yellow]warning:[/] {baseline.sandbox.warning}")

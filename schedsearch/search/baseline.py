@@ -9,7 +9,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Keys, Measurement, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
-from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.bench import EXTRAPOLATED, Bench
 from schedsearch.evaluate.roofline import Roof, roof_of
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.timing import TimingPlan
@@ -29,6 +29,12 @@ class Baseline:
     roof: Roof
     sandbox: Sandbox
     agreement: Agreement = NOT_COMPARED
+
+    @property
+    def extrapolated(self) -> str:
+        """Of what part of its iterations the time is, in words; empty if of all."""
+        part = dict(self.measurement.host).get(EXTRAPOLATED)
+        return f", extrapolated from {part} of its iterations" if part else ""
 
     @property
     def call_s(self) -> float:

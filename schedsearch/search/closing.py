@@ -73,11 +73,11 @@ def gained(best: Best, noise: Measurement | None) -> bool:
     return decision not in (Decision.SAME, Decision.SLOWER)
 
 
-def closing_s(runs: Sequence[Run], budget_s: float) -> float:
+def closing_s(runs: Sequence[Run], budget_s: float, first_s: float = CLOSING_S) -> float:
     """Seconds of a budget that the end of a search has: as long as it took in earlier runs of the
-    same kernel, within bounds."""
+    same kernel, or `first_s`, within bounds."""
     known = [(run.summary or {}).get("closing_s") for run in runs]
-    took = next((float(took) for took in reversed(known) if took), CLOSING_S)
+    took = next((float(took) for took in reversed(known) if took), first_s)
     return min(took, MOST_CLOSING * budget_s)
 
 

@@ -16,7 +16,7 @@ from schedsearch.search.race import CONTENDERS, HEAT, HEATS, field, survivors
 LEAST_S = 3.0
 """What the end of a search has, even if the budget is spent."""
 
-RACED, SHORTENED, CONFIRMED = 0.4, 0.65, 0.8
+RACED, SHORTENED, CONFIRMED = 0.3, 0.5, 0.8
 """Shares of the end of a search, after which each is over; then sanitizers, and the noise."""
 
 SHORTENING = 0.15
@@ -62,7 +62,8 @@ class Confirmation:
         anew = any(nodes[key].confirmed for key in self._confirmed)
         if before is not None and before not in self._confirmed and anew:
             anchor = self.work.anchor
-            self.work.time(before, pair(anchor.call_s, self._until(CONFIRMED)), anchor)
+            plan = pair(anchor.call_s, self._until(CONFIRMED), self.work.round_s)
+            self.work.time(before, plan, anchor)
         self.ledger.settle()
         while (best := self.ledger.best) is not None and best.key not in self._confirmed:
             self._confirm_shortest(best.key)
@@ -77,7 +78,8 @@ class Confirmation:
         self.enter("confirming")
         self._confirmed.add(key)
         baseline = self.work.baseline
-        self.work.time(key, confirm(baseline.call_s, self._until(CONFIRMED)), baseline)
+        plan = confirm(baseline.call_s, self._until(CONFIRMED), self.work.round_s)
+        self.work.time(key, plan, baseline)
 
     def _confirm_shortest(self, key: str) -> str:
         """Confirm what has fewer rewrites than `key`, or else that itself; what was confirmed."""
@@ -101,7 +103,7 @@ class Confirmation:
             return True
 
         self.enter("shortening")
-        short = self.shorten(trace, seconds, go_on)
+        short = self.shorten(trace, seconds, go_on, self.work.round_s)
         if short is None:
             return key
         if short.trace.key != key:

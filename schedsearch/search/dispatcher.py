@@ -220,7 +220,7 @@ class Dispatcher:
             self.measured += 1
             if anchor.speedup <= RE_ANCHOR * self.anchor.speedup:
                 return
-            if self.baseline.call_s > SLOW_S:
+            if self.baseline.call_s * self.baseline.scale > SLOW_S:
                 self.anchor = anchor
             else:
                 job = MeasureJob(artifact, ANCHOR, self.baseline)

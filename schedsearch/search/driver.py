@@ -103,7 +103,7 @@ class Search:
             self.search_s,
             ledger.audience.ranker.standing(),
             self.confirmation.inspection,
-            self.work.baseline.call_s,
+            self.work.baseline.call_s * self.work.baseline.scale,
             ledger.shortened_from,
         )
 

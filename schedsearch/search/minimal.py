@@ -47,20 +47,23 @@ class Shortened:
     minimal: bool
 
 
-Shorten = Callable[[Trace, float, Callable[[], bool]], Shortened | None]
-"""Of a trace, in so many seconds, as long as it may go on."""
+Shorten = Callable[[Trace, float, Callable[[], bool], float], Shortened | None]
+"""Of a trace, in so many seconds, as long as it may go on; a round of a timing takes the last."""
 
 
-def as_it_is(trace: Trace, seconds: float, go_on: Callable[[], bool]) -> None:
+def as_it_is(trace: Trace, seconds: float, go_on: Callable[[], bool], round_s: float) -> None:
     """Where nothing is timed."""
 
 
 def shorten_with(bench: Bench, replayer: Replayer, target: Target, builder: Builder) -> Shorten:
     """By timing on a bench. None if the original cannot be built any more."""
 
-    def shorten(trace: Trace, seconds: float, go_on: Callable[[], bool]) -> Shortened | None:
+    def shorten(
+        trace: Trace, seconds: float, go_on: Callable[[], bool], round_s: float
+    ) -> Shortened | None:
         shortener = Shortener(trace, replayer, target, go_on, lambda _: None, seconds)
         shortener.same_code()
+        shortener.end -= COMPARE.min_rounds * round_s  # nothing begins that cannot end
         generated = shortener.generator.generate(trace)
         original = build(builder, generated, replayer.state(trace).ast, reacher_of(bench))
         if not isinstance(original, Artifact):

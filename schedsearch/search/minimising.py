@@ -113,8 +113,8 @@ def _shortened(
             shortest, artifact = same, original
     code = shortener.generator.generate(shortest)
     tell("confirming")
-    anchor = Anchor(bench.baseline, bench.baseline.code_key)
-    call_s = session.setting.baseline.call_s
+    anchor = bench.standard
+    call_s = session.setting.baseline.call_s / anchor.scale
     measured = _timed(session, artifact, confirm(call_s), anchor)
     if isinstance(measured, Failure):
         raise UserError(

@@ -36,18 +36,20 @@ def screen(give_up_below: float) -> TimingPlan:
     return replace(SCREEN, give_up_below=give_up_below)
 
 
-def confirm(baseline_s: float, seconds: float = CONFIRM_S) -> TimingPlan:
-    """Fewer rounds if the baseline takes long (`baseline_s` seconds per call)."""
-    return within(CONFIRM, _round_s(baseline_s), min(seconds, CONFIRM_S))
+def confirm(
+    baseline_s: float, seconds: float = CONFIRM_S, process_s: float = PROCESS_S
+) -> TimingPlan:
+    """Fewer rounds if the baseline takes long (`baseline_s` seconds per call), or a process."""
+    round_s = process_s + baseline_s + min(baseline_s, SLOW_S)
+    return within(CONFIRM, round_s, min(seconds, CONFIRM_S))
 
 
-def pair(reference_s: float, seconds: float = CONFIRM_S) -> TimingPlan:
-    """Fewer rounds if what it is timed against takes long (`reference_s` seconds per call)."""
-    return within(PAIR, _round_s(reference_s), min(seconds, CONFIRM_S))
-
-
-def _round_s(reference_s: float) -> float:
-    return PROCESS_S + reference_s + min(reference_s, SLOW_S)
+def pair(
+    reference_s: float, seconds: float = CONFIRM_S, process_s: float = PROCESS_S
+) -> TimingPlan:
+    """The same, if what it is timed against takes long (`reference_s` seconds per call)."""
+    round_s = process_s + reference_s + min(reference_s, SLOW_S)
+    return within(PAIR, round_s, min(seconds, CONFIRM_S))
 
 
 def within(plan: TimingPlan, round_s: float, seconds: float) -> TimingPlan:
@@ -59,6 +61,9 @@ def within(plan: TimingPlan, round_s: float, seconds: float) -> TimingPlan:
 CLOSING_S = 17.0
 """What follows the search, of kernels of the suite: racing, shortening, confirming, inspecting.
 The last run of the same kernel knows better."""
+
+SLOW_CLOSING_S = 10.0
+"""More, where a call as written takes too long: sanitizers take about as long."""
 
 MOST_CLOSING, LEAST_SEARCH = 0.4, 0.4
 """Shares of the budget: what follows the search has no more, and the search no less, however

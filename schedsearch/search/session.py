@@ -11,7 +11,7 @@ from typing import Any
 
 from schedsearch import __version__
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Bench
+from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.roofline import roof_of
 from schedsearch.evaluate.sanitize import Inspector
@@ -30,6 +30,7 @@ from schedsearch.search.inspection import once
 from schedsearch.search.interrupts import raised_interrupts
 from schedsearch.search.minimal import shorten_with
 from schedsearch.search.options import Options
+from schedsearch.search.plans import CLOSING_S, SLOW_CLOSING_S
 from schedsearch.search.progress import Observer
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.result import Listener, Result, Setting
@@ -45,6 +46,10 @@ from schedsearch.transforms.features import FEATURES_VERSION, features
 from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.replay import Replayer
+
+PATIENCE = 0.1 / 12
+"""Of the budget: if a call of the procedure as written takes longer, only a part of it is timed. It
+is called a dozen times before the search begins."""
 
 
 @dataclass(frozen=True)
@@ -64,11 +69,12 @@ class Session:
     def search(self, strategy: Strategy, budget: Budget, observer: Observer) -> Search:
         """From what the store knows now."""
         setting, scope = self.setting, self.setting.scope
-        subject, baseline = setting.subject, self.bench.baseline
+        subject, standard = setting.subject, self.bench.standard
         inspector = Inspector(subject.ast, subject.code, self.bench, subject.builder)
         replayer = Replayer(subject.procedure, fp=subject.target.fp)
         reacher = reacher_of(self.bench)
         runs = self.store.runs(scope)
+        first_s = CLOSING_S + (SLOW_CLOSING_S if self.bench.part else 0.0)
         search = Search(
             self.store,
             scope,
@@ -76,13 +82,13 @@ class Session:
             self.executor,
             strategy,
             budget,
-            Anchor(baseline, baseline.code_key, call_s=setting.baseline.call_s),
+            replace(standard, call_s=setting.baseline.call_s / standard.scale),
             self.store.walk(scope),
             observer,
             _ranker(self.store, scope, subject, self.seed),
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope, lambda t: reacher.reach(replayer.state(t).ast)),
-            closing_s=closing_s(runs, budget.seconds),
+            closing_s=closing_s(runs, budget.seconds, first_s),
             first=self.first,
             shorten=shorten_with(self.bench, replayer, subject.target, subject.builder),
             began=self.began,
@@ -161,7 +167,8 @@ def _begin(
     """Measure the baseline while workers start, then give the store its run and its root."""
     listener.phase("measuring the baseline")
     with raised_interrupts():
-        bench = bench_of(subject, cache=options.cache)
+        patience_s = PATIENCE * options.budget.seconds
+        bench = bench_of(subject, cache=options.cache, patience_s=patience_s)
         baseline = measure_baseline(bench, subject, listener.phase)
     listener.phase("starting workers")
     attach(executor, bench)

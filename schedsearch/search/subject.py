@@ -18,15 +18,16 @@ from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.openmp import check_threads, with_openmp
-from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.preparing import Excerpt, prepare
 from schedsearch.evaluate.timing import Cache
-from schedsearch.evaluate.work import Work, count_work
+from schedsearch.evaluate.work import Work, count_steps, count_work
 from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.part import part_of
 from schedsearch.transforms.races import races
 from schedsearch.transforms.signature import signature
 
@@ -50,16 +51,30 @@ class Subject:
         return self.workload.proc
 
 
+PATIENCE_S = 0.5
+"""For one call of the procedure as written, where no budget says."""
+
+FEW_STEPS, EXCERPT_STEPS = 2e8, 5e7
+"""Operations of a procedure that is called as it is written, some 0.1 to 1 s, and of what is timed
+in the place of one that has more."""
+
+
 def cache_dir() -> Path:
     """Where artifacts and harnesses are kept between runs."""
     return user_cache_path("schedsearch")
 
 
-def bench_of(subject: Subject, work_dir: Path | None = None, cache: Cache = Cache.WARM) -> Bench:
+def bench_of(
+    subject: Subject,
+    work_dir: Path | None = None,
+    cache: Cache = Cache.WARM,
+    patience_s: float = PATIENCE_S,
+) -> Bench:
     """What verifies and times its schedules, on the target's threads (`evaluate/preparing.py`).
 
-    Its files go to `work_dir`, by default to those kept between runs. Raises UserError if the
-    unscheduled procedure cannot be built, run or trusted.
+    Its files go to `work_dir`, by default to those kept between runs. If a call of the procedure as
+    written takes longer than `patience_s` seconds, only a part of it is timed. Raises UserError if
+    the unscheduled procedure cannot be built, run or trusted.
     """
     try:
         return prepare(
@@ -72,6 +87,7 @@ def bench_of(subject: Subject, work_dir: Path | None = None, cache: Cache = Cach
             cache=cache,
             fp=subject.target.fp,
             align=subject.target.align,
+            excerpt=_excerpt(subject, patience_s),
         )
     except DisagreementError as error:
         if "-ffast-math" not in subject.builder.flags:
@@ -81,6 +97,21 @@ def bench_of(subject: Subject, work_dir: Path | None = None, cache: Cache = Cach
             "where a value is NaN, infinite or rounded, or divided by an equal one: "
             f"`--fp {FloatingPoint.REASSOCIATE}` compiles without it."
         ) from error
+
+
+def _excerpt(subject: Subject, patience_s: float) -> Excerpt | None:
+    """None of what takes no longer than that anyway, or has no C."""
+
+    def steps(ast: q.Proc) -> int:
+        return count_steps(ast, subject.binding)
+
+    if steps(subject.ast) <= FEW_STEPS:
+        return None
+    procedure, scale = part_of(subject.procedure, steps, EXCERPT_STEPS)
+    try:
+        return Excerpt(generate_c(procedure), scale, patience_s)
+    except CodegenError:
+        return None
 
 
 def load_subject(

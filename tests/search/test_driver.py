@@ -443,7 +443,9 @@ def test_heats_are_pooled_and_the_winner_is_confirmed(store: Store) -> None:
 def shortens(to: str, **keys: str) -> Shorten:
     """Says that the schedule `to`, of one step, is as fast as any of two."""
 
-    def shorten(whole: Trace, seconds: float, go_on: Callable[[], bool]) -> Shortened | None:
+    def shorten(
+        whole: Trace, seconds: float, go_on: Callable[[], bool], round_s: float
+    ) -> Shortened | None:
         code = GeneratedC("mm", "", to, keys.get("code", f"c-{to}"))
         short = Shortened(trace(to), code, keys.get("ast", f"a-{to}"), minimal=True)
         return short if len(whole) == 2 and go_on() else None
@@ -492,7 +494,9 @@ def test_the_best_of_an_earlier_run_is_shortened_too(store: Store) -> None:
 
 
 def test_ctrl_c_while_shortening_keeps_the_best(store: Store) -> None:
-    def shorten(whole: Trace, seconds: float, go_on: Callable[[], bool]) -> Shortened | None:
+    def shorten(
+        whole: Trace, seconds: float, go_on: Callable[[], bool], round_s: float
+    ) -> Shortened | None:
         raise KeyboardInterrupt
 
     ended = run(store, longer_and_shorter(), shorten=shorten)

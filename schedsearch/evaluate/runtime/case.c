@@ -217,10 +217,10 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
     arg->bytes = arg->before + data_bytes + (placement == GUARDED_END ? apart : CANARY);
     size_t offset = test->offset / width * width;
     unsigned char *copies[2];
-    for (int copy = 0; copy < 2; copy++)
+    for (int copy = 0; copy < 1 + arg->written; copy++)
         copies[copy] = memory(position, copy, arg->bytes, offset, placement, &arg->mappings[copy]);
     arg->working = copies[0];
-    arg->pristine = copies[1];
+    arg->pristine = copies[arg->written]; /* what is not written cannot be */
     arg->data = arg->working + arg->before;
 
     /* Not poison around arrays that are written: adding to a NaN would leave no mark. */
@@ -240,8 +240,6 @@ static void make_buffer(struct hs_arg *arg, const struct test_case *test, uint64
             else
                 store(arg->type, data, flat, draw_element(arg, index, &state, &specials));
         while (next_index(arg, index, &flat));
-    if (!arg->written)
-        memcpy(arg->working, arg->pristine, arg->bytes);
     /* What outputs are compared with is out of reach of stray writes. */
     uintptr_t first = (uintptr_t)arg->pristine / page_size() * page_size();
     set_access(first, (uintptr_t)arg->pristine + arg->bytes - first, PROT_READ);
@@ -257,6 +255,7 @@ struct test_case read_case(void)
         release_kept();
     test.share = job_number();
     test.as_written = job_number() != 0;
+    test.uncalled = job_number() != 0;
     uint64_t seed = test.seed = (uint64_t)job_number();
     test.args = calloc(hs_arg_count + 1, sizeof *test.args);
     test.context = calloc(1, hs_context_size + 1);
@@ -297,6 +296,15 @@ void restore(const struct test_case *test)
     for (size_t i = 0; i < hs_arg_count; i++) {
         const struct hs_arg *arg = &test->args[i];
         if (arg->written)
+            memcpy(arg->working, arg->pristine, arg->bytes);
+    }
+}
+
+void restore_read(const struct test_case *test)
+{
+    for (size_t i = 0; i < hs_arg_count; i++) {
+        const struct hs_arg *arg = &test->args[i];
+        if (arg->written && arg->fill != FILL_POISON)
             memcpy(arg->working, arg->pristine, arg->bytes);
     }
 }

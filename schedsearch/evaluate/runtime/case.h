@@ -14,6 +14,7 @@ struct test_case {
                       timed, the start of a page */
     uint64_t seed;
     double share; /* of the iterations of loops that may be sampled, those that are evaluated */
+    bool uncalled; /* what is not evaluated may be anything: a call as written takes too long */
     bool as_written; /* what outputs are is what the procedure as written makes of them */
     struct hs_arg *args;
     unsigned char *context, *pristine_context;
@@ -22,6 +23,7 @@ struct test_case {
 uint64_t next_random(uint64_t *state);
 struct test_case read_case(void);
 void restore(const struct test_case *test); /* everything the kernel may write, before each call */
+void restore_read(const struct test_case *test); /* of that, arrays whose values count */
 void discard(struct test_case *test);
 void poison_surroundings(const struct test_case *test, bool poisoned); /* for AddressSanitizer */
 void catch_faults(void); /* accesses next to the arrays of a case that is watched are reported */

@@ -1,6 +1,7 @@
 /* Evaluates the procedure on a case and writes down what each output may be: per array a word,
- * whether there are intervals, then the lower bounds and, if so, the upper ones, each of the
- * array's own type and layout; then the context, and a radius for each of its fields.
+ * whether there are intervals, then the lower bounds and, if so, the upper ones, each of the array's
+ * own type and layout (of SOME elements: how many, which, and both bounds of each); then the context,
+ * and a radius for each of its fields.
  *
  * Bounds the wrong way round admit anything. Elements that are not written have their initial
  * value as bounds. */
@@ -8,6 +9,7 @@
 
 #include <float.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "channel.h"
@@ -84,14 +86,16 @@ static double share_of_iterations = 1;
 static uint64_t seed_of_iterations;
 enum { FIRST_ITERATIONS = 4, LAST_ITERATIONS = 12 };
 
-/* Whether an iteration of a loop is evaluated of which all others may be left out. */
+/* Whether an iteration of a loop is evaluated of which all others may be left out: one of as many
+ * as lie between two, on average, so that no larger block goes without. */
 bool hs_taken(int64_t iteration, int64_t first, int64_t end)
 {
     if (share_of_iterations == 1 || iteration < first + FIRST_ITERATIONS
         || iteration >= end - LAST_ITERATIONS)
         return true;
-    uint64_t state = seed_of_iterations + (uint64_t)iteration;
-    return (next_random(&state) >> 11) * 0x1p-53 < share_of_iterations;
+    int64_t apart = (int64_t)ceil(1 / share_of_iterations), at = iteration - first;
+    uint64_t state = seed_of_iterations + (uint64_t)(at / apart);
+    return at % apart == (int64_t)(next_random(&state) % (uint64_t)apart);
 }
 
 /* What cases can tell of an array: how many elements are written, for how many of these a
@@ -121,6 +125,35 @@ static unsigned char mark(struct enclosed a, const struct cell *cell, bool clear
     return (clear ? 0 : DROWNED) | (a.value == 0 && !constant ? SILENT : 0);
 }
 
+/* The bounds of an element, as the `at`th of `low` and `high`; returns whether they differ. */
+static bool bound_element(enum hs_type type, const struct cell *cell, bool finite_only,
+                          struct power *power, unsigned char *unclear, void *low, void *high,
+                          size_t at)
+{
+    struct enclosed a = load_cell(type, cell);
+    bool special = !isfinite(a.value), taken = cell->state & TAKEN;
+    struct power nothing = {0}, *own = taken ? &nothing : power;
+    own->written++;
+    *unclear = taken ? 0 : DROWNED | SILENT;
+    if (a.radius == INFINITY || (special && finite_only)) {
+        store_anything(type, low, high, at);
+        return true;
+    }
+    own->defined++;
+    /* NaN and infinity say little of what they were made of */
+    bool clear = !special && judge_power(own, a, cell);
+    if (!taken)
+        *unclear = mark(a, cell, clear);
+    if (special || a.radius == 0) {
+        store(type, low, at, a.value);
+        store(type, high, at, a.value);
+        return false;
+    }
+    store_outward(type, low, at, a.value - a.radius * (1 + 1e-9), false);
+    store_outward(type, high, at, a.value + a.radius * (1 + 1e-9), true);
+    return true;
+}
+
 static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, bool finite_only,
                            unsigned char *low, unsigned char *high, struct power *power,
                            unsigned char *unclear)
@@ -130,51 +163,74 @@ static bool bound_elements(const struct hs_arg *arg, const struct cell *cells, b
     int_fast32_t index[HS_MAX_DIMS] = {0};
     bool intervals = false;
     do {
+        unsigned char unused, *own = arg->elements <= MOST_MARKS ? &unclear[flat] : &unused;
         if (!(cells[flat].state & WRITTEN_TO)) {
             memcpy(low + flat * width, initial + flat * width, width);
             memcpy(high + flat * width, initial + flat * width, width);
-            continue;
+        } else {
+            intervals |= bound_element(arg->type, &cells[flat], finite_only, power, own, low, high,
+                                       flat);
         }
-        struct enclosed a = load_cell(arg->type, &cells[flat]);
-        bool special = !isfinite(a.value);
-        struct power nothing = {0}, *own = cells[flat].state & TAKEN ? &nothing : power;
-        own->written++;
-        if (arg->elements <= MOST_MARKS)
-            unclear[flat] = own == power ? DROWNED | SILENT : 0;
-        if (a.radius == INFINITY || (special && finite_only)) {
-            store_anything(arg->type, low, high, flat);
-            intervals = true;
-            continue;
-        }
-        own->defined++;
-        /* NaN and infinity say little of what they were made of */
-        bool clear = !special && judge_power(own, a, &cells[flat]);
-        if (arg->elements <= MOST_MARKS && own == power)
-            unclear[flat] = mark(a, &cells[flat], clear);
-        if (special || a.radius == 0) {
-            store(arg->type, low, flat, a.value);
-            store(arg->type, high, flat, a.value);
-            continue;
-        }
-        intervals = true;
-        store_outward(arg->type, low, flat, a.value - a.radius * (1 + 1e-9), false);
-        store_outward(arg->type, high, flat, a.value + a.radius * (1 + 1e-9), true);
     } while (next_index(arg, index, &flat));
     return intervals;
 }
 
-static struct cell *initial_cells(const struct hs_arg *arg)
+static void *grown(void *data, size_t bytes)
 {
-    struct cell *cells = hs_cells((int64_t)arg->elements);
-    if (arg->fill == FILL_POISON)
-        return cells;
-    size_t flat = 0;
+    data = realloc(data, bytes);
+    if (!data)
+        fail("out of memory for the bounds of an array");
+    return data;
+}
+
+/* Of an array of which a part is evaluated: how many elements, which, and their bounds. */
+static size_t write_evaluated(const struct hs_arg *arg, const struct cell *cells, bool finite_only,
+                              struct power *power, unsigned char *unclear, int output)
+{
+    size_t width = size_of(arg->type), flat = 0, room = 0;
+    uint64_t count = 0, *places = NULL, kind = SOME;
+    unsigned char *low = NULL, *high = NULL, unused;
     int_fast32_t index[HS_MAX_DIMS] = {0};
     do {
-        assign(&cells[flat], exactly(load(arg->type, arg->data, flat)));
-        cells[flat].state &= ~WRITTEN_TO;
+        if (!(cells[flat].state & WRITTEN_TO))
+            continue;
+        if (count == room) {
+            room = 2 * room + 1024;
+            places = grown(places, room * sizeof *places);
+            low = grown(low, room * width);
+            high = grown(high, room * width);
+        }
+        places[count] = flat;
+        bound_element(arg->type, &cells[flat], finite_only, power,
+                      arg->elements <= MOST_MARKS ? &unclear[flat] : &unused, low, high, count);
+        count++;
     } while (next_index(arg, index, &flat));
-    return cells;
+    size_t written = append(output, &kind, sizeof kind) + append(output, &count, sizeof count);
+    written += append(output, places, count * sizeof *places);
+    written += append(output, low, count * width) + append(output, high, count * width);
+    free(places);
+    free(low);
+    free(high);
+    return written;
+}
+
+void hs_initial(struct cell *cell, const struct hs_arg *arg, size_t flat)
+{
+    if (arg->fill == FILL_POISON)
+        return;
+    assign(cell, exactly(load(arg->type, arg->pristine + arg->before, flat)));
+    cell->state &= ~WRITTEN_TO;
+}
+
+/* Of an argument, all unset: memory that is not touched takes none. */
+static struct cell *cells_of(const struct hs_arg *arg)
+{
+    size_t bytes = arg->elements * sizeof(struct cell);
+    void *start = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (start == MAP_FAILED)
+        fail("out of memory for the evaluation of the procedure");
+    return start;
 }
 
 static size_t write_array(const struct hs_arg *arg, const unsigned char *low,
@@ -244,6 +300,23 @@ static void check_outputs(const struct hs_arg *arg, size_t number, size_t positi
     } while (next_index(arg, index, &flat));
 }
 
+static size_t write_bounded(const struct hs_arg *arg, const struct cell *cells, bool finite_only,
+                            bool called, size_t number, size_t position, struct power *power,
+                            unsigned char *unclear, int output)
+{
+    size_t size = arg->elements * size_of(arg->type);
+    unsigned char *low = calloc(1, size), *high = calloc(1, size);
+    if (!low || !high)
+        fail("out of memory for the bounds of an array");
+    bool intervals = bound_elements(arg, cells, finite_only, low, high, power, unclear);
+    if (called)
+        check_outputs(arg, number, position, low, intervals ? high : low);
+    size_t written = write_array(arg, low, high, intervals, output);
+    free(low);
+    free(high);
+    return written;
+}
+
 static void call_as_written(struct test_case *test, void *as_written, size_t number, bool exact,
                             struct cell *const *cells)
 {
@@ -266,13 +339,13 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
     struct cell *fields = hs_cells((int64_t)hs_field_count);
     for (size_t i = 0; i < hs_arg_count; i++)
         if (test->args[i].written)
-            cells[i] = initial_cells(&test->args[i]);
+            cells[i] = cells_of(&test->args[i]);
     for (size_t i = 0; i < hs_field_count; i++) {
         const struct hs_field *field = &hs_fields[i];
         assign(&fields[i], exactly(load(field->type, (char *)test->context + field->offset, 0)));
         fields[i].state &= ~WRITTEN_TO;
     }
-    bool called = test->as_written || test->share < 1;
+    bool called = test->as_written || (test->share < 1 && !test->uncalled);
     if (!test->as_written)
         hs_enclose(test->args, test->context, cells, fields);
     if (called)
@@ -284,21 +357,17 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
         struct power power = {0};
         if (!arg->written)
             continue;
-        size_t size = arg->elements * size_of(arg->type);
-        unsigned char *low = calloc(1, size), *high = calloc(1, size);
         unclear[i] = calloc(1, arg->elements <= MOST_MARKS ? arg->elements : 1);
-        if (!low || !high || !unclear[i])
+        if (!unclear[i])
             fail("out of memory for the bounds of an array");
-        bool intervals = bound_elements(arg, cells[i], contract == FAST, low, high, &power,
-                                        unclear[i]);
-        if (called)
-            check_outputs(arg, number, i, low, intervals ? high : low);
-        bytes += write_array(arg, low, high, intervals, output);
+        if (test->uncalled)
+            bytes += write_evaluated(arg, cells[i], contract == FAST, &power, unclear[i], output);
+        else
+            bytes += write_bounded(arg, cells[i], contract == FAST, called, number, i, &power,
+                                   unclear[i], output);
         report("power %zu %zu %zu %zu %zu %zu", number, i, power.written, power.defined,
                power.sharp, power.rough);
-        free(low);
-        free(high);
-        free(cells[i]);
+        munmap(cells[i], arg->elements * sizeof *cells[i]);
     }
     bytes += write_context(test, fields, output);
     for (size_t i = 0; i < hs_arg_count; i++) {

@@ -53,6 +53,7 @@ struct cell {
 enum { UNSET = 0, SET = 1, FRACTION = 2, WRITTEN_TO = 4, ADDED_TO = 8, REPEATED = 16, TAKEN = 32 };
 enum { CONSTANT = 64 }; /* what was assigned last */
 
+void hs_initial(struct cell *cell, const struct hs_arg *arg, size_t flat);
 _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
 void *hs_cells(int64_t count);
 bool hs_taken(int64_t iteration, int64_t first, int64_t end);
@@ -67,6 +68,14 @@ INLINE bool is_whole(double value) { return value == rint(value); }
 
 INLINE int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 INLINE int64_t floor_mod(int64_t a, int64_t b) { return a % b + (a % b < 0 ? b : 0); }
+
+/* An element of an argument, which is what it was before the call until it is written. */
+INLINE struct cell *of_argument(struct cell *cells, const struct hs_arg *arg, int64_t flat)
+{
+    if (__builtin_expect(cells[flat].state == UNSET, 0))
+        hs_initial(&cells[flat], arg, (size_t)flat);
+    return &cells[flat];
+}
 
 INLINE int64_t at(int64_t index, int64_t extent, const char *name, int dim)
 {

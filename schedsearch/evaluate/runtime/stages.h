@@ -12,6 +12,8 @@ enum contract { FAST, REASSOCIATE, STRICT };
 void enclose_case(struct test_case *test, void *as_written, size_t number, enum contract contract,
                   int output);
 
+enum { SOME = 2 }; /* in a file of bounds, where 0 or 1 says whether there are intervals */
+
 bool is_poison(const unsigned char *bytes, size_t width); /* what outputs start as */
 
 /* Whether an element lies within its bounds. The NaN that outputs start as is no result: only

@@ -1,0 +1,169 @@
+# ruff: noqa: F821
+"""What is too large, or too slow as written, to be compared as a whole."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from exo import proc
+
+from schedsearch.core.records import Artifact, Failure, Measurement
+from schedsearch.evaluate.bench import EXTRAPOLATED, Bench
+from schedsearch.evaluate.binding import bind
+from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.preparing import Excerpt, prepare
+from schedsearch.evaluate.sanitize import Finding, Inspector
+from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.work import count_steps
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.part import part_of
+
+from . import procs
+
+
+@proc
+def doubled(y: f32[200, 300], x: f32[200, 300]):
+    for i in seq(0, 200):
+        for j in seq(0, 300):
+            y[i, j] = x[i, j] + x[i, j]
+
+
+@proc
+def added(y: f32[200, 300], x: f32[200, 300]):
+    for i in seq(0, 200):
+        for j in seq(0, 300):
+            y[i, j] += x[i, j] * x[i, j]
+
+
+@proc
+def triangle(n: size, y: f32[n], x: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, i):
+            y[i] += x[i, j]
+
+
+ALL = "for (int i = 0; i < 200; i++) for (int j = 0; j < 300; j++)"
+PLAN = TimingPlan("screen", 3, 3)
+
+
+@pytest.fixture(autouse=True)
+def sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """60,000 elements are many, of which 2,000 are evaluated: every 5th or 6th row and column."""
+    monkeypatch.setattr("schedsearch.evaluate.cases._LARGE", 1 << 14)
+    monkeypatch.setattr("schedsearch.evaluate.cases._EVALUATED", 2000)
+
+
+def large(procedure: Any, builder: Builder, work: Path, excerpt: Excerpt | None = None) -> Bench:
+    proc = mirror(procedure)
+    return prepare(proc, generate_c(procedure), bind(proc, {}), builder, work, excerpt=excerpt)
+
+
+def built(builder: Builder, procedure: Any, body: str) -> Artifact:
+    code = generate_c(procedure)
+    signature = code.source[code.source.index(f"void {code.proc}(") :].split("{")[0]
+    source = f"#include <stdint.h>\n{signature}{{ {body} }}\n"
+    found = builder.build(procs.handwritten(code, source), 60)
+    assert isinstance(found, Artifact), found
+    return found
+
+
+def test_of_large_outputs_a_part_is_kept(builder: Builder, tmp_path: Path) -> None:
+    bench = large(added, builder, tmp_path)
+    small, timed = bench.cases  # on small floats, on others
+    assert small.uncalled
+    assert timed.uncalled
+    assert timed.timed
+    assert timed.expected.stat().st_size < 200 * 300 * 4
+    assert bench.agreement.cases == (str(small), str(timed))
+    assert not bench.agreement.weak
+    assert bench.verify(bench.baseline) is None
+    right = built(builder, added, f"{ALL} y[300 * i + j] += x[300 * i + j] * x[300 * i + j];")
+    assert bench.verify(right) is None
+
+
+@pytest.mark.parametrize(("row", "column"), [(0, 0), (17, 100), (99, 203), (150, 31), (194, 294)])
+def test_no_block_goes_without(row: int, column: int, builder: Builder, tmp_path: Path) -> None:
+    """Wherever it is: of six rows and columns in a row, one is evaluated."""
+    bench = large(doubled, builder, tmp_path)
+    inside = f"i >= {row} && i < {row + 6} && j >= {column} && j < {column + 6}"
+    skipped = f"{ALL} if (!({inside})) y[300 * i + j] = 2 * x[300 * i + j];"
+    failure = bench.verify(built(builder, doubled, skipped))
+    assert failure is not None
+    assert "expected" in failure.message
+
+
+def test_what_is_only_read_cannot_be_written(builder: Builder, tmp_path: Path) -> None:
+    bench = large(doubled, builder, tmp_path)
+    body = f"{ALL} y[300 * i + j] = 2 * x[300 * i + j]; ((float *)x)[307] = 1;"
+    failure = bench.verify(built(builder, doubled, body))
+    assert failure is not None
+    assert "x[1, 7]" in failure.message
+
+
+def test_sanitizers_look_at_large_cases(builder: Builder, tmp_path: Path) -> None:
+    bench = large(doubled, builder, tmp_path)
+    inspector = Inspector(bench.plan.proc, generate_c(doubled), bench, builder)
+    checks = inspector.inspect(generate_c(doubled))
+    assert {check.verdict for check in checks} <= {Finding.PASSED, Finding.NOT_CHECKED}
+
+
+def slow(builder: Builder, work: Path, patience_s: float = 0.0) -> Bench:
+    """Of a procedure of which a tenth is timed; calls as it is written never end."""
+    part, scale = part_of(added, lambda ast: count_steps(ast, bind(ast, {})), 12_000)
+    assert scale == 10
+    code = generate_c(added)
+    endless = code.source.replace("{\n", "{\nfor (volatile int on = 1; on;);\n", 1)
+    reference = procs.handwritten(code, endless)
+    excerpt = Excerpt(generate_c(part), scale, patience_s)
+    ast = mirror(added)
+    return prepare(ast, reference, bind(ast, {}), builder, work, excerpt=excerpt)
+
+
+def test_a_procedure_that_takes_too_long_is_not_called(builder: Builder, tmp_path: Path) -> None:
+    bench = slow(builder, tmp_path)
+    assert bench.part is not None
+    assert "in 0 of 2 cases (a call as written takes too long" in str(bench.agreement)
+    body = f"{ALL} y[300 * i + j] += x[300 * i + j] * x[300 * i + j];"
+    right, wrong = (built(builder, added, each) for each in (body, body.replace("+=", "=")))
+    assert isinstance(bench.verify(wrong), Failure)
+    baseline = bench.time_baseline(PLAN).result
+    assert isinstance(baseline, Measurement)
+    assert dict(baseline.host)[EXTRAPOLATED] == "1/10"
+    assert baseline.ratio.value == pytest.approx(1, rel=0.5)
+    timed = bench.evaluate(right, PLAN, bench.standard).result
+    assert isinstance(timed, Measurement)
+    assert timed.as_written
+    assert timed.reference == bench.baseline.code_key
+    assert baseline.candidate_ns == pytest.approx(timed.candidate_ns * timed.ratio.value, rel=0.5)
+    assert timed.ratio.value > 0.2, "the part alone takes a tenth of that"
+
+
+def test_what_is_fast_enough_is_called(builder: Builder, tmp_path: Path) -> None:
+    ast = mirror(added)
+    excerpt = Excerpt(generate_c(added), 1.0, patience_s=10.0)
+    bench = prepare(ast, generate_c(added), bind(ast, {}), builder, tmp_path, excerpt=excerpt)
+    assert bench.part is None
+    assert len(bench.agreement.cases) == 2
+
+
+@pytest.mark.parametrize(
+    ("procedure", "most"), [(doubled, 6000), (triangle, 500), (procs.matmul, 9)]
+)
+def test_a_part_does_as_much_less_as_is_said(procedure: Any, most: int) -> None:
+    sizes = {"M": 8, "N": 8, "K": 8, "n": 64}
+    whole = mirror(procedure)
+    binding = bind(
+        whole, {arg.var.name: sizes[arg.var.name] for arg in whole.args if arg.type == "size"}
+    )
+    part, scale = part_of(procedure, lambda ast: count_steps(ast, binding), most)
+    steps = count_steps(mirror(part), binding)
+    assert steps <= 2 * most
+    assert scale == count_steps(whole, binding) / steps
+    generate_c(part)
+
+
+def test_what_is_small_is_its_own_part() -> None:
+    assert part_of(doubled, lambda _: 100, 100) == (doubled, 1.0)
