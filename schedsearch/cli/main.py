@@ -6,9 +6,14 @@ take a second. `app` has them all.
 
 from __future__ import annotations
 
+import signal
 import sys
-from collections.abc import Iterable
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
+from threading import Event
+from types import FrameType
 from typing import Annotated, Any
 
 import typer
@@ -86,9 +91,8 @@ def main() -> None:
     sysexits.h) for our own errors, not Python's 1, which is a regression to `check`."""
     asked = sys.argv[1] if len(sys.argv) > 1 else ""
     try:
-        make_app([asked] if asked in COMMANDS else () if asked == "--version" else COMMANDS)(
-            prog_name="schedsearch"
-        )
+        with _terminated_as_interrupted():
+            _run(asked)
     except UserError as error:
         console = Console(stderr=True)
         console.print(f"[bold red]error:[/] {_plain(str(error))}", soft_wrap=True)
@@ -98,6 +102,35 @@ def main() -> None:
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)
         sys.exit(INTERNAL_ERROR)
+
+
+def _run(asked: str) -> None:
+    make_app([asked] if asked in COMMANDS else () if asked == "--version" else COMMANDS)(
+        prog_name="schedsearch"
+    )
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """SIGTERM ends the block as Ctrl-C does, and then with its own exit code, 143."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    terminated = Event()
+
+    def terminate(number: int, frame: FrameType | None) -> None:
+        terminated.set()
+        signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGTERM, terminate)
+    try:
+        yield
+    except (SystemExit, KeyboardInterrupt):
+        if terminated.is_set():
+            sys.exit(128 + signal.SIGTERM)
+        raise
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 def _plain(text: str) -> str:

@@ -45,6 +45,13 @@ def noticed_interrupts() -> Iterator[Event]:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+def take_back_sigterm() -> None:
+    """Ray's library has a handler of its own for it, in C, that prints a stack and aborts; Python's
+    knows nothing of that. To be called in the main thread once Ray has started."""
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
+
+
 @contextmanager
 def raised_interrupts() -> Iterator[None]:
     """Raises KeyboardInterrupt at the end of the block if one was swallowed in it, or made

@@ -27,7 +27,7 @@ from schedsearch.search.earlier import check_earlier_runs, known_before
 from schedsearch.search.elsewhere import measure_elsewhere
 from schedsearch.search.executor import Executor
 from schedsearch.search.inspection import once
-from schedsearch.search.interrupts import raised_interrupts
+from schedsearch.search.interrupts import raised_interrupts, take_back_sigterm
 from schedsearch.search.minimal import shorten_with
 from schedsearch.search.options import Options
 from schedsearch.search.plans import CLOSING_S, SLOW_CLOSING_S
@@ -172,6 +172,7 @@ def _begin(
         baseline = measure_baseline(bench, subject, listener.phase)
     listener.phase("starting workers")
     attach(executor, bench)
+    take_back_sigterm()
     run_id = store.start_run(
         scope,
         seed=options.seed,

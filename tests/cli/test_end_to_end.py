@@ -222,12 +222,17 @@ def start(home: Path, *options: str) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("executor", ["inline", "ray"])
-def test_ctrl_c_keeps_everything(tmp_path: Path, executor: str) -> None:
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_what_ends_a_search_keeps_everything(
+    tmp_path: Path, executor: str, number: signal.Signals, code: int
+) -> None:
+    """Ctrl-C, and what `timeout`, service managers and batch systems send."""
     process = start(tmp_path, "--executor", executor)
-    os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+    os.killpg(process.pid, number)  # as a terminal does
     out, err = process.communicate(timeout=120)
-    assert process.returncode == 130
+    assert process.returncode == code, err
     assert "Traceback" not in err
+    assert "SIGTERM" not in err
     assert "interrupted: " in out
     assert "not confirmed yet" in out
     assert "continue: schedsearch run" in out
