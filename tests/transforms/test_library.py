@@ -14,6 +14,7 @@ from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.text import show_proc
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.factors import ideal_factors
+from schedsearch.transforms.library import mult_loops
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label, on_request, propose, registry, select
@@ -127,3 +128,17 @@ def test_arguments_from_anywhere_are_accepted_or_refused(value: int | str) -> No
                 except RewriteError:
                     refused += 1
     assert refused
+
+
+@pytest.mark.parametrize(
+    ("outer", "inner", "joined"),
+    [
+        ("jo", "ji", "j"),
+        ("joo", "joi", "jo"),
+        ("i", "j", "ij"),
+        ("io", "joi", "ij"),
+        ("o", "i", "oi"),
+    ],
+)
+def test_names_of_loops_that_are_joined_stay_short(outer: str, inner: str, joined: str) -> None:
+    assert mult_loops.joined(outer, inner) == joined

@@ -22,7 +22,15 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for outer, inner in perfect_pairs(proc):
         zero = q.Affine(0)
         if inner.extent and inner.lo == zero and outer.lo == zero:
-            yield outer, {"name": fresh(taken, f"{outer.iter.name}{inner.iter.name}")}
+            yield outer, {"name": fresh(taken, joined(outer.iter.name, inner.iter.name))}
+
+
+def joined(outer: str, inner: str) -> str:
+    """`i` of `io` and `ii`, which a split made of it; `ij` of `i` and `j`, also if they were split
+    before."""
+    if (outer[-1], inner[-1]) == ("o", "i") and outer[:-1] == inner[:-1] != "":
+        return outer[:-1]
+    return "".join(name[0] + name[1:].rstrip("oi") for name in (outer, inner))
 
 
 def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
