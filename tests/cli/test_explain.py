@@ -50,7 +50,7 @@ def test_every_step_says_what_changed_and_its_effect(
     measurement = scheduled.record.measurement
     assert measurement is not None
     joint = last["measured"]["speedup"]["value"]  # of all timings, `measurement` is of one
-    assert joint == pytest.approx(measurement.speedup.value, rel=0.3)
+    assert 0.5 < joint / measurement.speedup.value < 2
     assert last["measured"]["call_ns"] == measurement.candidate_ns
     assert 0 < last["measured"]["of_roof"] < 1.05
     for step in data["steps"]:
