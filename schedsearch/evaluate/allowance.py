@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from schedsearch.evaluate.runner import Limits
@@ -32,11 +33,13 @@ _RACE_CHECKS = 5
 @dataclass(frozen=True)
 class Allowance:
     """Of candidates of one baseline: `call_ns` is the time of one call of it in each case,
-    `case_bytes` the memory for the arrays of each, `cores` how many are used."""
+    `case_bytes` the memory for the arrays of each, `cores` how many are used. Calls have no more
+    than `most_s` seconds in all."""
 
     call_ns: tuple[float, ...]
     case_bytes: tuple[int, ...]
     cores: int
+    most_s: float = math.inf
 
     def verify_s(self, plan: TimingPlan | None = None) -> float:
         """Seconds that verification may take; less while screening, once there is something
@@ -44,7 +47,7 @@ class Allowance:
         runs = _RACE_CHECKS if self.cores > 1 else 1
         calls_s = (runs * sum(self.call_ns) + self.call_ns[-1]) * 1e-9
         arrays_s = _BYTE_S * sum(self.case_bytes)
-        patient = _VERIFY_S + _PATIENCE * calls_s
+        patient = _VERIFY_S + min(_PATIENCE * calls_s, self.most_s)
         if plan is None or plan.give_up_below is None:
             return arrays_s + patient
         return arrays_s + min(patient, _SCREEN_S + HOPELESS * calls_s / plan.give_up_below)

@@ -69,10 +69,12 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the procedure as written, which is timed in its place: `scale` times as long."""
+    """A part of the procedure as written, which is timed in its place: `scale` times as long.
+    Candidates have `most_s` seconds, with what they need anyway, to be verified."""
 
     artifact: Artifact
     scale: float
+    most_s: float
 
 
 @dataclass(frozen=True)
@@ -342,7 +344,8 @@ class Bench:
     @property
     def _allowed(self) -> Allowance:
         case_bytes = tuple(case.bytes for case in self.cases)
-        return Allowance(self.call_ns, case_bytes, len(self.cores))
+        most_s = self.part.most_s if self.part else math.inf
+        return Allowance(self.call_ns, case_bytes, len(self.cores), most_s)
 
     def _limits_text(self, limits: Limits, verify_s: float) -> str:
         """In the order `set_up_process` and `main` of runtime/harness.c read them."""

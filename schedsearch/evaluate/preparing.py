@@ -44,10 +44,10 @@ from schedsearch.evaluate.timing import Cache, TimingPlan
 
 _COMPILE_S = 120.0
 _ONCE = TimingPlan("part", 1, 1, sample_ns=1.0, samples=1)
-# Of the time that is too long for the procedure as written, what candidates are allowed as if it
-# took that: they have some twenty times as long.
-_OF_PATIENCE = 1 / 40
+# Calls of a candidate may take so many times as long as one as written must not.
+_OF_PATIENCE = 10.0
 _UNCALLED = "a call as written takes too long, at that size a part of the results is compared"
+_LARGE = "outputs are large, at that size a part of the results is compared"
 
 
 @dataclass(frozen=True)
@@ -104,25 +104,24 @@ def prepare(
     if fp is FloatingPoint.STRICT:
         bench = replace(bench, exact=_unoptimised(builder, reference))
 
+    whole_ns = 0.0
     if excerpt is not None and fp is not FloatingPoint.STRICT and not why_not(plan, binding):
-        bench = _timed_by(excerpt, bench, builder, binding, align)
+        bench, whole_ns = _timed_by(excerpt, bench, builder, binding, align)
         plan = bench.plan
 
     sizes = verification_bindings(proc, binding, lambda case: is_cheap(proc, case))
     wanted = first_inputs(proc, sizes, binding, fp)
     cases, heard = evaluated(bench.enclose, plan, wanted)
     slow = [case.binding == plan.uncalled for case in cases]
-    slow_ns = excerpt.patience_s * 1e9 * _OF_PATIENCE if excerpt else 0.0
-    known = [slow_ns if each else told.call_ns for each, told in zip(slow, heard, strict=True)]
+    known = [whole_ns if each else told.call_ns for each, told in zip(slow, heard, strict=True)]
     bench = confirmed(replace(bench, cases=cases), known)
     if bench.exact is not None:
         bench.record_bits(cases)
         bench = confirmed(bench, [None] * len(cases), fp)
     skipped = tuple((str(case), why) for case in cases if (why := why_not(plan, case.binding)))
-    skipped += tuple((str(case), _UNCALLED) for case in cases if case.binding == plan.uncalled)
-    agreed = tuple(
-        str(case) for case in cases if not case.as_written and case.binding != plan.uncalled
-    )
+    partly = _UNCALLED if plan.uncalled else _LARGE
+    skipped += tuple((str(case), partly) for case in cases if case.uncalled)
+    agreed = tuple(str(case) for case in cases if not (case.as_written or case.uncalled))
     # Small sizes may tell of sums that grow, or get lost, at the size that is timed.
     told = dict[Binding, list[Told]]()
     for case, own in zip(cases, heard, strict=True):
@@ -130,28 +129,31 @@ def prepare(
     elsewhere = {str(each): [own.powers for own in told[each]] for each in sizes}
     weak = weaknesses([own.powers for own in told[binding]])
     weak = (*weak, *(unclear_parts(told[binding]) if not weak else ()), *undefined_sizes(elsewhere))
-    weak = (*weak, *dict.fromkeys(why for _, why in skipped if why != _UNCALLED))
+    # Smaller sizes that are compared in full make up for it.
+    weak = (*weak, *dict.fromkeys(why for _, why in skipped if why != partly or not agreed))
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=align)
     agreement = Agreement(agreed, skipped, weak)
     guarded, _ = bench.run_baseline((), fp)  # no call: just what guards it
-    # Of large arrays, filling takes longer than the calls; those that are timed are guarded, too.
-    cases = (*(cases[:-1] if timed.uncalled else cases), timed)
+    # Of large arrays, filling takes longer than the calls; but in one case they are guarded.
+    cases = (*(cases[:-1] if timed.uncalled and agreed else cases), timed)
     return replace(bench, cases=cases, sandbox=guarded.sandbox, agreement=agreement)
 
 
 def _timed_by(
     excerpt: Excerpt, bench: Bench, builder: Builder, timed: Binding, align: int
-) -> Bench:
-    """The bench as it is, or with the excerpt in the place of the procedure as written."""
+) -> tuple[Bench, float]:
+    """The bench as it is, or with the excerpt in the place of the procedure as written; and
+    nanoseconds of a call of that, 0 if it is called itself."""
     built = builder.build(excerpt.code, _COMPILE_S)
     if isinstance(built, Failure):
-        return bench
-    part = Part(built, excerpt.scale)
+        return bench, 0.0
+    part = Part(built, excerpt.scale, _OF_PATIENCE * excerpt.patience_s)
     here = replace(bench, cases=(case_of_timing(bench.plan, timed, align),))
     found = here.time_part(part, _ONCE).result
     if isinstance(found, Failure) or found.candidate_ns * 1e-9 <= excerpt.patience_s:
-        return bench
-    return replace(bench, plan=replace(bench.plan, uncalled=timed), part=part)
+        return bench, 0.0
+    whole = replace(bench, plan=replace(bench.plan, uncalled=timed), part=part)
+    return whole, found.candidate_ns
 
 
 def _unoptimised(builder: Builder, reference: GeneratedC) -> Artifact:

@@ -209,8 +209,10 @@ class Ledger:
         new, nodes = short.trace.key, self.tree.nodes
         if not self.store.known(self.scope, [new]):
             return key  # the worker died
-        self.superseded[key] = new
         known = nodes.get(new)
+        if known is not None and known.outcome not in (None, Outcome.CORRECT):
+            return key  # it was found to be wrong, or does not end, in an earlier run
+        self.superseded[key] = new
         if known is None or known.measurement is None:
             self.store.add_code([short.code])
             timed = nodes[key].measurement
@@ -287,6 +289,6 @@ class Ledger:
 
         def holds(key: str) -> bool:
             short = nodes.get(self.superseded.get(key, ""))
-            return short is None or short.measurement is None
+            return short is None or (short.speedup or 0.0) <= 1.0
 
         return [(key, node) for key, node in self.tree.faster() if holds(key)]

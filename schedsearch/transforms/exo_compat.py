@@ -68,10 +68,14 @@ that fails once Exo no longer needs it:
    as it was: they are too small                         -> refused by `unsound`.
 30. `fuse` compares only the upper bounds of loops       -> refused by `unsound` where the lower
    ones differ.
+31. `join_loops` compares bodies by names, and only as many
+   statements as both have                               -> refused by `unsound` where their
+   query ASTs differ.
 """
 
 from __future__ import annotations
 
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import z3
@@ -202,6 +206,8 @@ def unsound(
         return f"Exo would leave the loop's variable in the shape of {name} as it was"
     if operator == "fuse" and _begin_apart(mirror(procedure), path):
         return "Exo does not see that the loops begin at different values"
+    if operator == "join_loops" and not _alike(mirror(procedure), path):
+        return "Exo does not see that the loops do different things"
     if operator == "parallelize_loop":
         ast = mirror(procedure)
         loop = ast.by_path[path]
@@ -278,6 +284,38 @@ def _begin_apart(proc: q.Proc, path: q.Path) -> bool:
     """Whether the loop at `path` and the next statement, a loop, may begin at different values."""
     first, second = proc.by_path[path], proc.by_path.get(next_path(path))
     return isinstance(first, q.For) and isinstance(second, q.For) and first.lo != second.lo
+
+
+def _alike(proc: q.Proc, path: q.Path) -> bool:
+    """Whether the loop at `path` goes on as the next one does."""
+    first, second = proc.by_path[path], proc.by_path.get(next_path(path))
+    if not (isinstance(first, q.For) and isinstance(second, q.For)):
+        return False
+    bounds = (first.hi, first.parallel) == (second.lo, second.parallel)
+    return bounds and _equal(first.body, second.body, {first.iter: second.iter})
+
+
+def _equal(one: Any, other: Any, names: dict[q.Var, q.Var]) -> bool:
+    """Whether two parts of a query AST are equal but for their paths, with `names` for the
+    variables of the first, to which what it binds is added."""
+    if isinstance(one, q.Var):
+        return bool(names.get(one, one) == other)
+    if type(one) is not type(other):
+        return False
+    if isinstance(one, tuple):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(_equal(a, b, names) for a, b in pairs)
+    match one:
+        case q.For():
+            names[one.iter] = other.iter
+        case q.Alloc():
+            names[one.buf] = other.buf
+        case q.WindowStmt():
+            names[one.name] = other.name
+    if not is_dataclass(one):
+        return bool(one == other)
+    own = (field.name for field in fields(one) if field.name != "path")
+    return all(_equal(getattr(one, name), getattr(other, name), names) for name in own)
 
 
 def _sized_by(proc: q.Proc, path: q.Path) -> str:

@@ -72,13 +72,12 @@ def built(builder: Builder, procedure: Any, body: str) -> Artifact:
 
 def test_of_large_outputs_a_part_is_kept(builder: Builder, tmp_path: Path) -> None:
     bench = large(added, builder, tmp_path)
-    small, timed = bench.cases  # on small floats, on others
-    assert small.uncalled
-    assert timed.uncalled
-    assert timed.timed
+    _, guarded, timed = bench.cases
+    assert all(case.uncalled for case in bench.cases)
+    assert (guarded.timed, timed.timed) == (False, True)
     assert timed.expected.stat().st_size < 200 * 300 * 4
-    assert bench.agreement.cases == (str(small), str(timed))
-    assert not bench.agreement.weak
+    assert not bench.agreement.cases
+    assert bench.agreement.verdict.startswith("weakly verified: outputs are large")
     assert bench.verify(bench.baseline) is None
     right = built(builder, added, f"{ALL} y[300 * i + j] += x[300 * i + j] * x[300 * i + j];")
     assert bench.verify(right) is None
@@ -146,7 +145,8 @@ def test_what_is_fast_enough_is_called(builder: Builder, tmp_path: Path) -> None
     excerpt = Excerpt(generate_c(added), 1.0, patience_s=10.0)
     bench = prepare(ast, generate_c(added), bind(ast, {}), builder, tmp_path, excerpt=excerpt)
     assert bench.part is None
-    assert len(bench.agreement.cases) == 2
+    assert "a part of the results" in str(bench.agreement)
+    assert bench.call_ns[0] > 0
 
 
 @pytest.mark.parametrize(

@@ -480,6 +480,23 @@ def test_a_shorter_schedule_that_fails_gives_way_to_the_longer(store: Store) -> 
     assert ended.candidates["short"].record.outcome is Outcome.CRASH
 
 
+def test_a_shorter_schedule_that_gains_nothing_hides_no_longer_one(store: Store) -> None:
+    """It may be slower by what counts as noise."""
+    world = longer_and_shorter()
+    close = {"first": Kernel(0.9), "long": Kernel(1.01), "short": Kernel(1.01, confirm=0.995)}
+    ended = run(store, replace(world, kernels=close), shorten=shortens("short"))
+    assert ended.best == "long"
+
+
+def test_what_was_wrong_once_takes_nobodys_place(store: Store) -> None:
+    world = longer_and_shorter()
+    wrong = replace(world, kernels={**world.kernels, "short": Kernel(5.0, confirm=WRONG)})
+    assert run(store, wrong, shorten=shortens("short")).best == "long"
+    again = run(store, world, shorten=shortens("short"))
+    assert (again.best, again.search.ledger.superseded) == ("long", {})
+    assert again.candidates["short"].record.outcome is Outcome.INCORRECT
+
+
 def test_what_cannot_be_replayed_is_not_shortened(store: Store) -> None:
     world = longer_and_shorter()
     world.lost[ReplayJob, "short"] = 9

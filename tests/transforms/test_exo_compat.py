@@ -478,3 +478,19 @@ def test_30_fuse_compares_only_upper_bounds() -> None:
     assert str(fused).count("for ") == 1
     with pytest.raises(RewriteError, match="begin at different values"):
         run_op(PROCEDURES["begins_later"], Op("fuse", (At((0,)), At((1,)))))
+
+
+@pytest.mark.parametrize("name", ["goes_on_otherwise", "goes_on_with_more"])
+def test_31_join_loops_compares_only_what_both_have(name: str) -> None:
+    procedure = PROCEDURES[name]
+    loops = [cursor_at(procedure, (0,)), cursor_at(procedure, (1,))]
+    assert str(scheduling.join_loops(procedure, *loops)).count("for ") == 1
+    with pytest.raises(RewriteError, match="do different things"):
+        run_op(procedure, Op("join_loops", (At((0,)), At((1,)))))
+
+
+def test_31_loops_that_do_the_same_are_joined() -> None:
+    after = run_op(PROCEDURES["goes_on"], Op("join_loops", (At((0,)), At((1,)))))
+    (loop,) = mirror(after).body
+    assert isinstance(loop, q.For)
+    assert loop.extent == 8

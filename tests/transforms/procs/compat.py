@@ -498,3 +498,37 @@ def begins_later(x: f32[8]):
         x[i] = 1.0
     for j in seq(2, 8):
         x[j] += 1.0
+
+
+@proc
+def goes_on(n: size, y: f32[8], z: f32[8]):
+    for i in seq(0, 4):
+        t: f32
+        t = z[i]
+        y[i] = t
+    for i in seq(4, 8):
+        t: f32
+        t = z[i]
+        y[i] = t
+
+
+@proc
+def goes_on_otherwise(n: size, y: f32[8], z: f32[8]):
+    for i in seq(0, 4):
+        if n < 2:
+            y[i] = 1.0
+        z[i] = 2.0
+    for i in seq(4, 8):
+        if n < 2:
+            y[i] = 1.0
+        else:
+            z[i] = 2.0
+
+
+@proc
+def goes_on_with_more(n: size, y: f32[8], z: f32[8]):
+    for i in seq(0, 4):
+        y[i] = 1.0
+    for i in seq(4, 8):
+        y[i] = 1.0
+        z[i] = 2.0
