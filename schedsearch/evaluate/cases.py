@@ -111,7 +111,7 @@ def first_inputs(
         for mode in modes
     ]
     *others, floats = (Inputs(timed, mode) for mode in modes)
-    others = [] if _outputs(proc, timed) >= _LARGE else others
+    others = [] if _is_large(proc, timed, fp) else others
     return [*found, *others, *_further(proc, small, timed), floats]
 
 
@@ -251,7 +251,7 @@ def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
     share, as_written = _share(plan, call), bool(why_not(plan, call))
-    uncalled = share < 1 and (call == plan.uncalled or _is_large(plan, call))
+    uncalled = share < 1 and _in_part(plan, call)
     own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
     arrays = layout(plan.proc, call)
@@ -282,11 +282,16 @@ def _share(plan: Plan, call: Binding) -> float:
     if not plan.sampled:
         return 1.0
     share = _SAMPLED / max(count_steps(plan.proc, call), _SAMPLED)
-    if _is_large(plan, call) or call == plan.uncalled:
+    if _in_part(plan, call):
         share = min(share, _EVALUATED / _outputs(plan.proc, call))
     return float(share ** (1 / len(plan.sampled)))
 
 
-def _is_large(plan: Plan, call: Binding) -> bool:
-    """Whether outputs are too large to keep the bounds of each element."""
-    return plan.fp is not FloatingPoint.STRICT and _outputs(plan.proc, call) >= _LARGE
+def _in_part(plan: Plan, call: Binding) -> bool:
+    """Whether just what is evaluated is compared, if that can be a part."""
+    return call == plan.uncalled or _is_large(plan.proc, call, plan.fp)
+
+
+def _is_large(proc: q.Proc, call: Binding, fp: FloatingPoint) -> bool:
+    """Whether outputs are too large to keep the bounds of each element; bits are kept anyway."""
+    return fp is not FloatingPoint.STRICT and _outputs(proc, call) >= _LARGE

@@ -75,6 +75,7 @@ that fails once Exo no longer needs it:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -229,24 +230,27 @@ def unsound_result(procedure: Any, operator: str, path: q.Path) -> str | None:
 
 def statements_apart(procedure: Any) -> Any | None:
     """An equal procedure whose statements are in one place each; None if they are anyway."""
-    seen = set[int]()
-    body, shared = _apart(procedure._loopir_proc.body, seen)
-    return Procedure(procedure._loopir_proc.update(body=body)) if shared else None
+    proc = procedure._loopir_proc
+    places = [id(stmt) for stmt in _statements(proc.body)]
+    if len(set(places)) == len(places):
+        return None
+    return Procedure(proc.update(body=_copies(proc.body)))
 
 
-def _apart(stmts: Any, seen: set[int]) -> tuple[list[Any], bool]:
-    """The statements, those `seen` before as copies; and whether there are any."""
-    found, any_shared = list[Any](), False
+def _statements(stmts: Any) -> Iterator[Any]:
     for stmt in stmts:
-        changes = {}
-        for name in ("body", "orelse"):
-            if inner := getattr(stmt, name, ()):
-                changes[name], shared = _apart(inner, seen)
-                any_shared |= shared
-        any_shared |= id(stmt) in seen
-        seen.add(id(stmt))
-        found.append(stmt.update(**changes))
-    return found, any_shared
+        yield stmt
+        for block in blocks(stmt):
+            yield from _statements(block)
+
+
+def _copies(stmts: Any) -> list[Any]:
+    """Of statements, and of those inside."""
+    inner = ("body", "orelse")
+    return [
+        stmt.update(**{name: _copies(getattr(stmt, name)) for name in inner if hasattr(stmt, name)})
+        for stmt in stmts
+    ]
 
 
 def _called_alike(proc: q.Proc, path: q.Path) -> bool:
