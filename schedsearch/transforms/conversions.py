@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.transforms.walkers import next_path
+from schedsearch.transforms.walkers import next_path, rest_of_block
 
 INTEGERS = frozenset({"i8", "ui8", "ui16", "i32"})
 
@@ -62,7 +62,7 @@ def moved(proc: q.Proc, operator: str, path: q.Path, routes: tuple[Route, ...]) 
             if isinstance(after, q.Reduce) and not mergeable(stmt, after):
                 return f"both values are converted to {stmt.type} before they are added"
         case "inline_assign" if isinstance(stmt, q.Assign):
-            if conversion_lost(stmt, _rest_of_block(proc, path)):
+            if conversion_lost(stmt, rest_of_block(proc, path)):
                 return f"the value is converted to {stmt.type} when it is stored"
         case "bind_expr" if isinstance(stmt, Store):
             return next((why for route in routes if (why := _bound(stmt.rhs, route))), None)
@@ -102,13 +102,6 @@ def _inlinable(value: q.Assign, user: q.Stmt) -> bool:
         return isinstance(user, q.Assign) or kind != stored or stored != "f16"
     # A constant takes the type of what it is stored in.
     return kind == stored and stored in PLAIN and (wanted == stored or bool(_types(value.rhs)))
-
-
-def _rest_of_block(proc: q.Proc, path: q.Path) -> tuple[q.Stmt, ...]:
-    found = []
-    while (path := next_path(path)) in proc.by_path:
-        found.append(proc.by_path[path])
-    return tuple(found)
 
 
 def _bound(rhs: q.Expr, route: Route) -> str | None:

@@ -6,7 +6,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, Steps
-from schedsearch.transforms.walkers import accesses, shifted
+from schedsearch.transforms.walkers import shifted
 
 
 def check_copy(stmt: q.Stmt, depth: int) -> None:
@@ -31,15 +31,3 @@ def inline_copy(path: q.Path) -> Steps:
     after = mirror((yield Op("inline_assign", (At(path),))))
     if store.buf in q.used_vars((after.by_path[path],)):
         raise RewriteError("the copy is written in another way")
-
-
-def is_private(ast: q.Proc, alloc: q.Path, loop: q.Path) -> bool:
-    """Whether only the loop uses the buffer, each iteration its own part: then it may be
-    allocated inside, which Exo's `sink_alloc` does not check."""
-    buffer, user = ast.by_path[alloc], ast.by_path[loop]
-    assert isinstance(buffer, q.Alloc)
-    assert isinstance(user, q.For)
-    found = [a for a in accesses(ast.body) if a.buf == buffer.buf]
-    inside = [a for a in accesses(user.body) if a.buf == buffer.buf]
-    own = all(a.idx and a.idx[0].as_var == user.iter for a in inside)
-    return own and len(found) == len(inside)

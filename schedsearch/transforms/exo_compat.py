@@ -71,6 +71,11 @@ that fails once Exo no longer needs it:
 31. `join_loops` compares bodies by names, and only as many
    statements as both have                               -> refused by `unsound` where their
    query ASTs differ.
+32. `sink_alloc` and `fold` do not look whether what is in
+   a buffer is still needed                              -> refused by `unsound` where it may
+   be (`liveness.py`).
+33. `inline_assign` leaves reads elsewhere as they are, and
+   the value may change before it is read                -> refused by `unsound_result`.
 """
 
 from __future__ import annotations
@@ -109,9 +114,10 @@ from schedsearch.transforms.exo_canonical import Canonicaliser
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.exo_speed.facts import blocks
 from schedsearch.transforms.generated import with_build
+from schedsearch.transforms.liveness import carried, left_stale, overtaken
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.races import conflict
-from schedsearch.transforms.walkers import next_path
+from schedsearch.transforms.walkers import next_path, rest_of_block
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
@@ -182,11 +188,15 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
 
 
 def unsound(
-    procedure: Any, operator: str, path: q.Path, routes: tuple[Route, ...] = ()
+    procedure: Any,
+    operator: str,
+    path: q.Path,
+    routes: tuple[Route, ...] = (),
+    circle: tuple[int, int] | None = None,
 ) -> str | None:
     """Why the result of an operator at a statement would be wrong although Exo accepts it;
     None if Exo's own check can be trusted. `routes` leads to the parts of its right side
-    that the operator is given."""
+    that the operator is given; `circle`: the dimension to fold, and its new size."""
     if operator not in ORDER_KEPT and _has_windows(procedure._loopir_proc.body):
         names = aliased(mirror(procedure))
         if names:
@@ -209,6 +219,10 @@ def unsound(
         return "Exo does not see that the loops begin at different values"
     if operator == "join_loops" and not _alike(mirror(procedure), path):
         return "Exo does not see that the loops do different things"
+    if operator == "sink_alloc" and carried(mirror(procedure), path):
+        return "an iteration may read what another left in the buffer"
+    if circle and overtaken(mirror(procedure), path, *circle):
+        return "a row may be needed after another has taken its place"
     if operator == "parallelize_loop":
         ast = mirror(procedure)
         loop = ast.by_path[path]
@@ -218,11 +232,13 @@ def unsound(
     return None
 
 
-def unsound_result(procedure: Any, operator: str, path: q.Path) -> str | None:
+def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str | None:
     """The same for what only the result shows; `path` is where the operator was applied."""
+    if operator == "inline_assign":
+        return left_stale(mirror(before), path, mirror(after))
     if operator != "replace":
         return None
-    ast = mirror(procedure)
+    ast = mirror(after)
     call = ast.by_path.get(path)
     wrong = mismatch(call) if isinstance(call, q.Call) else None
     return wrong or broken_assert(ast, path)
@@ -259,16 +275,13 @@ def _called_alike(proc: q.Proc, path: q.Path) -> bool:
     stmt = proc.by_path[path]
     if not isinstance(stmt, q.Assign):
         return False
-    after = []
-    while (path := next_path(path)) in proc.by_path:
-        after.append(proc.by_path[path])
     return any(
         read.buf.name == stmt.buf.name
         and (
             read.buf != stmt.buf  # with any index: Exo compares as many as both have
             or (read.idx != stmt.idx and [*map(_names, read.idx)] == [*map(_names, stmt.idx)])
         )
-        for later in q.walk(tuple(after))
+        for later in q.walk(rest_of_block(proc, path))
         for expr in q.stmt_exprs(later)
         for read in q.walk_expr(expr)
         if isinstance(read, q.Read)

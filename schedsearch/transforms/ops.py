@@ -171,7 +171,7 @@ def run_op(proc: Any, op: Op) -> Any:
     routes = next((arg.routes for arg in op.args if isinstance(arg, Parts)), ())
     if op.name == "unroll_loop" and (copies := _unrolled(proc, where)) > MOST_STATEMENTS:
         raise RewriteError(f"unroll_loop: {copies} statements, {MOST_STATEMENTS} are allowed")
-    if reason := unsound(proc, op.name, where, routes):
+    if reason := unsound(proc, op.name, where, routes, _circle(op)):
         raise RewriteError(f"{op.name}: {reason}")
     asked = [each for each in (statements_apart(proc), proc) if each is not None]
     calls = [(each, *_arguments(each, op)) for each in asked]
@@ -179,9 +179,17 @@ def run_op(proc: Any, op: Op) -> Any:
         *_, after = (getattr(scheduling, op.name)(each, *a, **kw) for each, a, kw in calls)
     except EXO_ERRORS as error:
         raise RewriteError(f"{op.name}: {' '.join(said(error).split())[:400]}") from error
-    if reason := unsound_result(after, op.name, where) or _too_much(after):
+    if reason := unsound_result(proc, after, op.name, where) or _too_much(after):
         raise RewriteError(f"{op.name}: {reason}")
     return after
+
+
+def _circle(op: Op) -> tuple[int, int] | None:
+    """Dimension and size of what `op` folds."""
+    match op:
+        case Op("resize_dim", (At(), int(dim), int(size), *_), kwargs) if dict(kwargs).get("fold"):
+            return dim, size
+    return None
 
 
 def _arguments(proc: Any, op: Op) -> tuple[list[Any], dict[str, Any]]:

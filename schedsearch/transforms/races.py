@@ -68,15 +68,21 @@ def conflict(proc: q.Proc, loop: q.For) -> str | None:
     if found.refusal:
         return found.refusal
     for buf in sorted(found.written - found.private, key=lambda var: var.uid):
-        boxes = found.boxes[buf]
-        dims = min(len(box) for box in boxes)
-        if not any(_separates(loop, [box[dim] for box in boxes], found) for dim in range(dims)):
+        if not found.apart(buf, loop):
             return (
                 f"iterations may access the same elements of {buf.name}, and it is written"
-                if dims
+                if all(found.boxes[buf])
                 else f"iterations share {buf.name}, and it is written"
             )
     return None
+
+
+def touch_apart(proc: q.Proc, loop: q.For, buf: q.Var) -> bool:
+    """Whether iterations of `loop`, a loop of `proc`, access different elements of `buf`."""
+    found = _Accesses()
+    found.enter(proc, loop.path)
+    found.block(loop.body)
+    return buf not in found.boxes or found.apart(buf, loop)
 
 
 def _separates(loop: q.For, spans: list[tuple[q.Affine, q.Affine]], found: _Accesses) -> bool:
@@ -164,6 +170,12 @@ class _Accesses:
         self.boxes.setdefault(buf, []).append(box)
         if writes:
             self.written.add(buf)
+
+    def apart(self, buf: q.Var, loop: q.For) -> bool:
+        """Whether one dimension keeps the iterations of `loop` apart."""
+        boxes = self.boxes[buf]
+        dims = range(min(map(len, boxes)))
+        return any(_separates(loop, [box[dim] for box in boxes], self) for dim in dims)
 
     def block(self, body: tuple[q.Stmt, ...]) -> None:
         for stmt in body:

@@ -44,19 +44,40 @@ def apart(proc: q.Proc, one: tuple[q.Affine, ...], other: tuple[q.Affine, ...]) 
     sizes = ranges_at(proc, ())
     pairs = list(zip(one, other, strict=True))
     return any(
-        _least(difference, loops, sizes) > 0 for a, b in pairs for difference in (a - b, b - a)
+        bounds(lowest(difference, loops), sizes)[0] > 0
+        for a, b in pairs
+        for difference in (a - b, b - a)
     )
 
 
-def _least(value: q.Affine, loops: Mapping[q.Var, q.For], sizes: Ranges) -> float:
-    """A lower bound, for which ends of loops take the place of their variables, inner first."""
+def always_apart(
+    proc: q.Proc, alloc: q.Alloc, one: tuple[q.Affine, ...], other: tuple[q.Affine, ...]
+) -> bool:
+    """Whether two indices of a buffer are of different elements, each in any iteration of the
+    loops inside of the buffer's scope: `A[i]` and `A[n + k]` are for `i` below `n`."""
+    inside = {
+        s.iter: s for s in q.walk(proc.body) if isinstance(s, q.For) and s.iter.uid > alloc.buf.uid
+    }
+    around = ranges_at(proc, alloc.path)
+
+    def below(low: q.Affine, high: q.Affine) -> bool:
+        ends = lowest(low.scaled(-1), inside), lowest(high, inside)
+        steady = not any(q.mentions(end, var) for end in ends for var in inside)
+        return steady and bounds(ends[0] + ends[1], around)[0] > 0
+
+    return any(below(a, b) or below(b, a) for a, b in zip(one, other, strict=False))
+
+
+def lowest(value: q.Affine, loops: Mapping[q.Var, q.For]) -> q.Affine:
+    """A lower bound in which ends of `loops` take the place of their variables, inner first.
+    Variables under a division or a remainder stay."""
     while inner := [
         (atom, c) for atom, c in value.terms if isinstance(atom, q.Var) and atom in loops
     ]:
         var, factor = max(inner, key=lambda term: term[0].uid)
         end = loops[var].lo if factor > 0 else loops[var].hi - 1
         value = value - q.as_affine(var).scaled(factor) + end.scaled(factor)
-    return bounds(value, sizes)[0]
+    return value
 
 
 def bounds(value: q.Affine, ranges: Ranges) -> Interval:

@@ -14,9 +14,8 @@ line is a loop nest, `t` is the producer's buffer, `u` another like it, `w` the 
 from __future__ import annotations
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.copies import check_copy, inline_copy, is_private
+from schedsearch.transforms.copies import check_copy, inline_copy
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, At, Op, Pair, Span, Steps
@@ -199,10 +198,7 @@ class _Tiling:
         yield from inline_copy(self.rows.path(name, *(0,) * (self.dims + 1)))
 
     def _forget(self, *names: str) -> Steps:
-        """Drop stores to rows that nobody reads any more.
-
-        Exo does not check that; it does when the buffer is deleted or shrunk after it.
-        """
+        """Drop stores to rows that nobody reads any more."""
         found = [name for name in names if name in self.rows]
         for name in found:
             depth = self.dims + (name == "between")
@@ -227,10 +223,8 @@ class _Tiling:
             yield Op("simplify")
             yield Op("join_loops", (rows.at("t", 0), rows.at("t", 1)))
         yield from arrange(rows.path("t", 0), self.loops, overlap.order)
-        after = mirror((yield Op("fuse", (rows.at("t"), rows.at("o")))))
+        yield Op("fuse", (rows.at("t"), rows.at("o")))
         rows.replace("o")
-        if not is_private(after, rows.path("w"), rows.path("t")):
-            raise RewriteError("tiles share what is in their buffer")
         yield Op("sink_alloc", (rows.at("w"),))
         rows.replace("w")
         alloc, dim = rows.at("t", 0), overlap.dim

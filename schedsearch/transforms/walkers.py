@@ -122,3 +122,11 @@ def shifted(path: q.Path, by: int) -> q.Path:
     last = path[-1]
     assert isinstance(last, int)
     return (*path[:-1], last + by)
+
+
+def rest_of_block(proc: q.Proc, path: q.Path) -> tuple[q.Stmt, ...]:
+    """The statements after the one at `path` in its block."""
+    found = []
+    while (path := next_path(path)) in proc.by_path:
+        found.append(proc.by_path[path])
+    return tuple(found)

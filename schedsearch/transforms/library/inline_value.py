@@ -20,6 +20,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.conversions import conversion_lost
+from schedsearch.transforms.liveness import changes
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
 from schedsearch.transforms.walkers import accesses
@@ -49,30 +50,18 @@ def _values(proc: q.Proc) -> Iterator[_Value]:
     for block in q.all_blocks(proc):
         for position, stmt in enumerate(block):
             if isinstance(stmt, q.Assign) and stmt.buf in allocs:
-                after = _until_last_use(block[position + 1 :], stmt.buf)
-                found = list(accesses(after))
-                reads = [access for access in found if access.buf == stmt.buf]
+                after = block[position + 1 :]
+                reads = [access for access in accesses(after) if access.buf == stmt.buf]
                 alone = len(reads) + 1 == uses[stmt.buf]
                 here = all(not read.writes and read.idx == stmt.idx for read in reads)
-                kept = not conversion_lost(stmt, after)
-                if reads and alone and here and kept and _steady(stmt, after, len(reads)):
+                kept = not (conversion_lost(stmt, after) or changes(stmt, after))
+                if reads and alone and here and kept and _is_small(stmt, len(reads)):
                     yield _Value(stmt, allocs[stmt.buf])
 
 
-def _until_last_use(after: tuple[q.Stmt, ...], buf: q.Var) -> tuple[q.Stmt, ...]:
-    users = [number for number, stmt in enumerate(after) if buf in q.used_vars((stmt,))]
-    return after[: users[-1] + 1] if users else ()
-
-
-def _steady(stmt: q.Assign, after: tuple[q.Stmt, ...], reads: int) -> bool:
-    """Whether the expression has the same value after `stmt`, and is small."""
+def _is_small(stmt: q.Assign, reads: int) -> bool:
     nodes = list(q.walk_expr(stmt.rhs))
-    if len(nodes) * reads > MAX_OPERATIONS or isinstance(stmt.rhs, q.Affine):
-        return False
-    if any(isinstance(n, q.ReadConfig | q.ConfigField) for n in nodes):
-        return False
-    changed = {access.buf for access in accesses(after) if access.writes}
-    return not changed & q.expr_vars(stmt.rhs)
+    return len(nodes) * reads <= MAX_OPERATIONS and not isinstance(stmt.rhs, q.Affine)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

@@ -532,3 +532,89 @@ def goes_on_with_more(n: size, y: f32[8], z: f32[8]):
     for i in seq(4, 8):
         y[i] = 1.0
         z[i] = 2.0
+
+
+@proc
+def rows_of_both_ends(n: size, x: f32[n + 8], y: f32[8]):
+    t: f32[n + 8]
+    for i in seq(0, n + 8):
+        t[i] = x[i]
+    for j in seq(0, 8):
+        y[j] = t[j]
+
+
+@proc
+def rows_upwards(x: f32[10], y: f32[8]):
+    t: f32[10]
+    for i in seq(0, 10):
+        t[i] = x[i]
+        if i > 1:
+            y[i - 2] = t[i] + t[i - 2]
+
+
+@proc
+def changed_meanwhile(x: f32[8], y: f32[8]):
+    t: f32[8]
+    for i in seq(0, 8):
+        t[i] = x[i] * 2.0
+        x[i] = 0.0
+        y[i] = t[i]
+
+
+@proc
+def read_after_its_block(x: f32[8], y: f32[8]):
+    t: f32[8]
+    for i in seq(0, 8):
+        t[i] = x[i] * 2.0
+        y[i] = t[i]
+    for i in seq(0, 4):
+        y[i] += t[i + 4]
+
+
+@proc
+def read_in_the_next_iteration(x: f32[8], y: f32[8]):
+    t: f32[8]
+    for i in seq(0, 8):
+        t[i] = 0.0
+    for k in seq(0, 2):
+        for i in seq(0, 8):
+            y[i] += t[7 - i]
+            t[i] = x[i] * 2.0
+            y[i] += t[i]
+
+
+@proc
+def read_by_the_caller(x: f32[8], y: f32[8]):
+    for i in seq(0, 8):
+        x[i] = 2.0
+        y[i] = x[i]
+
+
+@proc
+def read_beyond(n: size, x: f32[n + 8], y: f32[n + 8]):
+    t: f32[n + 8]
+    for i in seq(0, 8):
+        t[n + i] = x[i]
+    for i in seq(0, n):
+        t[i] = x[i] * 2.0
+        y[i] = t[i]
+    for i in seq(0, 8):
+        y[n + i] = t[n + i]
+
+
+@proc
+def private_rows(x: f32[8, 16], y: f32[8]):
+    t: f32[8, 16]
+    for i in seq(0, 8):
+        for j in seq(0, 16):
+            t[i, j] = x[i, j]
+        for j in seq(0, 16):
+            y[i] += t[i, j]
+
+
+@proc
+def private_scalar(x: f32[8], y: f32[8]):
+    t: f32
+    for i in seq(0, 8):
+        t = x[i]
+        y[i] = t * t
