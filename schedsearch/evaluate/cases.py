@@ -23,10 +23,11 @@ from schedsearch.evaluate.oracle import (
     Mode,
     has_floats,
     has_integers,
+    has_unsigned,
     oracle,
     scale_matters,
 )
-from schedsearch.evaluate.work import count_steps
+from schedsearch.evaluate.work import count_steps, stores_run
 
 # A case that is only verified may cost about 20 ms, as written.
 _CASE_STEPS = 2e7
@@ -117,8 +118,9 @@ def first_inputs(
 
 def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inputs]:
     """Other data, of the largest size that is cheap, small numbers also of a small one: what
-    takes them for 0 does not show on others. Where the scale of inputs matters, they need not
-    be cheap. If there is but one size and outputs are small, few numbers decide."""
+    takes them for 0 does not show on others. Statements that do not run at that size get the same
+    at another. Where the scale of inputs matters, they need not be cheap. If there is but one size
+    and outputs are small, few numbers decide."""
     cheap = [call for call in (*small, timed) if is_cheap(proc, call)]
     largest = max(cheap, key=lambda each: count_steps(proc, each), default=timed)
     modes = list[Mode]()
@@ -127,19 +129,35 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
     elif cheap and has_floats(proc):
         modes += [Mode.SMALL]
     if cheap and not small and _outputs(proc, timed) < _FEW:
-        modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS]
+        modes += [Mode.INTEGERS, Mode.POSITIVE, Mode.INTEGERS, Mode.FLOATS, Mode.SMALL]
+    if has_unsigned(inline_calls(proc)) and Mode.POSITIVE not in modes:
+        modes += [Mode.POSITIVE]
     if has_integers(inline_calls(proc)):
         modes += [Mode.WIDE, Mode.BYTES] if has_floats(inline_calls(proc)) else [Mode.WIDE]
-    pairs = [(largest, mode) for mode in modes]
     few = cheap[min(1, len(cheap) - 1)] if cheap else timed
+    others = _otherwise(proc, cheap, largest)
+    pairs = [(call, mode) for call in (largest, *others) for mode in modes]
     if cheap and Mode.SMALL in modes and few != largest:
         pairs.append((few, Mode.SMALL))
     found = [
         Inputs(call, mode, offset=_OFFSETS[(1 + turn) % len(_OFFSETS)])
         for turn, (call, mode) in enumerate(pairs)
     ]
-    if cheap and _takes(proc, few, _MIXED_STEPS, _MIXED_BYTES):
-        found += [Inputs(few, Mode.MIXED, rung) for rung in range(len(LADDERS[Mode.MIXED]))]
+    for call in (few, *_otherwise(proc, cheap, few)):
+        if cheap and _takes(proc, call, _MIXED_STEPS, _MIXED_BYTES):
+            found += [Inputs(call, Mode.MIXED, rung) for rung in range(len(LADDERS[Mode.MIXED]))]
+    return found
+
+
+def _otherwise(proc: q.Proc, calls: Sequence[Binding], call: Binding) -> list[Binding]:
+    """Of `calls`, some that together execute all statements that any of them does and `call` does
+    not: those of some remainders, or of small sizes."""
+    inlined = inline_calls(proc)
+    seen, found = stores_run(inlined, call), list[Binding]()
+    for other in calls:
+        if run := stores_run(inlined, other) - seen:
+            seen |= run
+            found.append(other)
     return found
 
 

@@ -199,6 +199,16 @@ def has_integers(proc: q.Proc) -> bool:
     return not kinds.isdisjoint(INTEGERS)
 
 
+def has_unsigned(proc: q.Proc) -> bool:
+    """Whether floats of `proc` (inlined) become unsigned integers, as negative ones may not."""
+    return any(
+        isinstance(stmt, q.Assign | q.Reduce)
+        and INTEGERS.get(stmt.type, (-1, 0))[0] == 0
+        and expression_kind(stmt.rhs, stmt.type) not in INTEGERS
+        for stmt in q.walk(proc.body)
+    )
+
+
 def scale_matters(proc: q.Proc) -> bool:
     """Whether `proc` (inlined) has a scale of its own: other inputs then show other faults."""
     return any(

@@ -72,6 +72,15 @@ def count_steps(proc: q.Proc, binding: Binding) -> int:
     return _Counter(steps).block(inlined.body, values, _BUDGET).total()
 
 
+@lru_cache(maxsize=4096)
+def stores_run(proc: q.Proc, binding: Binding) -> frozenset[q.Path]:
+    """Of an inlined `proc`, the assignments and sums that a call executes."""
+    stores = [stmt for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)]
+    once = {id(stmt): Needs({(str(n), frozenset()): 1}) for n, stmt in enumerate(stores)}
+    run = _Counter(once).block(proc.body, dict(control_values(proc, binding)), _BUDGET)
+    return frozenset(stores[int(number)].path for number, _ in run)
+
+
 def _steps(stmt: q.Assign | q.Reduce) -> int:
     nodes = q.walk_expr(stmt.rhs)
     count = sum(isinstance(node, q.BinOp | q.Extern) for node in nodes)

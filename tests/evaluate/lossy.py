@@ -222,3 +222,22 @@ def powers(n: size, y: i32[n], x: i32[n]):
 def halved(n: size, y: f16[n], x: f32[n]):
     for i in seq(0, n):
         y[i] = x[i] * x[i]
+
+
+@proc
+def of_few_sizes(n: size, y: f32[n], x: f32[n]):
+    if n < 2:
+        y[0] = x[0]
+    else:
+        for i in seq(0, n):
+            y[i] = x[i] + 1.0
+
+
+@proc
+def sums_of_bytes(y: ui8[40, 40], x: f32[40, 3], z: f32[3]):
+    for i in seq(0, 2):
+        for k in seq(0, 3):
+            y[i, i] += x[i, k] * z[k]
+    for i in seq(2, 40):
+        for j in seq(0, 40):
+            y[i, j] += y[i, j]

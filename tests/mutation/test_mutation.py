@@ -25,7 +25,10 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
 
 MOST = 40
-KERNELS = (procs.every_type, procs.branches, procs.rows, procs.normalise, lossy.accumulated)
+KERNELS = (
+    *(procs.every_type, procs.branches, procs.rows, procs.normalise),
+    *(lossy.accumulated, lossy.of_few_sizes, lossy.sums_of_bytes),
+)
 
 
 @pytest.fixture(scope="module")
