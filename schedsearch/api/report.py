@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from schedsearch import __version__
@@ -14,19 +14,23 @@ from schedsearch.api.tree_view import shown_tree
 from schedsearch.core import html
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import RewriteError, UserError
-from schedsearch.core.records import Measurement
+from schedsearch.core.records import Measurement, PeerComparison
 from schedsearch.evaluate.agreement import Agreement
 from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.present import format as fmt
 from schedsearch.present import page
+from schedsearch.present.against import AGAINST, against_lines
 from schedsearch.search.closing import margin
 from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.store.schema import RunStatus
 from schedsearch.transforms.export import schedule_python
 
 
-def report(about: Search) -> str:
-    """The page. Raises UserError if there is nothing to show, or no Plotly to draw it."""
+def report(about: Search, against: Sequence[PeerComparison] = ()) -> str:
+    """The page, with what the best was compared with.
+
+    Raises UserError if there is nothing to show, or no Plotly to draw it.
+    """
     shown = shown_tree(about.store, about.scope, about.target, about.procedure)
     plot = about.plot
     drawn = {
@@ -42,6 +46,7 @@ def report(about: Search) -> str:
     body = [
         page.title(title),
         *_verdict(about),
+        *_against(against),
         page.heading("Can it be trusted?"),
         page.items(_caveats(about), "caveats"),
         page.heading("What was tuned, where"),
@@ -77,6 +82,16 @@ def _verdict(about: Search) -> Iterator[object]:
     if found is not None and found.differs:
         yield page.paragraph(f"On {fmt.elsewhere(found)}.")
     yield html.measurement(measurement)
+
+
+def _against(results: Sequence[PeerComparison]) -> Iterator[object]:
+    if results:
+        yield page.heading("What could be used instead")
+        yield page.paragraph(f"Timed when this was written, {AGAINST}:")
+        yield page.items([line.strip() for line in against_lines(results)])
+    for each in results:
+        if each.text:
+            yield html.folded(f"What ran as {each.peer}", page.preformatted(each.text))
 
 
 def _indirect(measurement: Measurement) -> str:

@@ -14,6 +14,7 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli import github
+from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
@@ -29,6 +30,7 @@ from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.text_file import write_text
+from schedsearch.peers.against import parse_against
 from schedsearch.present.checked import as_json, show
 from schedsearch.present.junit import junit_xml
 from schedsearch.present.markdown import markdown
@@ -56,6 +58,7 @@ def check(
     tolerance: Annotated[
         str, typer.Option(metavar="PERCENT", help="Slowdown allowed before a check fails.")
     ] = "2.5%",
+    against: AgainstOption = None,
     cc: CcOption = None,
     target: TargetOption = None,
     file: FilesOption = None,
@@ -90,7 +93,8 @@ def check(
     For CI, hosted runners too: every entry of schedules.lock (see `pin`) is replayed on today's
     source, for two minutes at most, and verified. If its C compiles to other machine code than
     the pinned C does here, both are timed, interleaved; where that is too noisy to tell, their
-    instructions are counted.
+    instructions are counted. --against shows each beside what you would use instead, which
+    decides nothing.
 
     A lock file does not choose what is executed: what you tuned on this machine is, and the
     kernels and directories that you name, as in `schedsearch check .` or with --file.
@@ -104,6 +108,10 @@ def check(
     for option, out in files.items():
         if out is not None and not os.access(out.resolve().parent, os.W_OK):
             raise UserError(f"{option} {out}: its directory is not there, or not writable")
+    requests = parse_against(against or [])
+    if requests and (correct_only or repair):
+        other = "--repair" if repair else "--correct-only"
+        raise UserError(f"--against times kernels, {other} does not: leave one of them out")
     chosen = choose(paths or (), only)
     named = tuple(path for path in paths or () if path.resolve() != chosen.path)
     where = Where(cc, target, tuple(instructions or ()), (*named, *(file or ())))
@@ -116,6 +124,7 @@ def check(
         where,
         timing=not correct_only,
         tolerance=parse_share("--tolerance", tolerance),
+        against=requests,
     )
     if any(entry.code is None for entry in chosen.entries):
         print(f"{chosen.path} has no C to time with: `schedsearch pin` adds it", file=sys.stderr)

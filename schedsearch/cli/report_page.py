@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
-from schedsearch.cli.telling import typed
+from schedsearch.cli.telling import told, typed
 from schedsearch.core.errors import UnnamedFileError, UserError
+from schedsearch.core.records import PeerComparison
 from schedsearch.core.text_file import write_text
+from schedsearch.peers.against import parse_against
+from schedsearch.search.again import options_again
+from schedsearch.search.against import compare_with_peers
+from schedsearch.search.budget import Budget
+from schedsearch.search.kept import replayed
 from schedsearch.store.database import Store
+from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.instruction_sets import load_instructions
+
+if TYPE_CHECKING:
+    from schedsearch.api.searched import Search
 
 
 def report(
@@ -26,6 +40,7 @@ def report(
     out: Annotated[
         Path, typer.Option("--out", metavar="FILE", help="The HTML file to write.")
     ] = Path("report.html"),
+    against: AgainstOption = None,
     file: FileOption = None,
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
@@ -33,12 +48,16 @@ def report(
     """Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
 
     For people who were not there: it needs a browser and nothing else, and loads nothing
-    from anywhere. Needs the extra: pip install 'schedsearch[notebook]'.
+    from anywhere. With --against, the best is timed beside what you would use instead, now.
+    Needs the extra: pip install 'schedsearch[notebook]'.
     """
     # Imported when used: pandas and Plotly are an extra, and take a second.
     from schedsearch.api.report import report as written
     from schedsearch.api.searched import Search, find_run
 
+    requests = parse_against(against or [])
+    if not os.access(out.resolve().parent, os.W_OK):
+        raise UserError(f"cannot write {out}: its directory is not there, or not writable")
     for each in instructions or ():
         load_instructions(each)
     with Store.open(store, create=False) as opened:
@@ -48,5 +67,23 @@ def report(
             print(f"without code: {search.kept}", file=sys.stderr)
         if isinstance(search.kept, UnnamedFileError):
             print(f"  {typed(*search.kept.words)}", file=sys.stderr)
-        write_text(out, written(search))
+        beside = _beside(search, requests, store, instructions or ()) if requests else []
+        write_text(out, written(search, beside))
     print(out)
+
+
+def _beside(
+    about: Search, requests: Sequence[str], store: str, instructions: Sequence[Path]
+) -> list[PeerComparison]:
+    """The fastest schedule against these peers, timed now."""
+    from schedsearch.search.session import subject_of  # loads all of the search
+
+    if about.best is None:
+        raise UserError(f"{about.name} has no schedule in {about.store.name} to compare")
+    scope, trace = about.best.scope, about.best.record.trace
+    options = options_again(about.store, store, scope, Budget(0.0), about.file, instructions)
+    with redirect_stdout(sys.stderr), told() as tell:
+        subject = subject_of(options)
+        state = replayed(subject.procedure, trace, subject.target.fp)
+        code = generate_c(state.procedure, state.build)
+        return compare_with_peers(subject, code, requests, tell)

@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli.against import AgainstOption, compare_kernel, show_against
+from schedsearch.cli.against import AgainstOption, show_against
 from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
@@ -27,6 +27,7 @@ from schedsearch.cli.options import (
 )
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
+from schedsearch.cli.telling import told
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
@@ -36,6 +37,7 @@ from schedsearch.peers.against import parse_against
 from schedsearch.present import format as fmt
 from schedsearch.present.against import against_json
 from schedsearch.present.live import make_view
+from schedsearch.search.against import compare_with_peers
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
@@ -199,7 +201,11 @@ def run(
         console = Console(highlight=False)
         if not json_:
             report(console, result, written, target_speedup)
-        others = compare_kernel(result.setting.subject, code, asked) if code and asked else []
+        others = []
+        if code and asked:
+            subject = result.setting.subject
+            with told() as tell:
+                others = compare_with_peers(subject, code, asked, tell)
         if json_:
             found = as_json(result, written) | {"against": against_json(others)}
             print(json.dumps(found, indent=2))

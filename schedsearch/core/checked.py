@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schedsearch.core.lockfile import LockEntry
+from schedsearch.core.records import PeerComparison
 from schedsearch.core.stats import Estimate
 
 
@@ -80,7 +81,8 @@ class Checked:
 
     `same`: the machine code is that of the pinned C; else `timing` and, where that does not tell,
     `instructions` compare them, as far as they were. `visits` are what was timed. `line` is where
-    the procedure begins in its file, 0 if unknown; `seconds` how long it took.
+    the procedure begins in its file, 0 if unknown; `seconds` how long it took. `against`: beside
+    what the user asked for; its status does not depend on that.
     """
 
     entry: LockEntry
@@ -93,6 +95,7 @@ class Checked:
     visits: tuple[Visit, ...] = ()
     line: int = 0
     seconds: float = 0.0
+    against: tuple[PeerComparison, ...] = ()
 
 
 def exit_code(results: Iterable[Checked]) -> int:

@@ -433,6 +433,30 @@ def _samples(values: Iterable[Any]) -> tuple[float, ...]:
 
 
 @dataclass(frozen=True, slots=True)
+class PeerComparison:
+    """How many times faster a kernel is than a peer (`ratio`), seconds per call of both, and what
+    exactly ran; or else why there is no ratio (`failure`).
+
+    `text` is what was derived for the peer from the procedure, `configurations` are those that
+    were tried, with seconds per call, `without` the variables of the environment that it did not
+    get. `off`: the largest difference of results, relative to the largest value.
+    """
+
+    peer: str
+    ran: str = ""
+    ratio: Estimate | None = None
+    decision: Decision = Decision.INCONCLUSIVE
+    rounds: int = 0
+    ours_s: float = 0.0
+    theirs_s: float = 0.0
+    off: float = 0.0
+    failure: str = ""
+    text: str = ""
+    configurations: Mapping[str, float] = field(default_factory=dict)
+    without: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Keys:
     """The identities of a candidate, cheapest first; None where not reached."""
 

@@ -8,16 +8,16 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.build import Build
-from schedsearch.core.decision import Decision, decide
+from schedsearch.core.decision import decide
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Artifact, Failure, GeneratedC, Target
-from schedsearch.core.stats import Estimate, median_with_interval
+from schedsearch.core.records import Artifact, Failure, GeneratedC, PeerComparison, Target
+from schedsearch.core.stats import median_with_interval
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
@@ -29,7 +29,7 @@ from schedsearch.peers.arrays import Array
 from schedsearch.peers.arraywise import NotArraywise, arraywise
 from schedsearch.peers.blas_text import blas_text
 from schedsearch.peers.configurations import USUAL, Configuration, of_openblas, of_torch
-from schedsearch.peers.contender import Contender, PeerError, Terms, What
+from schedsearch.peers.contender import Contender, PeerError, Terms, What, directing
 from schedsearch.peers.described import arguments
 from schedsearch.peers.loops_text import loops_text
 from schedsearch.peers.rounds import (
@@ -66,27 +66,6 @@ class Kernel:
     cache: Path
 
 
-@dataclass(frozen=True)
-class Compared:
-    """How many times faster the kernel is than a peer (`ratio`), seconds per call of both,
-    and what exactly ran; or else why there is no ratio (`failure`).
-
-    `off`: the largest difference of results, relative to the largest value.
-    """
-
-    peer: str
-    ran: str = ""
-    ratio: Estimate | None = None
-    decision: Decision = Decision.INCONCLUSIVE
-    rounds: int = 0
-    ours_s: float = 0.0
-    theirs_s: float = 0.0
-    off: float = 0.0
-    failure: str = ""
-    text: str = ""
-    configurations: Mapping[str, float] = field(default_factory=dict)
-
-
 def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
     """Requests, also several separated by commas. Raises UserError for what is none."""
     found = [part.strip() for request in requests for part in request.split(",")]
@@ -104,7 +83,9 @@ def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def compare(kernel: Kernel, requests: Sequence[str], plan: Plan | None = None) -> list[Compared]:
+def compare(
+    kernel: Kernel, requests: Sequence[str], plan: Plan | None = None
+) -> list[PeerComparison]:
     """Time the kernel and all peers in the same rounds, on arrays of the same contents.
 
     Each is a process of its own on the same cores. Of a peer's configurations the one that a
@@ -112,7 +93,7 @@ def compare(kernel: Kernel, requests: Sequence[str], plan: Plan | None = None) -
     """
     if context_fields(kernel.code.header):
         reason = "the procedure has configuration fields"
-        return [Compared(request, failure=reason) for request in requests]
+        return [PeerComparison(request, failure=reason) for request in requests]
     threads = kernel.target.threads
     terms = Terms(
         arguments(kernel.proc, kernel.binding), measuring_cores(threads), clock_of(threads)
@@ -122,7 +103,7 @@ def compare(kernel: Kernel, requests: Sequence[str], plan: Plan | None = None) -
         own = stack.enter_context(Contender(ours, terms))
         expected = own.results()
         entered: dict[str, tuple[Peer, Entered, float]] = {}
-        found: dict[str, Compared] = {}
+        found: dict[str, PeerComparison] = {}
         for request in requests:
             try:
                 peer = _peer(request, kernel)
@@ -133,21 +114,22 @@ def compare(kernel: Kernel, requests: Sequence[str], plan: Plan | None = None) -
                     raise PeerError(f"its results are others: {problem}")
                 entered[request] = peer, best, _off(expected, got)
             except UserError as error:
-                found[request] = Compared(request, failure=str(error))
+                found[request] = PeerComparison(request, failure=str(error))
         try:
             contenders = {"": own} | {name: each[1].contender for name, each in entered.items()}
             samples = time_interleaved(contenders, plan or PLAN) if entered else {}
         except PeerError as error:
             samples = {}
             for request in entered:
-                found[request] = Compared(request, failure=f"while timed: {error}")
+                found[request] = PeerComparison(request, failure=f"while timed: {error}")
         for request, (peer, best, off) in entered.items() if samples else ():
-            found[request] = Compared(
+            found[request] = PeerComparison(
                 request,
                 best.ran,
                 off=off,
                 text=peer.what.text,
                 configurations=best.tried,
+                without=tuple(directing(os.environ)),
                 **_compared(samples[request], samples[""]),
             )
     return [found[request] for request in requests]

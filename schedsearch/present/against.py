@@ -7,8 +7,10 @@ from dataclasses import asdict
 from typing import Any
 
 from schedsearch.core.decision import TOLERANCE, Decision
-from schedsearch.peers.against import Compared
+from schedsearch.core.records import PeerComparison
 from schedsearch.present import format as fmt
+
+AGAINST = "against others, on arrays as NumPy allocates them"
 
 _VERDICTS = {
     Decision.FASTER: "faster",
@@ -18,7 +20,7 @@ _VERDICTS = {
 }
 
 
-def against_lines(results: Sequence[Compared]) -> Iterator[str]:
+def against_lines(results: Sequence[PeerComparison]) -> Iterator[str]:
     """`1.04x [1.02, 1.06] as fast as numpy: faster; 1.02 ms, numpy 1.06 ms (20 rounds)`"""
     for each in results:
         if each.ratio is None:
@@ -34,8 +36,11 @@ def against_lines(results: Sequence[Compared]) -> Iterator[str]:
         if each.configurations:
             tried = (f"{name} {fmt.duration(s)}" for name, s in each.configurations.items())
             yield f"  the fastest of: {', '.join(tried)}"
+    without = dict.fromkeys(name for each in results for name in each.without)
+    if without:
+        yield f"(without {', '.join(without)} of this environment)"
 
 
-def against_json(results: Sequence[Compared]) -> list[dict[str, Any]]:
+def against_json(results: Sequence[PeerComparison]) -> list[dict[str, Any]]:
     """For programs; what was not compared has a `failure`, and null as `ratio`."""
     return [asdict(each) | {"decision": str(each.decision)} for each in results]

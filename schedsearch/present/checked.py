@@ -14,6 +14,7 @@ from rich.table import Table
 from schedsearch.core.checked import Checked, Status, exit_code
 from schedsearch.core.stats import Estimate
 from schedsearch.present import format as fmt
+from schedsearch.present.against import AGAINST, against_json, against_lines
 
 SCHEMA = 2
 """Raised when a field changes its meaning; described in docs/check.schema.json."""
@@ -52,6 +53,11 @@ def show(console: Console, results: Sequence[Checked]) -> None:
             name = escape(_printable(each.entry.name))
             console.print(f"\n[{STYLES[each.status]}]{each.status}[/] {name}")
             for line in (each.summary, *each.notes):
+                console.print(f"  {_printable(line)}", markup=False, soft_wrap=True)
+    for each in results:
+        if each.against:
+            console.print(f"\n{_printable(kernel(each))} {AGAINST}:", markup=False, soft_wrap=True)
+            for line in against_lines(each.against):
                 console.print(f"  {_printable(line)}", markup=False, soft_wrap=True)
     console.print(f"\n{headline(results)}", markup=False)
 
@@ -131,6 +137,7 @@ def _result(result: Checked) -> dict[str, Any]:
         },
         "instructions": asdict(count) if count else None,
         "visits": [asdict(visit) for visit in result.visits],
+        "against": against_json(result.against),
         "seconds": result.seconds,
     }
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from xml.etree import ElementTree as xml
 
 from schedsearch.core.checked import Checked, Status
+from schedsearch.present.against import against_lines
 from schedsearch.present.checked import kernel
 
 _ELEMENTS = {
@@ -56,7 +57,8 @@ def _case(suite: xml.Element, result: Checked) -> None:
     )
     if result.line:
         case.set("line", str(result.line))
-    text = _clean("\n".join((result.summary, *result.notes)))
+    beside = against_lines(result.against)
+    text = _clean("\n".join((result.summary, *result.notes, *beside)))
     element = _ELEMENTS.get(result.status)
     if element is None:
         xml.SubElement(case, "system-out").text = text

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 
 from schedsearch.core.checked import Checked, Status
+from schedsearch.present.against import AGAINST, against_lines
 from schedsearch.present.checked import COMPARED, compared, headline, kernel
 
 _MARKS = {
@@ -43,6 +44,11 @@ def markdown(results: Sequence[Checked]) -> str:
             fence = _fence("\n".join((each.summary, *each.notes)))
             lines += ["", f"**{_text(kernel(each))}**: {each.status}", "", fence]
             lines += [each.summary, *each.notes, fence]
+    for each in results:
+        if each.against:
+            beside = [line.strip() for line in against_lines(each.against)]
+            lines += ["", f"**{_text(kernel(each))}** {AGAINST}:", ""]
+            lines += [f"- {_text(line)}" for line in beside]
     return "\n".join(lines) + "\n"
 
 

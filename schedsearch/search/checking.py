@@ -22,6 +22,7 @@ from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search import guard
+from schedsearch.search.against import compare_with_peers
 from schedsearch.search.building import BUILD_TIMEOUT_S, reacher_of, with_calls
 from schedsearch.search.caches import in_use
 from schedsearch.search.findings import by_count, by_time
@@ -47,12 +48,14 @@ class Options:
     """How a lock file in the directory `root` is checked.
 
     `timing`: speeds too; `tolerance`: how much slower than the pinned C is held, relative.
+    `against`: peers that what is right is compared with too.
     """
 
     root: Path
     where: Where = field(default_factory=Where)
     timing: bool = True
     tolerance: float = TOLERANCE
+    against: tuple[str, ...] = ()
 
 
 class _Found(Exception):
@@ -87,9 +90,13 @@ def _checked(entry: LockEntry, options: Options, tell: Tell) -> Checked:
         return Checked(entry, Status.ERROR, str(error))
     found = Checked(entry, Status.PASSED, "", kernel.notes)
     try:
-        return _compared(kernel, found, options, tell)
+        found = _compared(kernel, found, options, tell)
     except _Found as end:
         return replace(found, status=end.status, summary=str(end))
+    if options.against:
+        beside = compare_with_peers(kernel.subject, kernel.code, options.against, tell)
+        found = replace(found, against=tuple(beside))
+    return found
 
 
 def _compared(kernel: LockedKernel, found: Checked, options: Options, tell: Tell) -> Checked:

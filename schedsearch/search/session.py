@@ -113,24 +113,29 @@ def tune(options: Options, listener: Listener) -> Result:
         return replace(result, counterpart=other)
 
 
+def subject_of(options: Options) -> Subject:
+    """Raises UserError as `load_subject` does."""
+    return load_subject(
+        options.file,
+        options.proc,
+        options.sizes,
+        options.cc,
+        options.threads,
+        options.target,
+        options.instructions,
+        options.specialize,
+        options.fp,
+        options.align,
+    )
+
+
 @contextmanager
 def begun(options: Options, listener: Listener) -> Iterator[Session]:
     """Begin a run; workers end with the context. Raises UserError as `tune` does."""
     options.check()
     transforms = options.selected
     with raised_interrupts():
-        subject = load_subject(
-            options.file,
-            options.proc,
-            options.sizes,
-            options.cc,
-            options.threads,
-            options.target,
-            options.instructions,
-            options.specialize,
-            options.fp,
-            options.align,
-        )
+        subject = subject_of(options)
     remember(subject.source.path, subject.source.sha)
     for each in not_shipped(subject.target.instructions):
         remember(Path(each.path), each.digest)

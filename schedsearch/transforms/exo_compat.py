@@ -76,6 +76,8 @@ that fails once Exo no longer needs it:
    be (`liveness.py`).
 33. `inline_assign` leaves reads elsewhere as they are, and
    the value may change before it is read                -> refused by `unsound_result`.
+34. Checks that meet `0 - x / 4` crash                   -> left to crash by `exo_speed`, so that
+   no schedule has what Exo alone does not accept.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`run --against`: peers beside the result."""
+"""`--against` of `run`, `report` and `check`: peers beside the result."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ def theirs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+@pytest.fixture
+def short(tuned: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A tuned directory with a function beside the kernel; comparisons are short."""
+    (tuned / "mine.py").write_text("def mine(C, A, B):\n    C += A @ B\n")
+    (tuned / "wrong.py").write_text("def wrong(C, A, B):\n    C += 2 * A @ B\n")
+    monkeypatch.setattr(against, "PLAN", Plan(rounds=5, seconds=0))
+    return tuned
+
+
 @pytest.mark.usefixtures("theirs", "hurried")
 def test_a_run_says_how_it_compares(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_L2_SIZE", "512")
@@ -38,7 +47,7 @@ def test_a_run_says_how_it_compares(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert "(5 interleaved rounds)" in tail
     assert "-O3 -march=native -ffast-math" in tail
     assert "OPENBLAS_L2_SIZE" in tail
-    assert "comparing with mine.py:mine, cc=gcc" in said.err
+    assert "comparing matmul32 with mine.py:mine, cc=gcc" in said.err
 
 
 @pytest.mark.usefixtures("theirs", "hurried")
@@ -57,3 +66,49 @@ def test_what_is_no_peer_is_said_before_the_search(run: Run) -> None:
     assert said.code == 2
     assert "--against 'nonsense': it takes numpy" in said.err + said.out
     assert "measuring" not in said.err
+
+
+def test_a_report_shows_how_the_best_compares(short: Path, run: Run) -> None:
+    said = run("report", "--out", "out.html", "--against", "mine.py:mine,numpy")
+    assert said.code == 0, said.err
+    assert said.out == "out.html\n"
+    assert "comparing matmul32 with mine.py:mine, numpy" in said.err
+    page = (short / "out.html").read_text()
+    assert "What could be used instead" in page
+    assert " as fast as mine.py:mine: " in page
+    assert "np.matmul" in page
+    assert run("report", "--out", "plain.html").code == 0
+    assert "What could be used instead" not in (short / "plain.html").read_text()
+
+
+@pytest.mark.usefixtures("short")
+def test_a_check_shows_it_and_decides_nothing_by_it(run: Run) -> None:
+    assert run("pin").code == 0
+    outs = ("--json", "out.json", "--markdown", "out.md", "--junit", "out.xml")
+    said = run("check", "--against", "mine.py:mine,wrong.py:wrong", *outs)
+    assert said.code == 0, said.err + said.out
+    assert "matmul32 against others, on arrays as NumPy allocates them:" in said.out
+    assert " as fast as mine.py:mine: " in said.out
+    assert "wrong.py:wrong: not compared: its results are others" in said.out
+    (result,) = json.loads(Path("out.json").read_text())["results"]
+    mine, wrong = result["against"]
+    assert mine["ratio"]["low"] <= mine["ratio"]["value"] <= mine["ratio"]["high"]
+    assert (wrong["peer"], wrong["ratio"]) == ("wrong.py:wrong", None)
+    for name in ("out.md", "out.xml"):
+        assert "as fast as mine.py:mine" in Path(name).read_text().replace("\\", "")
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("other", ["--correct-only", "--repair"])
+def test_what_times_nothing_compares_nothing(run: Run, other: str) -> None:
+    said = run("check", other, "--against", "numpy")
+    assert said.code == 2
+    assert f"--against times kernels, {other} does not" in said.err
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("command", ["report", "check"])
+def test_all_who_compare_name_what_is_no_peer(run: Run, command: str) -> None:
+    said = run(command, "--against", "nonsense")
+    assert said.code == 2
+    assert "--against 'nonsense': it takes numpy" in said.err

@@ -11,9 +11,9 @@ import pytest
 from cli.invoke import MATMUL
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Artifact
+from schedsearch.core.records import Artifact, PeerComparison
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.peers.against import Compared, Kernel, compare, parse_against
+from schedsearch.peers.against import Kernel, compare, parse_against
 from schedsearch.peers.arrays import Argument, Fill, make_arrays
 from schedsearch.peers.configurations import USUAL, of_openblas
 from schedsearch.peers.contender import Contender, PeerError, Terms, What
@@ -82,7 +82,7 @@ def functions(tmp_path: Path) -> Path:
     return path
 
 
-def only(kernel: Kernel, request: str) -> Compared:
+def only(kernel: Kernel, request: str) -> PeerComparison:
     (found,) = compare(kernel, [request], QUICK)
     return found
 

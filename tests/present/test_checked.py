@@ -15,6 +15,9 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from schedsearch.core.checked import Checked, Instructions, Status, Visit
+from schedsearch.core.decision import Decision
+from schedsearch.core.records import PeerComparison
+from schedsearch.core.stats import Estimate
 from schedsearch.present.annotations import annotation_lines
 from schedsearch.present.checked import as_json, headline, show
 from schedsearch.present.junit import junit_xml
@@ -22,6 +25,10 @@ from schedsearch.present.markdown import markdown
 from tests.core.entries import TIMING, checked
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "docs" / "check.schema.json").read_text())
+BESIDE = (
+    PeerComparison("numpy", "2.4", Estimate(1.5, 1.4, 1.6), Decision.FASTER, 20, 1e-3, 1.5e-3),
+    PeerComparison("scipy", failure="it is no product"),
+)
 RESULTS = [
     checked(Status.PASSED, "gemm", timing=TIMING, seconds=1.5, visits=(Visit(2.0, 1.9),)),
     checked(Status.WRONG, "gemv", "y[3] is 2, expected 1", line=7),
@@ -30,7 +37,7 @@ RESULTS = [
     checked(Status.INCONCLUSIVE, "ger", "too noisy"),
     checked(Status.SKIPPED, "conv", "kernels for neon do not run here"),
     checked(Status.STALE, "syrk", "the procedure has changed"),
-    checked(Status.PASSED, "trmm", same=True),
+    checked(Status.PASSED, "trmm", same=True, against=BESIDE),
     checked(
         Status.REGRESSION, "symm", "more", timing=TIMING, instructions=Instructions(1050, 1000)
     ),
@@ -52,6 +59,8 @@ def test_the_table_has_every_kernel_and_explains_what_did_not_pass() -> None:
     assert re.search(r"gemm .* 1.03 us +1.1 us +0.94x \[0.93, 0.95\] +1.5 s", text)
     assert re.search(r"trmm .* same machine code ", text)
     assert re.search(r"symm .* 1,000 instr. +1,050 instr. +\+5.0% ", text)
+    assert "\ntrmm (K=64) against others, on arrays as NumPy allocates them:\n  1.5" in text
+    assert "\n  scipy: not compared: it is no product\n" in text
     assert text.endswith(f"\n{headline(RESULTS)}\n")
     counts = "9 schedules: 2 passed, 1 wrong, 2 regression, 1 error, 1 stale, "
     assert headline(RESULTS).startswith(counts)
@@ -113,6 +122,7 @@ def test_markdown_has_a_row_for_each() -> None:
     assert len(rows) == len(RESULTS)
     assert all(row.count("|") == 7 for row in rows)
     assert "```\nslower\ngcc was 12, is 13\n```" in text
+    assert "\n- scipy: not compared: it is no product\n" in text
 
 
 MARKUP = (

@@ -15,6 +15,7 @@ from exo.rewrite.new_eff import SchedulingError
 from exo.stdlib import scheduling
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from z3.z3types import Z3Exception
 
 from schedsearch.transforms.exo_speed import decided, exo_as_is
 from schedsearch.transforms.exo_speed.facts import Undecided
@@ -166,3 +167,14 @@ def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
     assert clear._impl._node.iter is add.body()[0]._impl._node.iter
     with pytest.raises(SchedulingError, match="Cannot fission"):
         scheduling.fuse(turned, clear, add)
+
+
+def test_what_exo_alone_cannot_check_is_no_rewrite() -> None:
+    """It would be answered here, and the exported schedule would not run."""
+    procedure = load_source(PROCS / "compat.py").procs["never_runs"]
+    with pytest.raises(Z3Exception, match="Boolean"):
+        scheduling.eliminate_dead_code(procedure, procedure.find_loop("i"))
+    with exo_as_is(), pytest.raises(Z3Exception, match="Boolean"):
+        scheduling.eliminate_dead_code(procedure, procedure.find_loop("i"))
+    shorter = scheduling.eliminate_dead_code(procedure, procedure.find_loop("j"))
+    assert "for j" not in str(shorter)

@@ -56,7 +56,27 @@ def _or_exo(name: str, known: Callable[..., bool]) -> Callable[..., Any]:
 
 def _bound(proc: Any, stmts: Any, expr: Any, op: str, value: int, exception: bool = True) -> bool:
     """`expr op value` at the first statement."""
+    if _crashes(expr):
+        raise Undecided
     return facts_at(proc, stmts[0]).compare(value_of(expr), op, q.Affine(value))
+
+
+def _crashes(expr: Any) -> bool:
+    """Is it `0 - x` of an `x` with a division? Exo cannot lower that (`exo_compat.py`, 34)."""
+    return (
+        isinstance(expr, LoopIR.BinOp)
+        and expr.op == "-"
+        and value_of(expr.lhs) == q.Affine(0)
+        and _divides(expr.rhs)
+    )
+
+
+def _divides(expr: Any) -> bool:
+    if isinstance(expr, LoopIR.USub):
+        return _divides(expr.arg)
+    if not isinstance(expr, LoopIR.BinOp):
+        return False
+    return expr.op in ("/", "%") or _divides(expr.lhs) or _divides(expr.rhs)
 
 
 def _equal(proc: Any, one: Any, at_one: Any, other: Any, at_other: Any = None) -> bool:

@@ -618,3 +618,12 @@ def private_scalar(x: f32[8], y: f32[8]):
     for i in seq(0, 8):
         t = x[i]
         y[i] = t * t
+
+
+@proc
+def never_runs(n: size, x: f32[8]):
+    assert n < 8
+    for i in seq(0, n / 8):
+        x[i] = 0.0
+    for j in seq(n / 8, 0):
+        x[j] = 1.0
