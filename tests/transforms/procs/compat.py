@@ -622,8 +622,7 @@ def private_scalar(x: f32[8], y: f32[8]):
 
 @proc
 def never_runs(n: size, x: f32[8]):
-    assert n < 8
-    for i in seq(0, n / 8):
+    for i in seq(0, n % 8 / 8):
         x[i] = 0.0
-    for j in seq(n / 8, 0):
+    for j in seq(n % 8 / 8, 0):
         x[j] = 1.0
