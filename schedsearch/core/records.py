@@ -27,7 +27,8 @@ from schedsearch.core.trace import Trace
 class Outcome(StrEnum):
     """What became of a candidate. A failure is one of these, never a sentinel number.
 
-    `refused`: it tried what the sandbox of its process does not allow.
+    `refused`: it tried what the sandbox of its process does not allow. `unverified`: some of its
+    code runs only in calls that are too large to verify.
     """
 
     CORRECT = "correct"
@@ -39,6 +40,7 @@ class Outcome(StrEnum):
     CRASH = "crash"
     REFUSED = "refused"
     INCORRECT = "incorrect"
+    UNVERIFIED = "unverified"
     PRUNED = "pruned"
 
 

@@ -44,9 +44,9 @@ _FIRST_OF_CALLS = 1000  # of the numbers of their cases
 # Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
 # are independent, beyond the other the procedure as written says what is right.
 _SAMPLED = 2e8
-# Elements of outputs: of so many a part is evaluated, and how many then. Of fewer, what is fast as
-# written says what all of them are.
-_LARGE, _EVALUATED = 1 << 25, 1e6
+# Elements of outputs: of so many a part is evaluated, and how many then, each of which may take a
+# page of memory. Of fewer, what is fast as written says what all of them are.
+_LARGE, _EVALUATED = 1 << 25, 1e5
 _MOST_EVALUATED = 2e9
 # Of the cases of a mode: both ends of every array are guarded in one of them.
 _PLACEMENT = {

@@ -10,7 +10,10 @@ memory is poisoned. Threads are our own (runtime/threads.c).
 
 from __future__ import annotations
 
+import math
 import re
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
@@ -23,6 +26,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.coverage import blocks, counting
 from schedsearch.evaluate.harness import (
     CONTRACTS,
+    Case,
     Placement,
     own_sources,
     runtime_source,
@@ -36,7 +40,7 @@ from schedsearch.evaluate.timing import TimingPlan
 _COMPILE_S = 120.0
 _RUN_S = 120.0
 # Where a call as written takes too long (`bench.Part`), one call at that size, no longer than that.
-_SLOW_RUN_S = 15.0
+SLOW_RUN_S = 15.0
 # Sanitizers reserve terabytes of address space, and have threads of their own.
 _ADDRESS_BYTES = 1 << 62
 _THREADS = 64
@@ -81,31 +85,39 @@ class Inspector:
     unscheduled: GeneratedC
     bench: Bench
     builder: Builder
+    slow_s: float = SLOW_RUN_S
 
-    def inspect(self, code: GeneratedC, reach: Reach = NOTHING_MORE) -> tuple[Check, ...]:
+    def inspect(
+        self, code: GeneratedC, reach: Reach = NOTHING_MORE, slow_s: float = SLOW_RUN_S
+    ) -> tuple[Check, ...]:
         """What sanitizers say of a verified kernel, called as `reach` says besides the bench's
-        cases, and whether these calls run all of its code; never raises for what it does."""
+        cases, and whether these calls run all of its code; never raises for what it does.
+
+        Where a call as written takes too long, the call at that size has `slow_s` seconds.
+        """
         called = Artifact("", "", code.key, reach.bindings)
         cases = self.bench.for_kernel(called).cases
-        own = replace(self, bench=replace(self.bench, cases=cases))
+        own = replace(self, bench=replace(self.bench, cases=cases), slow_s=slow_s)
         checks = own._memory_and_coverage(code, reach)
         if "#pragma omp" in code.source:
             checks.append(own._check(code, *_RACES))
         return tuple(checks)
 
     def _memory_and_coverage(self, code: GeneratedC, reach: Reach) -> list[Check]:
-        unreached: list[int] = []
+        unreached: set[int] = set()
         memory = self._check(counting(code), *_MEMORY, unreached)
         if memory.verdict is not Finding.PASSED:
             return [memory]
         lines = blocks(code.source)
         if len(unreached) <= reach.dead:
             return [memory, Check(COVERAGE, Finding.PASSED, _dead(len(unreached)))]
-        left = ", ".join(f"`{lines[number]}`" for number in unreached[:3])
+        left = ", ".join(f"`{lines[number]}`" for number in sorted(unreached)[:3])
+        if memory.detail:
+            return [memory, Check(COVERAGE, Finding.NOT_CHECKED, f"{left}: {memory.detail}")]
         return [memory, Check(COVERAGE, Finding.FAILED, f"no call runs {left}")]
 
     def _check(
-        self, code: GeneratedC, what: str, sanitizers: str, unreached: list[int] | None = None
+        self, code: GeneratedC, what: str, sanitizers: str, unreached: set[int] | None = None
     ) -> Check:
         """Blocks that were not run are added to `unreached`, if the kernel counts."""
         compiler = self.builder.compiler
@@ -121,7 +133,7 @@ class Inspector:
         return found
 
     def _run(
-        self, code: GeneratedC, what: str, sanitizers: str, unreached: list[int] | None = None
+        self, code: GeneratedC, what: str, sanitizers: str, unreached: set[int] | None = None
     ) -> Check:
         kernel = self.builder.instrumented(code, sanitizers, _COMPILE_S)
         if isinstance(kernel, Failure):
@@ -138,19 +150,50 @@ class Inspector:
             return Check(what, Finding.NOT_CHECKED, _why_not_built(str(error)))
         return self._judge(program, kernel, what, unreached)
 
-    def _judge(self, program: Path, kernel: Path, what: str, unreached: list[int] | None) -> Check:
+    def _judge(self, program: Path, kernel: Path, what: str, unreached: set[int] | None) -> Check:
+        """In all calls; those that are slow one by one after the others have passed."""
         called = [case for case in self.bench.cases if not case.timed]
-        slow = [case for case in called if case.uncalled]
-        called = [case for case in called if case not in slow[1:]]
+        fast = [case for case in called if not case.uncalled]
+        slow = {case.binding: case for case in called if case.uncalled}
+        end = time.monotonic() + self.slow_s
+        left: set[int] | None = None
+        found = Check(what, Finding.PASSED)
+        for cases in (fast, *([case] for case in slow.values())):
+            if not cases:
+                continue
+            limit_s = _RUN_S if cases is fast else end - time.monotonic()
+            own: set[int] = set()
+            more = self._called(program, kernel, what, cases, limit_s, own)
+            if more.verdict is Finding.NOT_CHECKED and left is not None:
+                found = replace(found, detail=f"but not with {cases[0].binding}: {more.detail}")
+                break
+            if more.verdict is not Finding.PASSED:
+                return more
+            left = own if left is None else left & own
+        if unreached is not None:
+            unreached |= left or set()
+        return found
+
+    def _called(
+        self,
+        program: Path,
+        kernel: Path,
+        what: str,
+        called: Sequence[Case],
+        run_s: float,
+        unreached: set[int],
+    ) -> Check:
+        """In these calls, which have `run_s` seconds; blocks that none has run are added."""
+        if run_s <= 0:
+            return Check(what, Finding.NOT_CHECKED, "no time was left")
         cases = [replace(case, placement=Placement.FOR_TIMING, offset=0) for case in called]
         plan = TimingPlan("screen", 1, 1)
         heard = Verdict(cases, self.bench.fields, plan, "", 1.0, self.bench.cache)
-        run_s = _SLOW_RUN_S if slow else _RUN_S
         limits = Limits(run_s, run_s, _ADDRESS_BYTES, _FILE_BYTES, _THREADS)
 
         def job(nonce: str) -> str:
             cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
-            bounds = f"{_ADDRESS_BYTES} {_FILE_BYTES} {run_s:.0f}"
+            bounds = f"{_ADDRESS_BYTES} {_FILE_BYTES} {math.ceil(run_s)}"
             head = [nonce, "evaluate", str(kernel), str(kernel)]
             nothing_timed, contract = "0 0 0 0 0 0 0", CONTRACTS[self.bench.plan.fp]
             numbers = f"{cores} {bounds} {nothing_timed} {contract} {len(cases)}"
@@ -161,8 +204,7 @@ class Inspector:
         if heard.difference:
             return Check(what, Finding.FAILED, heard.difference)
         if failure is None:
-            if unreached is not None:
-                unreached += heard.unreached
+            unreached.update(heard.unreached)
             return Check(what, Finding.PASSED)
         found = _FOUND.search(failure.message)
         if found is not None:

@@ -32,16 +32,16 @@ def make_reacher(general: q.Proc, timed: Binding) -> Reacher:
 def build(
     builder: Builder, code: GeneratedC, kernel: q.Proc, reacher: Reacher
 ) -> Artifact | Failure:
-    """Compile `code`, of the schedule `kernel`. Failures are the builder's, and INCORRECT if some
+    """Compile `code`, of the schedule `kernel`. Failures are the builder's, and UNVERIFIED if some
     of the code runs only in calls that are too large to verify it with."""
     built = builder.build(code, BUILD_TIMEOUT_S)
     return built if isinstance(built, Failure) else with_calls(built, kernel, reacher)
 
 
 def with_calls(built: Artifact, kernel: q.Proc, reacher: Reacher) -> Artifact | Failure:
-    """With the calls that run all code of the schedule `kernel`; INCORRECT as in `build`."""
+    """With the calls that run all code of the schedule `kernel`; UNVERIFIED as in `build`."""
     found = reacher.reach(kernel)
     if found.unreached:
         blocks = "; ".join(found.unreached[:3])
-        return Failure(Outcome.INCORRECT, f"not verified: no affordable call runs {blocks}")
+        return Failure(Outcome.UNVERIFIED, f"no affordable call runs {blocks}")
     return replace(built, calls=found.bindings)

@@ -13,11 +13,14 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.plans import CLOSING_S, MOST_CLOSING, within
+from schedsearch.search.plans import CLOSING_S, LEAST_ROUNDS, MOST_CLOSING, within
 from schedsearch.search.progress import Best
 from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.store.views import Run
+
+AFTERWARDS_S = 1.0
+"""What may be measured of fast kernels when a budget is used up."""
 
 NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10, fresh=True)
 
@@ -29,8 +32,11 @@ class Time:
     seconds: float
     round_s: float
 
-    def plan(self, plan: TimingPlan, share: float) -> TimingPlan:
-        """With as many rounds as this share of it has."""
+    def plan(self, plan: TimingPlan, share: float) -> TimingPlan | None:
+        """With as many rounds as this share of it has; None if that is not even three, and these
+        take long."""
+        if LEAST_ROUNDS * self.round_s > max(share * self.seconds, AFTERWARDS_S):
+            return None
         return within(plan, self.round_s, share * self.seconds)
 
 
@@ -41,10 +47,13 @@ def session_noise(
     bench: Bench, subject: Subject, code: GeneratedC | None, time: Time = UNLIMITED
 ) -> Measurement | None:
     """A kernel against itself (A/A): what its speed-up is off 1 is noise. None if that
-    cannot be measured any more."""
+    cannot be measured any more, or there is no time for it."""
+    plan = time.plan(NOISE, 0.5)
+    if plan is None:
+        return None
 
     def against_itself(kernel: Artifact) -> Evaluation:
-        return bench.evaluate(kernel, time.plan(NOISE, 0.5), Anchor(kernel, kernel.code_key))
+        return bench.evaluate(kernel, plan, Anchor(kernel, kernel.code_key))
 
     return timed_again(subject, code, against_itself)
 

@@ -154,7 +154,7 @@ class Confirmation:
                 self._confirm(best.key)
                 self.ledger.settle()
                 continue
-            self.inspection = self.inspect(code, best.trace)
+            self.inspection = self.inspect(code, best.trace, self._until(1.0))
             if (found := self.inspection.failure) is None:
                 return
             self.ledger.failed(best.key, Failure(Outcome.INCORRECT, found))

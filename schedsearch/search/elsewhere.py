@@ -19,6 +19,8 @@ from schedsearch.store.views import StoredCandidate
 
 PLAN = TimingPlan(kind="elsewhere", min_rounds=6, max_rounds=10, fresh=True)
 
+MOST_BYTES = 1 << 29
+
 DIFFERENCE = 0.03
 """Relative: what callers do not have to know."""
 
@@ -57,8 +59,11 @@ class Elsewhere:
 def measure_elsewhere(
     bench: Bench, subject: Subject, code: GeneratedC | None, time: Time = UNLIMITED
 ) -> Elsewhere | None:
-    """None if the kernel cannot be measured any more."""
+    """None if the kernel cannot be measured any more, or there is no time for it; nor where arrays
+    are so large that they should not be there twice."""
     align, plan = other(subject.target.align), time.plan(PLAN, 1.0)
+    if plan is None or bench.cases[-1].bytes > MOST_BYTES:
+        return None
     found = timed_again(subject, code, lambda kernel: bench.time_elsewhere(kernel, align, plan))
     return Elsewhere(align, found) if found else None
 

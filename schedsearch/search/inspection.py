@@ -9,11 +9,12 @@ from typing import Any
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.reach import Reach
-from schedsearch.evaluate.sanitize import COVERAGE, Check, Finding, Inspector
+from schedsearch.evaluate.sanitize import COVERAGE, SLOW_RUN_S, Check, Finding, Inspector
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 
-Inspect = Callable[[GeneratedC, Trace], "Inspection"]
+Inspect = Callable[[GeneratedC, Trace, float], "Inspection"]
+"""Of the C of a schedule; what may be left out has that many seconds."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Inspection:
         return {"code_key": self.code_key, "checks": checks}
 
 
-def not_inspected(code: GeneratedC, trace: Trace) -> Inspection:
+def not_inspected(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
     """Where nothing is compiled."""
     return Inspection(code.key)
 
@@ -52,8 +53,9 @@ def once(
             if any(check.what == COVERAGE for check in found.checks):
                 earlier[found.code_key] = found
 
-    def inspect(code: GeneratedC, trace: Trace) -> Inspection:
+    def inspect(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
+        slow_s = min(seconds, SLOW_RUN_S)
         known = earlier.get(code.key)
-        return known or Inspection(code.key, inspector.inspect(code, reach(trace)))
+        return known or Inspection(code.key, inspector.inspect(code, reach(trace), slow_s))
 
     return inspect

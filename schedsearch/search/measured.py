@@ -37,7 +37,12 @@ from schedsearch.store.views import StoredCandidate
 
 Tell = Callable[[str], None]
 
-_FINAL = (Outcome.INCORRECT, Outcome.CODEGEN_ERROR, Outcome.COMPILE_ERROR)
+_FINAL = (
+    Outcome.INCORRECT,
+    Outcome.UNVERIFIED,
+    Outcome.CODEGEN_ERROR,
+    Outcome.COMPILE_ERROR,
+)
 """Trying once more would find the same."""
 
 

@@ -31,6 +31,9 @@ PROCESS_S = 0.15
 """To start one, and to verify in it, of kernels of the suite."""
 
 
+LEAST_ROUNDS = 3
+
+
 def screen(give_up_below: float) -> TimingPlan:
     """Two rounds tell what is slower than `give_up_below`, a speed-up; the rest gets a third."""
     return replace(SCREEN, give_up_below=give_up_below)
@@ -53,8 +56,8 @@ def pair(
 
 
 def within(plan: TimingPlan, round_s: float, seconds: float) -> TimingPlan:
-    """As many rounds, of `round_s` each, as `seconds` have; three at least."""
-    rounds = int(min(plan.max_rounds, max(3.0, seconds / round_s)))
+    """As many rounds, of `round_s` each, as `seconds` have; `LEAST_ROUNDS` in any case."""
+    rounds = int(min(plan.max_rounds, max(LEAST_ROUNDS, seconds / round_s)))
     return replace(plan, min_rounds=min(plan.min_rounds, rounds), max_rounds=rounds)
 
 

@@ -20,6 +20,7 @@ SCHEMA_VERSION = "1.1.0"
 _INVALIDITY: Mapping[Outcome, tuple[str, str]] = {
     Outcome.CORRECT: ("correct", ""),
     Outcome.INCORRECT: ("correctness", "RuntimeFailedConfig"),
+    Outcome.UNVERIFIED: ("constraints", "InvalidConfig"),
     Outcome.CRASH: ("runtime", "RuntimeFailedConfig"),
     Outcome.REFUSED: ("runtime", "RuntimeFailedConfig"),
     Outcome.TIMEOUT: ("timeout", "RuntimeFailedConfig"),

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from exo import proc
 
-from schedsearch.core.records import Artifact, Failure, Measurement
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement
 from schedsearch.evaluate.bench import EXTRAPOLATED, Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
@@ -63,9 +63,7 @@ def large(procedure: Any, builder: Builder, work: Path, excerpt: Excerpt | None 
 
 def built(builder: Builder, procedure: Any, body: str) -> Artifact:
     code = generate_c(procedure)
-    signature = code.source[code.source.index(f"void {code.proc}(") :].split("{")[0]
-    source = f"#include <stdint.h>\n{signature}{{ {body} }}\n"
-    found = builder.build(procs.handwritten(code, source), 60)
+    found = builder.build(procs.handwritten(code, f"{_signature(code)}{{ {body} }}\n"), 60)
     assert isinstance(found, Artifact), found
     return found
 
@@ -107,6 +105,41 @@ def test_sanitizers_look_at_large_cases(builder: Builder, tmp_path: Path) -> Non
     inspector = Inspector(bench.plan.proc, generate_c(doubled), bench, builder)
     checks = inspector.inspect(generate_c(doubled))
     assert {check.verdict for check in checks} <= {Finding.PASSED, Finding.NOT_CHECKED}
+
+
+@proc
+def sized(n: size, y: f32[n, 300], x: f32[n, 300]):
+    for i in seq(0, n):
+        for j in seq(0, 300):
+            y[i, j] = x[i, j] + x[i, j]
+
+
+@pytest.mark.parametrize(
+    ("split", "coverage"),
+    [(False, "passed"), (True, "not checked (`if (n >= 200)`: but not with n=200: ")],
+)
+def test_sanitizers_wait_for_large_cases_just_so_long(
+    split: bool, coverage: str, builder: Builder, tmp_path: Path
+) -> None:
+    """What smaller ones show counts all the same; of code that only these run nothing is known."""
+    ast, code = mirror(sized), generate_c(sized)
+    excerpt = Excerpt(code, 1.0, patience_s=0.0)
+    bench = prepare(ast, code, bind(ast, {"n": 200}), builder, tmp_path, excerpt=excerpt)
+    loops = "for (int i = 0; i < n; i++) for (int j = 0; j < 300; j++)"
+    body = f"{loops} y[300 * i + j] = 2 * x[300 * i + j];"
+    if split:
+        body = f"if (n >= 200) {{\n{body}\n}} else {{\n{body}\n}}"
+    body = f"for (volatile int on = n == 200; on;);\n{body}"
+    kernel = procs.handwritten(code, f"{_signature(code)}{{\n{body}\n}}\n")
+    inspector = Inspector(ast, code, bench, builder)
+    memory, all_run = (str(each) for each in inspector.inspect(kernel, slow_s=1.0))
+    assert "behaviour: passed (but not with n=200: still running" in memory
+    assert all_run.startswith(f"all code is run: {coverage}")
+
+
+def _signature(code: GeneratedC) -> str:
+    text = code.source[code.source.index(f"void {code.proc}(") :].split("{")[0]
+    return f"#include <stdint.h>\n{text}"
 
 
 def slow(builder: Builder, work: Path, patience_s: float = 0.0) -> Bench:

@@ -550,7 +550,7 @@ def test_a_winner_in_which_sanitizers_find_something_is_retracted(store: Store) 
     inspected: list[str] = []
     race = Check("data races", Finding.FAILED, "line 7")
 
-    def inspect(code: GeneratedC, trace: Trace) -> Inspection:
+    def inspect(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
         inspected.append(code.key)
         return Inspection(code.key, (race,) if len(inspected) <= CONTENDERS else ())
 
@@ -571,7 +571,9 @@ def test_nothing_is_best_if_sanitizers_find_something_everywhere(store: Store) -
     found = Check("data races", Finding.FAILED)
     speeds = {f"n{n}": Kernel(3.0 + n) for n in range(5)}
     ended = run(
-        store, World(tree(1, 5), speeds), inspect=lambda code, trace: Inspection(code.key, (found,))
+        store,
+        World(tree(1, 5), speeds),
+        inspect=lambda code, trace, seconds: Inspection(code.key, (found,)),
     )
     assert ended.best is None
     outcomes = [ended.candidates[name].record.outcome for name in speeds]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
@@ -10,7 +12,9 @@ from schedsearch.core.alignment import other
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Round
 from schedsearch.present import format as fmt
-from schedsearch.search.elsewhere import Elsewhere
+from schedsearch.search.closing import NOISE, UNLIMITED, Time, session_noise
+from schedsearch.search.elsewhere import MOST_BYTES, Elsewhere, measure_elsewhere
+from schedsearch.search.subject import Subject
 
 
 def found(*ratios: float) -> Elsewhere:
@@ -51,3 +55,22 @@ def test_it_survives_its_json_and_nothing_else_is_read() -> None:
     for wrong in ({}, {"align": 64}, {"align": 0, "measurement": {}}, [], {"measurement": 3}):
         with pytest.raises(UserError):
             Elsewhere.from_json(wrong)
+
+
+def test_nothing_is_measured_when_the_time_is_up_unless_it_is_soon_done() -> None:
+    assert Time(0.0, 2.0).plan(NOISE, 0.5) is None
+    assert Time(11.0, 2.0).plan(NOISE, 0.5) is None
+    for time, rounds in ((Time(12.0, 2.0), 3), (Time(-3.0, 0.15), 3), (UNLIMITED, 10)):
+        plan = time.plan(NOISE, 0.5)
+        assert plan is not None
+        assert plan.max_rounds == rounds
+    subject = cast(Subject, SimpleNamespace(target=SimpleNamespace(align=16)))
+    nothing = cast(Any, None)
+    assert session_noise(nothing, subject, None, Time(0.0, 2.0)) is None
+    assert measure_elsewhere(nothing, subject, None, Time(0.0, 2.0)) is None
+
+
+def test_large_arrays_are_not_there_twice() -> None:
+    large = cast(Any, SimpleNamespace(cases=[SimpleNamespace(bytes=MOST_BYTES + 1)]))
+    subject = cast(Subject, SimpleNamespace(target=SimpleNamespace(align=16)))
+    assert measure_elsewhere(large, subject, None) is None

@@ -230,6 +230,7 @@ static struct cell *cells_of(const struct hs_arg *arg)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (start == MAP_FAILED)
         fail("out of memory for the evaluation of the procedure");
+    madvise(start, bytes, MADV_NOHUGEPAGE);
     return start;
 }
 

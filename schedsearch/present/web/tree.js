@@ -7,7 +7,7 @@ const INDENT = 22, ROW = 24, EDGE = 6, FIRST = 5, MORE = 50;
 // Labels: pixels of a letter, of a bold one, of the speed, and of what lies below; in letters.
 const LETTER = 6.1, BOLD = 6.7, SPEED = 110, BELOW = 190, SHORTEST = 48, LONGEST = 110;
 const REJECTED = new Set(["illegal", "codegen error", "compile error", "timeout", "crash",
-  "refused", "incorrect"]);
+  "refused", "incorrect", "unverified"]);
 
 const MOVES = {ArrowUp: -1, ArrowDown: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity};
 
