@@ -264,16 +264,25 @@ class _Statement:
     def call(self, what: str, *args: Value, into: str | None) -> Value:
         """One operation; into an array given, one of its operands that nobody needs, or new."""
         vars_ = self.merged(args)
+        if self.library is TORCH and vars_ != self.order[: len(self.update.target.vars)]:
+            into = None  # where NumPy repeats a smaller result, PyTorch shrinks what it goes into
         if not into:
             reused = [a.text for a in args if a.scratch and a.vars == vars_ and a.kind == self.kind]
             shape = tuple(self.update.extent(var) if var else 1 for var in vars_)
             into = reused[0] if reused else self.writer.scratch(shape, self.kind)
         name = self.library.operators.get(what, what)
-        texts = [_tensor(a.text, a, self.library) if i == 0 else a.text for i, a in enumerate(args)]
+        texts = [self.operand_text(a, first=i == 0) for i, a in enumerate(args)]
         narrow = self.library is NUMPY and self.kind[0] != "f"
         dtype = f", dtype=np.{DTYPES[self.kind]}, casting='unsafe'" if narrow else ""
         self.writer.say(f"np.{name}({', '.join(texts)}, out={into}{dtype})")
         return Value(into, self.kind, vars_, scratch=True)
+
+    def operand_text(self, value: Value, first: bool) -> str:
+        """PyTorch computes in the type of the operands, and takes no number as first one."""
+        text = _tensor(value.text, value, self.library) if first else value.text
+        if self.library is NUMPY or value.kind == self.kind:
+            return text
+        return f"{text}.to(np.{DTYPES[self.kind]})"
 
     def merged(self, args: Sequence[Value]) -> tuple[q.Var | None, ...]:
         """Dimensions of an operation on values, as they are broadcast."""
