@@ -47,6 +47,16 @@ Rounds = Annotated[int, typer.Option(min=1, help="Interleaved rounds per kernel,
 Seconds = Annotated[float, typer.Option(help="Time for the rounds of one kernel.")]
 Json = Annotated[Path | None, typer.Option("--json", help="Also write everything here.")]
 
+ExoBlas = Annotated[
+    Path | None,
+    typer.Option(
+        "--exoblas",
+        metavar="DIR",
+        help="A checkout of ExoBLAS, whose schedules compete too; it is executed. Needs sympy, "
+        "and minutes the first time.",
+    ),
+]
+
 DEFAULT_DIR = Path("suite-results")
 
 
@@ -73,13 +83,14 @@ def compare(
     threads: Threads = 1,
     rounds: Rounds = 20,
     seconds: Seconds = 20.0,
+    exoblas: ExoBlas = None,
     json_: Json = None,
 ) -> None:
     """Time what was tuned against every peer that is installed, and print the table."""
     cases = select(only)
     try:
         for case in cases:
-            _compare(case, cases, base, threads, Plan(rounds, seconds), json_)
+            _compare(case, cases, base, threads, Plan(rounds, seconds), exoblas, json_)
     finally:
         show(console, read_rows(base, cases, threads), len(cases))
 
@@ -95,6 +106,7 @@ def run(
     run_options: RunOptions = "",
     rounds: Rounds = 20,
     seconds: Seconds = 20.0,
+    exoblas: ExoBlas = None,
     json_: Json = None,
 ) -> None:
     """Tune each kernel, compare it, go to the next; print the table at the end.
@@ -109,7 +121,7 @@ def run(
             if compared(place.read_row(), searched(place.store)[0]):
                 console.print(f"{case.name:<20}compared already", markup=False)
                 continue
-            _compare(case, cases, base, threads, Plan(rounds, seconds), json_)
+            _compare(case, cases, base, threads, Plan(rounds, seconds), exoblas, json_)
     finally:
         show(console, read_rows(base, cases, threads), len(cases))
 
@@ -174,10 +186,16 @@ def _tune(
 
 
 def _compare(
-    case: Case, cases: list[Case], base: Path, threads: int, plan: Plan, json_: Path | None
+    case: Case,
+    cases: list[Case],
+    base: Path,
+    threads: int,
+    plan: Plan,
+    exoblas: Path | None,
+    json_: Path | None,
 ) -> None:
     console.print(f"{case.name:<20}comparing ...", markup=False)
-    row = measured(case, base, plan, threads)
+    row = measured(case, base, plan, threads, exoblas)
     folder(base, case, threads).write_row(row)
     if json_:
         write_json(json_, as_json(read_rows(base, cases, threads), len(cases)))

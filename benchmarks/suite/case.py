@@ -20,9 +20,9 @@ class Case:
     """A kernel of the suite: a naive procedure, its sizes, and what competes.
 
     `form` is the name of the functions in `peers` that compute the same; `without`
-    names the libraries that have no natural form of it. `specialize`: the sizes are
-    constants of what is tuned; else schedules stay valid for every size. C compilers
-    always compete, with the unscheduled procedure's own C.
+    names the libraries that have no natural form of it, `also` others that have one.
+    `specialize`: the sizes are constants of what is tuned; else schedules stay valid for
+    every size. C compilers always compete, with the unscheduled procedure's own C.
     """
 
     name: str
@@ -32,6 +32,7 @@ class Case:
     sizes: tuple[tuple[str, int], ...] = ()
     fills: tuple[tuple[str, Fill], ...] = ()
     without: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
     specialize: bool = False
 
     def fill(self, argument: str) -> Fill:
@@ -48,4 +49,4 @@ class Case:
 
     @property
     def python_peers(self) -> tuple[str, ...]:
-        return tuple(peer for peer in PYTHON_PEERS if peer not in self.without)
+        return (*(peer for peer in PYTHON_PEERS if peer not in self.without), *self.also)

@@ -15,15 +15,23 @@ from schedsearch.peers.arrays import Fill
 
 SUM = Fill(zeroed=True)
 LOWER = Fill(lower=True)
+SCIPY = ("scipy",)
 
 
-def _case(file: str, name: str, form: str = "", fills: dict[str, Fill] | None = None) -> Case:
+def _case(
+    file: str,
+    name: str,
+    form: str = "",
+    fills: dict[str, Fill] | None = None,
+    also: tuple[str, ...] = (),
+) -> Case:
     return Case(
         name=name,
         file=KERNELS / f"{file}.py",
         proc=name,
         form=form or name,
         fills=tuple((fills or {}).items()),
+        also=also,
     )
 
 
@@ -56,10 +64,10 @@ CASES: tuple[Case, ...] = (
     _case("gemm_types", "gemm_i32", "gemm_i32", _C),
     _case("gemm_types", "gemm_i8", "gemm_i8", _C),
     _case("batched_gemm", "batched_gemm", "batched_gemm", _C),
-    _case("triangular", "syrk", fills={"C": Fill(zeroed=True, lower=True)}),
-    _case("triangular", "trmm", fills={"C": SUM, "L": LOWER}),
+    _case("triangular", "syrk", fills={"C": Fill(zeroed=True, lower=True)}, also=SCIPY),
+    _case("triangular", "trmm", fills={"C": SUM, "L": LOWER}, also=SCIPY),
     # Small below the diagonal: solutions of a larger L grow exponentially.
-    _case("triangular", "trsm", fills={"L": Fill(0.0, 0.01, lower=True)}),
+    _case("triangular", "trsm", fills={"L": Fill(0.0, 0.01, lower=True)}, also=SCIPY),
     _case("conv1d", "conv1d"),
     Case("conv2d", EXAMPLES / "conv2d.py", "conv2d", "conv2d"),
     _case("depthwise", "depthwise"),

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from benchmarks.suite.case import Case
 from benchmarks.suite.compilers import CompilerPeer, compiler_peers
+from benchmarks.suite.exoblas import NAME, exoblas_c
 from benchmarks.suite.stores import Tuned
+from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, GeneratedC
 from schedsearch.evaluate.builder import Builder
 from schedsearch.peers.against import as_experts_compile
@@ -39,9 +41,13 @@ class Absent:
 
 
 def contenders(
-    case: Case, subject: Subject, tuned: dict[str, Tuned | None]
+    case: Case,
+    subject: Subject,
+    tuned: dict[str, Tuned | None],
+    exoblas: Path | None = None,
 ) -> Iterator[Peer | Absent]:
-    """Everybody, the procedure as written first; `tuned` are ours, by name."""
+    """Everybody, the procedure as written first; `tuned` are ours, by name, `exoblas` is a checkout
+    of ExoBLAS."""
     yield native(BASELINE, subject.builder, subject.code)
     for name, own in tuned.items():
         if own is None:
@@ -54,6 +60,8 @@ def contenders(
             yield native(peer.name, peer.builder, code)
         else:
             yield Absent(*peer)
+    if exoblas is not None:
+        yield from _hand_made(case, subject, exoblas)
     for library in case.python_peers:
         if importlib.util.find_spec(library) is None:
             yield Absent(library, "not installed")
@@ -61,9 +69,19 @@ def contenders(
             yield python_peer(library, case.form, frozenset(subject.target.features))
 
 
+def _hand_made(case: Case, subject: Subject, checkout: Path) -> Iterator[Peer | Absent]:
+    try:
+        code = exoblas_c(case, subject, checkout)
+    except UserError as error:
+        yield Absent(NAME, str(error))
+    else:
+        if code is not None:
+            yield native(NAME, subject.builder, code)
+
+
 def python_peer(library: str, form: str, features: frozenset[str]) -> Peer:
     """The function that prepares `form` with an installed library, in all configurations."""
-    ways = {"numpy": of_openblas, "torch": of_torch}
+    ways = {"numpy": of_openblas, "scipy": of_openblas, "torch": of_torch}
     configurations = tuple(ways[library](features)) if library in ways else (USUAL,)
     place = f"benchmarks.suite.peers.with_{library}"
     return Peer(library, What("module", form, place, library=library), "", configurations)

@@ -25,17 +25,21 @@ from schedsearch.peers.trial import Entered, Peer, enter
 from schedsearch.search.subject import Subject
 
 
-def compare(case: Case, base: Path, plan: Plan, threads: int) -> dict[str, Any]:
+def compare(
+    case: Case, base: Path, plan: Plan, threads: int, exoblas: Path | None = None
+) -> dict[str, Any]:
     """The row of `case`; one with an `error` if it cannot be compared."""
     try:
-        return measure(case, base, plan, threads)
+        return measure(case, base, plan, threads, exoblas)
     except UserError as error:
         return {"kernel": case.name, "error": str(error), "absent": {}, "wrong": {}}
 
 
-def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, Any]:
+def measure(
+    case: Case, base: Path, plan: Plan, threads: int = 1, exoblas: Path | None = None
+) -> dict[str, Any]:
     """The suite's row of `case`, as JSON data: times in seconds, ratios of peers to us.
-    `base` is the directory of the suite's results.
+    `base` is the directory of the suite's results, `exoblas` a checkout of ExoBLAS.
 
     Without a tuned schedule the peers are timed all the same, and what compares with it
     (`speedup`, `ratios`, ...) is missing. Raises UserError if the procedure cannot be loaded,
@@ -53,7 +57,7 @@ def measure(case: Case, base: Path, plan: Plan, threads: int = 1) -> dict[str, A
     with ExitStack() as stack:
         entered: dict[str, Entered] = {}
         expected: dict[str, Array] = {}
-        for peer in contenders(case, subject, tuned):
+        for peer in contenders(case, subject, tuned, exoblas):
             if isinstance(peer, Absent):
                 absent[peer.name] = peer.reason
                 continue

@@ -13,7 +13,13 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.plans import CLOSING_S, LEAST_ROUNDS, MOST_CLOSING, within
+from schedsearch.search.plans import (
+    CLOSING_S,
+    LEAST_ROUNDS,
+    LEAST_SEARCH,
+    MOST_CLOSING,
+    within,
+)
 from schedsearch.search.progress import Best
 from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
@@ -88,6 +94,12 @@ def closing_s(runs: Sequence[Run], budget_s: float, first_s: float = CLOSING_S) 
     known = [(run.summary or {}).get("closing_s") for run in runs]
     took = next((float(took) for took in reversed(known) if took), first_s)
     return min(took, MOST_CLOSING * budget_s)
+
+
+def search_until(budget_s: float, ending_s: float, now_s: float) -> float:
+    """When the search of a budget ends, in seconds since its beginning, if it starts `now_s` and
+    its end has `ending_s`."""
+    return max(budget_s - ending_s, now_s + LEAST_SEARCH * budget_s)
 
 
 def last_roof(subject: Subject, roof: Roof, best: Best | None) -> Roof:

@@ -13,7 +13,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.closing import Time
+from schedsearch.search.closing import Time, search_until
 from schedsearch.search.confirmation import Confirmation
 from schedsearch.search.dispatcher import Dispatcher
 from schedsearch.search.executor import Executor
@@ -22,7 +22,7 @@ from schedsearch.search.interrupts import noticed_interrupts
 from schedsearch.search.jobs import ExpandJob, ReplayJob
 from schedsearch.search.ledger import Ledger
 from schedsearch.search.minimal import Shorten, as_it_is
-from schedsearch.search.plans import CLOSING_S, LEAST_SEARCH
+from schedsearch.search.plans import CLOSING_S
 from schedsearch.search.progress import Observer, Progress
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategy import Strategy
@@ -67,9 +67,7 @@ class Search:
         self.foreign, self.first = deque(foreign), deque(first)
         self.phase = "searching"
         self.started = time.monotonic() if began is None else began
-        self.search_s = max(
-            budget.seconds - closing_s, self.elapsed() + LEAST_SEARCH * budget.seconds
-        )
+        self.search_s = search_until(budget.seconds, closing_s, self.elapsed())
         self.closing_since: float | None = None
         self.interrupted = Event()
         self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed, ranker)

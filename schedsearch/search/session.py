@@ -20,7 +20,13 @@ from schedsearch.search.below import Below
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.building import reacher_of
 from schedsearch.search.caches import in_use
-from schedsearch.search.closing import closing_s, gained, last_roof, session_noise
+from schedsearch.search.closing import (
+    closing_s,
+    gained,
+    last_roof,
+    search_until,
+    session_noise,
+)
 from schedsearch.search.counterpart import find_counterpart
 from schedsearch.search.driver import Search
 from schedsearch.search.earlier import check_earlier_runs, known_before
@@ -41,7 +47,7 @@ from schedsearch.search.trust import remember
 from schedsearch.search.turns import measuring_slot
 from schedsearch.search.workers import attach, make_executor
 from schedsearch.store.database import Store
-from schedsearch.store.views import Scope
+from schedsearch.store.views import Run, Scope
 from schedsearch.transforms.features import FEATURES_VERSION, features
 from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.registry import Transform
@@ -74,7 +80,6 @@ class Session:
         replayer = Replayer(subject.procedure, fp=subject.target.fp)
         reacher = reacher_of(self.bench)
         runs = self.store.runs(scope)
-        first_s = CLOSING_S + (SLOW_CLOSING_S if self.bench.part else 0.0)
         search = Search(
             self.store,
             scope,
@@ -88,7 +93,7 @@ class Session:
             _ranker(self.store, scope, subject, self.seed),
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope, lambda t: reacher.reach(replayer.state(t).ast)),
-            closing_s=closing_s(runs, budget.seconds, first_s),
+            closing_s=_closing_s(runs, budget.seconds, self.bench),
             first=self.first,
             shorten=shorten_with(self.bench, replayer, subject.target, subject.builder),
             began=self.began,
@@ -132,6 +137,7 @@ def subject_of(options: Options) -> Subject:
 @contextmanager
 def begun(options: Options, listener: Listener) -> Iterator[Session]:
     """Begin a run; workers end with the context. Raises UserError as `tune` does."""
+    began = time.monotonic()
     options.check()
     transforms = options.selected
     with raised_interrupts():
@@ -151,7 +157,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         check_earlier_runs(store, scope, transforms, options.cache)
         executor = make_executor(options, subject, transforms)
         try:
-            yield _begin(options, listener, subject, store, scope, executor, transforms)
+            yield _begin(options, listener, subject, store, scope, executor, transforms, began)
         except KeyboardInterrupt:
             if options.executor == "ray":  # it has to start before it can be stopped
                 listener.phase("stopping workers (Ctrl-C again ends at once)")
@@ -168,6 +174,7 @@ def _begin(
     scope: Scope,
     executor: Executor,
     transforms: Sequence[Transform],
+    began: float,
 ) -> Session:
     """Measure the baseline while workers start, then give the store its run and its root."""
     listener.phase("measuring the baseline")
@@ -178,6 +185,8 @@ def _begin(
     listener.phase("starting workers")
     attach(executor, bench)
     take_back_sigterm()
+    budget_s, before_s = options.budget.seconds, time.monotonic() - began
+    ending_s = _closing_s(store.runs(scope), budget_s, bench)
     run_id = store.start_run(
         scope,
         seed=options.seed,
@@ -186,6 +195,8 @@ def _begin(
         environment={
             "schedsearch": __version__,
             "roof": baseline.roof.to_json(),
+            "before_s": before_s,
+            "search_s": search_until(budget_s, ending_s, before_s),
             **subject.target.circumstances,
             **dict(host_state()),
         },
@@ -196,6 +207,11 @@ def _begin(
     listener.started(subject, baseline, known)
     setting = Setting(subject, baseline, scope, known)
     return Session(setting, store, run_id, bench, executor, options.seed, options.first)
+
+
+def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
+    """Seconds of a budget that the end of a search has."""
+    return closing_s(runs, budget_s, CLOSING_S + (SLOW_CLOSING_S if bench.part else 0.0))
 
 
 def _run(search: Search, session: Session) -> Result:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from schedsearch.core.trace import Trace
-from schedsearch.search.closing import closing_s
 from schedsearch.search.progress import Best, Progress
 from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus
@@ -29,14 +28,15 @@ def latest(store: Store, run_id: int) -> Run:
 def progress_of(store: Store, run: Run, now: datetime) -> Progress:
     """What `run` itself would show, but for its cost model; it is behind by what is under way.
 
-    Its search ends after the budget or before; the end of it is told by what it measures.
+    What it measures tells how far its end is.
     """
-    elapsed_s = max((run.finished_at or now) - run.started_at, timedelta()).total_seconds()
+    recorded_s = max((run.finished_at or now) - run.started_at, timedelta()).total_seconds()
+    elapsed_s = recorded_s + float(run.environment.get("before_s", 0.0))
     budget_s = float(run.settings["budget_s"])
     timeline = store.timeline(run.scope)
     own = [timed for timed in timeline if timed.run_id == run.id]
     phase = _PHASES.get(own[-1].kind, "searching") if own else "searching"
-    search_s = budget_s - closing_s(store.runs(run.scope), budget_s)
+    search_s = float(run.environment.get("search_s", budget_s))
     if phase == "searching" and elapsed_s > search_s:
         phase = "finishing"
     top = store.best(run.scope, 1)

@@ -25,7 +25,7 @@ def test_names_are_distinct() -> None:
     assert len({case.name for case in CASES}) == len(CASES)
 
 
-@pytest.mark.parametrize("library", PYTHON_PEERS)
+@pytest.mark.parametrize("library", [*PYTHON_PEERS, "scipy"])
 def test_every_kernel_has_its_peer(library: str) -> None:
     """Read, not imported: not every library is installed."""
     text = Path(peers.__path__[0], f"with_{library}.py").read_text()
