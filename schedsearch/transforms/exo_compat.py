@@ -83,6 +83,7 @@ that fails once Exo no longer needs it:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -146,12 +147,27 @@ SOLVER_STEPS = 10_000_000
 """z3's resource limit for one question, a few seconds; Exo then reports that it cannot
 tell. Counted in z3's own steps rather than time, so that every machine agrees."""
 
+PATIENT_STEPS = 4 * SOLVER_STEPS
+"""The limit where a recorded trace is followed. A question takes more or fewer steps by how
+symbols are numbered, and they are numbered otherwise in each process."""
+
 z3.set_param("rlimit", SOLVER_STEPS)
 z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
 exo_fission.install()  # before it is made faster
 exo_order.install()
 exo_speed.install()
 exo_speed.collect_rarely()
+
+
+@contextmanager
+def patient_solver() -> Iterator[None]:
+    """What was accepted once is accepted again: questions have `PATIENT_STEPS`."""
+    before = z3.get_param("rlimit")
+    z3.set_param("rlimit", PATIENT_STEPS)
+    try:
+        yield
+    finally:
+        z3.set_param("rlimit", before)
 
 
 def _note_externs(finder: Any, expr: Any) -> None:

@@ -11,6 +11,7 @@ from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo_compat import patient_solver
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply
 from schedsearch.transforms.walkers import statement_count
@@ -58,7 +59,8 @@ class Replayer:
         for step in range(known, len(trace)):
             rewrite = trace.steps[step]
             try:
-                procedure = apply(state.procedure, state.ast, rewrite, self.fp)
+                with patient_solver():
+                    procedure = apply(state.procedure, state.ast, rewrite, self.fp)
             except RewriteError as error:
                 raise ReplayError(step, str(rewrite), str(error)) from error
             except RecursionError as error:  # of expressions: those of statements are refused

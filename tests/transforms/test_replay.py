@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
+import z3
 
 from schedsearch.core.errors import ReplayError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms import replay
+from schedsearch.transforms.exo_compat import PATIENT_STEPS, SOLVER_STEPS, generate_c
 from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.registry import apply
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import kernels, walk
 
@@ -89,3 +93,20 @@ def test_children_start_at_a_remembered_parent() -> None:
     parent = replayer.state(Trace((SPLIT,)))
     replayer.state(Trace((SPLIT, UNROLL)))
     assert replayer.state(Trace((SPLIT,))) is parent
+
+
+def test_the_solver_has_more_time_for_what_was_accepted_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Symbols have other numbers in each process, and questions take more or fewer steps."""
+    limits = []
+
+    def noted(*arguments: Any) -> Any:
+        limits.append(z3.get_param("rlimit"))
+        return apply(*arguments)
+
+    monkeypatch.setattr(replay, "apply", noted)
+    Replayer(kernels()["matmul"]).state(Trace((SPLIT, UNROLL)))
+    assert limits == [str(PATIENT_STEPS)] * 2
+    assert z3.get_param("rlimit") == str(SOLVER_STEPS)
+    assert PATIENT_STEPS > SOLVER_STEPS
