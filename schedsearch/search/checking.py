@@ -93,10 +93,13 @@ def _checked(entry: LockEntry, options: Options, tell: Tell) -> Checked:
         found = _compared(kernel, found, options, tell)
     except _Found as end:
         return replace(found, status=end.status, summary=str(end))
-    if options.against:
+    if not options.against:
+        return found
+    try:
         beside = compare_with_peers(kernel.subject, kernel.code, options.against, tell)
-        found = replace(found, against=tuple(beside))
-    return found
+    except UserError as error:
+        return replace(found, notes=(*found.notes, f"not compared with peers: {error}"))
+    return replace(found, against=tuple(beside))
 
 
 def _compared(kernel: LockedKernel, found: Checked, options: Options, tell: Tell) -> Checked:
