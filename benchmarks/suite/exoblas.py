@@ -115,7 +115,10 @@ def _generated(checkout: Path, file: str, machine: str) -> tuple[str, str]:
     kept = [cache_dir() / "exoblas" / own / f"kernel.{kind}" for kind in ("h", "c")]
     if not all(each.is_file() for each in kept):
         with TemporaryDirectory() as scratch:
-            made = _generate(src, file, machine, Path(scratch))
+            try:
+                made = _generate(src, file, machine, Path(scratch))
+            except OSError as error:  # shutil.Error is one
+                raise UserError(f"{checkout} is no checkout of {NAME}: {error}") from error
             for source, place in zip(made, kept, strict=True):
                 place.parent.mkdir(parents=True, exist_ok=True)
                 write_text(place, read_text(source))

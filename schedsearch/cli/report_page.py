@@ -21,7 +21,7 @@ from schedsearch.peers.against import parse_against
 from schedsearch.search.again import options_again
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.budget import Budget
-from schedsearch.search.kept import replayed
+from schedsearch.search.kept import as_recorded, replayed
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.instruction_sets import load_instructions
@@ -85,5 +85,6 @@ def _beside(
     with redirect_stdout(sys.stderr), told() as tell:
         subject = subject_of(options)
         state = replayed(subject.procedure, trace, subject.target.fp)
+        as_recorded(state, about.best.record.keys)
         code = generate_c(state.procedure, state.build)
         return compare_with_peers(subject, code, requests, tell)

@@ -463,6 +463,11 @@ def walk_expr(expr: Expr | Interval | Atom) -> Iterator[Expr | Interval | Atom]:
         yield from walk_expr(part)
 
 
+def may_change(expr: Expr | Interval | Atom) -> bool:
+    """Whether it reads the configuration, which statements and calls write."""
+    return any(isinstance(node, ReadConfig | ConfigField) for node in walk_expr(expr))
+
+
 def used_vars(body: tuple[Stmt, ...]) -> frozenset[Var]:
     """Variables read or written anywhere in `body` (not those merely bound)."""
     return frozenset().union(*map(_used_in, body))

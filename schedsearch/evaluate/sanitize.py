@@ -53,6 +53,9 @@ _FOUND = re.compile(r"(?:runtime error|SUMMARY: \w+Sanitizer): (.*)")
 _NOT_HERE = re.compile(r"\w+Sanitizer.*")
 
 
+_BUT = "but not with"
+
+
 class Finding(StrEnum):
     PASSED = "passed"
     FAILED = "failed"
@@ -66,6 +69,11 @@ class Check:
     what: str
     verdict: Finding
     detail: str = ""
+
+    @property
+    def in_part(self) -> bool:
+        """Whether another time may tell more: it was not checked, or not in all calls."""
+        return self.verdict is Finding.NOT_CHECKED or self.detail.startswith(_BUT)
 
     def __str__(self) -> str:
         return f"{self.what}: {self.verdict}{f' ({self.detail})' if self.detail else ''}"
@@ -165,7 +173,7 @@ class Inspector:
             own: set[int] = set()
             more = self._called(program, kernel, what, cases, limit_s, own)
             if more.verdict is Finding.NOT_CHECKED and left is not None:
-                found = replace(found, detail=f"but not with {cases[0].binding}: {more.detail}")
+                found = replace(found, detail=f"{_BUT} {cases[0].binding}: {more.detail}")
                 break
             if more.verdict is not Finding.PASSED:
                 return more

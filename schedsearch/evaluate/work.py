@@ -73,12 +73,13 @@ def count_steps(proc: q.Proc, binding: Binding) -> int:
 
 
 @lru_cache(maxsize=4096)
-def stores_run(proc: q.Proc, binding: Binding) -> frozenset[q.Path]:
-    """Of an inlined `proc`, the assignments and sums that a call executes."""
+def stores_run(proc: q.Proc, binding: Binding) -> frozenset[int]:
+    """Of an inlined `proc`, the assignments and sums that a call executes, by their order in its
+    text: statements of different callees have the same paths."""
     stores = [stmt for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)]
     once = {id(stmt): Needs({(str(n), frozenset()): 1}) for n, stmt in enumerate(stores)}
     run = _Counter(once).block(proc.body, dict(control_values(proc, binding)), _BUDGET)
-    return frozenset(stores[int(number)].path for number, _ in run)
+    return frozenset(int(number) for number, _ in run)
 
 
 def _steps(stmt: q.Assign | q.Reduce) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -68,7 +67,10 @@ class Kernel:
 
 def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
     """Requests, also several separated by commas. Raises UserError for what is none."""
-    found = [part.strip() for request in requests for part in request.split(",")]
+    parts = (part.strip() for request in requests for part in request.split(","))
+    found = list(filter(None, parts))
+    if requests and not found:
+        raise UserError(f"--against: it takes {FORMS}")
     for request in found:
         library = request in LIBRARIES
         file = _FILE.fullmatch(request)
@@ -76,10 +78,13 @@ def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
             raise UserError(f"--against {request!r}: it takes {FORMS}")
         if library and request != "numpy" and importlib.util.find_spec(request) is None:
             raise UserError(f"--against {request}: it is not installed (`pip install {request}`)")
-        if file and not Path(file["file"]).is_file():
+        if file and not os.path.isfile(file["file"]):  # Path.is_file raises for long names
             raise UserError(f"--against {request}: there is no file {file['file']}")
-        if request.startswith("cc=") and shutil.which(request[3:]) is None:
-            raise UserError(f"--against {request}: {request[3:]} is not found on PATH")
+        if request.startswith("cc="):
+            try:
+                find_compiler(request[3:])
+            except UserError as error:
+                raise UserError(f"--against {request}: {error}") from error
     return tuple(dict.fromkeys(found))
 
 

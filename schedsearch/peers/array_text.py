@@ -271,15 +271,17 @@ class _Statement:
             shape = tuple(self.update.extent(var) if var else 1 for var in vars_)
             into = reused[0] if reused else self.writer.scratch(shape, self.kind)
         name = self.library.operators.get(what, what)
-        texts = [self.operand_text(a, first=i == 0) for i, a in enumerate(args)]
+        operator = what in self.library.operators
+        texts = [self.operand_text(a, number=operator and i > 0) for i, a in enumerate(args)]
         narrow = self.library is NUMPY and self.kind[0] != "f"
         dtype = f", dtype=np.{DTYPES[self.kind]}, casting='unsafe'" if narrow else ""
         self.writer.say(f"np.{name}({', '.join(texts)}, out={into}{dtype})")
         return Value(into, self.kind, vars_, scratch=True)
 
-    def operand_text(self, value: Value, first: bool) -> str:
-        """PyTorch computes in the type of the operands, and takes no number as first one."""
-        text = _tensor(value.text, value, self.library) if first else value.text
+    def operand_text(self, value: Value, number: bool) -> str:
+        """PyTorch computes in the type of the operands, and takes a `number` only as second one of
+        an operator."""
+        text = value.text if number else _tensor(value.text, value, self.library)
         if self.library is NUMPY or value.kind == self.kind:
             return text
         return f"{text}.to(np.{DTYPES[self.kind]})"

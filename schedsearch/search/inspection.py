@@ -43,14 +43,15 @@ def not_inspected(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
 def once(
     inspector: Inspector, store: Store, scope: Scope, reach: Callable[[Trace], Reach]
 ) -> Inspect:
-    """Inspect what the store's runs of this scope did not; `reach` says which calls run all of a
-    schedule's code."""
+    """Inspect what the store's runs of this scope did not, or in part; `reach` says which calls
+    run all of a schedule's code."""
     earlier: dict[str, Inspection] = {}
     for run in store.runs(scope):
         if data := (run.summary or {}).get("inspection"):
             checks = (Check(what, Finding(found), detail) for what, found, detail in data["checks"])
             found = Inspection(data["code_key"], tuple(checks))
-            if any(check.what == COVERAGE for check in found.checks):
+            whole = not any(check.in_part for check in found.checks)
+            if whole and any(check.what == COVERAGE for check in found.checks):
                 earlier[found.code_key] = found
 
     def inspect(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:

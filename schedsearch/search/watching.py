@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from typing import Any
 
+from schedsearch.core.fields import Fields
 from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best, Progress
 from schedsearch.store.database import Store
@@ -28,15 +31,17 @@ def latest(store: Store, run_id: int) -> Run:
 def progress_of(store: Store, run: Run, now: datetime) -> Progress:
     """What `run` itself would show, but for its cost model; it is behind by what is under way.
 
-    What it measures tells how far its end is.
+    What it measures tells how far its end is. Raises UserError for a run that says other things
+    than numbers of its budget.
     """
+    budget_s = _seconds(run.settings, "budget_s", 0.0)
+    before_s = _seconds(run.environment, "before_s", 0.0)
+    search_s = _seconds(run.environment, "search_s", budget_s)
     recorded_s = max((run.finished_at or now) - run.started_at, timedelta()).total_seconds()
-    elapsed_s = recorded_s + float(run.environment.get("before_s", 0.0))
-    budget_s = float(run.settings["budget_s"])
+    elapsed_s = before_s + recorded_s
     timeline = store.timeline(run.scope)
     own = [timed for timed in timeline if timed.run_id == run.id]
     phase = _PHASES.get(own[-1].kind, "searching") if own else "searching"
-    search_s = float(run.environment.get("search_s", budget_s))
     if phase == "searching" and elapsed_s > search_s:
         phase = "finishing"
     top = store.best(run.scope, 1)
@@ -55,6 +60,10 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
         search_s,
         baseline_s=_baseline_s(store, run),
     )
+
+
+def _seconds(given: Mapping[str, Any], name: str, default: float) -> float:
+    return Fields({name: default, **given}, "the run").number(name, zero=True)
 
 
 def _baseline_s(store: Store, run: Run) -> float:

@@ -25,7 +25,7 @@ from schedsearch.transforms.walkers import accesses, next_path, rest_of_block, s
 def carried(proc: q.Proc, path: q.Path) -> bool:
     """Whether iterations of the loop after the allocation at `path` may read what others left in
     the buffer; then each cannot have a buffer of its own (`sink_alloc`)."""
-    alloc, loop = proc.by_path[path], proc.by_path.get(next_path(path))
+    alloc, loop = proc.by_path.get(path), proc.by_path.get(next_path(path))
     if not (isinstance(alloc, q.Alloc) and isinstance(loop, q.For)):
         return False
     return not (_assigned_first(loop, alloc.buf) or touch_apart(proc, loop, alloc.buf))
@@ -45,7 +45,7 @@ def _assigned_first(loop: q.For, scalar: q.Var) -> bool:
 def left_stale(before: q.Proc, path: q.Path, after: q.Proc) -> str | None:
     """Why `inline_assign` of the statement at `path`, which made `after` of `before`, changes
     what is read; None if it does not."""
-    stmt = before.by_path[path]
+    stmt = before.by_path.get(path)
     if not isinstance(stmt, q.Assign):
         return None
     alloc = next(
@@ -79,7 +79,7 @@ def changes(stmt: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
     users = [number for number, user in enumerate(after) if stmt.buf in q.used_vars((user,))]
     if not users:
         return False
-    if any(isinstance(node, q.ReadConfig | q.ConfigField) for node in q.walk_expr(stmt.rhs)):
+    if q.may_change(stmt.rhs):
         return True
     written = {a.buf for a in accesses(after[: users[-1] + 1]) if a.writes}
     return bool(written & q.expr_vars(stmt.rhs))
@@ -96,8 +96,9 @@ def _reads(proc: q.Proc, buf: q.Var) -> Iterator[tuple[q.Affine, ...]]:
 def overtaken(proc: q.Proc, path: q.Path, dim: int, rows: int) -> bool:
     """Whether a row of the buffer allocated at `path` may be accessed after one that is `rows`
     or more above it: in a circle of `rows` rows the latter is in its place (`fold`)."""
-    alloc = proc.by_path[path]
-    assert isinstance(alloc, q.Alloc)
+    alloc = proc.by_path.get(path)
+    if not isinstance(alloc, q.Alloc) or dim >= len(alloc.shape):
+        return False  # Exo says so
     circle = _Circle(alloc.buf, dim, rows, ranges_at(proc, path))
     circle.block(rest_of_block(proc, path))
     return circle.overtaken
@@ -135,10 +136,13 @@ class _Circle:
             yield from map(self.block, blocks)
         else:
             for access in accesses((stmt,)):
-                if access.buf == self.buf and access.idx:
-                    yield {access.idx[self.dim]}, {access.idx[self.dim]}
-                elif access.buf == self.buf:
+                if access.buf != self.buf:
+                    continue
+                row = access.idx[self.dim] if access.idx else None
+                if row is None or q.may_change(row):
                     self.overtaken = True
+                else:
+                    yield {row}, {row}
 
     def loop(self, loop: q.For, lows: Ends, highs: Ends) -> tuple[Ends, Ends]:
         """What all iterations access, if an iteration accesses `lows` to `highs`."""

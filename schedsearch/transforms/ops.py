@@ -185,11 +185,17 @@ def run_op(proc: Any, op: Op) -> Any:
 
 
 def _circle(op: Op) -> tuple[int, int] | None:
-    """Dimension and size of what `op` folds."""
-    match op:
-        case Op("resize_dim", (At(), int(dim), int(size), *_), kwargs) if dict(kwargs).get("fold"):
-            return dim, size
-    return None
+    """Dimension and size of what `op` folds. Raises RewriteError if they are no numbers."""
+    if op.name != "resize_dim":
+        return None
+    names = ("buf_cursor", "dim_idx", "size", "offset", "fold")
+    given = {**dict(zip(names, op.args, strict=False)), **dict(op.kwargs)}
+    if not given.get("fold"):
+        return None
+    dim, size = given.get("dim_idx"), given.get("size")
+    if isinstance(dim, int) and isinstance(size, int):
+        return dim, size
+    raise RewriteError(f"resize_dim: what is folded needs numbers, not {dim!r} and {size!r}")
 
 
 def _arguments(proc: Any, op: Op) -> tuple[list[Any], dict[str, Any]]:

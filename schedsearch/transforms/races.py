@@ -82,7 +82,7 @@ def touch_apart(proc: q.Proc, loop: q.For, buf: q.Var) -> bool:
     found = _Accesses()
     found.enter(proc, loop.path)
     found.block(loop.body)
-    return buf not in found.boxes or found.apart(buf, loop)
+    return buf not in found.boxes or (found.refusal is None and found.apart(buf, loop))
 
 
 def _separates(loop: q.For, spans: list[tuple[q.Affine, q.Affine]], found: _Accesses) -> bool:

@@ -63,6 +63,7 @@ def always_apart(
     def below(low: q.Affine, high: q.Affine) -> bool:
         ends = lowest(low.scaled(-1), inside), lowest(high, inside)
         steady = not any(q.mentions(end, var) for end in ends for var in inside)
+        steady = steady and not any(map(q.may_change, ends))
         return steady and bounds(ends[0] + ends[1], around)[0] > 0
 
     return any(below(a, b) or below(b, a) for a, b in zip(one, other, strict=False))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -66,6 +67,13 @@ def test_what_cannot_be_generated_is_absent(kernel: str, why: str, checkout: Pat
     found = competing(kernel, checkout)
     assert isinstance(found, Absent)
     assert why in found.reason
+
+
+def test_a_directory_that_only_looks_like_a_checkout(checkout: Path) -> None:
+    shutil.rmtree(checkout / "src" / "common")
+    found = competing("dot", checkout)
+    assert isinstance(found, Absent)
+    assert "is no checkout of ExoBLAS" in found.reason
 
 
 def test_kernels_that_it_does_not_have_do_without(checkout: Path) -> None:

@@ -333,3 +333,23 @@ def copy_up_to_8(n: size, dst: [f32][n] @ DRAM, src: [f32][n] @ DRAM):
     assert stride(src, 0) == 1
     for lane in seq(0, n):
         dst[lane] = src[lane]
+
+
+@proc
+def _twice(n: size, y: [f32][n], x: [f32][n]):
+    for i in seq(0, n):
+        y[i] = x[i] * 2.0
+
+
+@proc
+def _thrice(n: size, y: [f32][n], x: [f32][n]):
+    for i in seq(0, n):
+        y[i] = x[i] * 3.0
+
+
+@proc
+def by_parity(n: size, y: f32[n], x: f32[n]):
+    if n % 2 == 0:
+        _twice(n, y[0:n], x[0:n])
+    else:
+        _thrice(n, y[0:n], x[0:n])

@@ -15,9 +15,11 @@ from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.coverage import blocks, counting
+from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.reach import Reach, Reacher
 from schedsearch.evaluate.sanitize import COVERAGE, Finding, Inspector
+from schedsearch.evaluate.work import stores_run
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
 
@@ -202,3 +204,11 @@ def test_what_is_run_is_counted(bench: Bench, builder: Builder, tmp_path: Path) 
     assert verdicts["with"].verdict is Finding.PASSED
     assert verdicts["without"].verdict is Finding.FAILED
     assert "n % 139" in verdicts["without"].detail
+
+
+def test_statements_of_callees_are_told_apart() -> None:
+    """They have the same paths: that of `even` is not run where that of `odd` is."""
+    inlined = inline_calls(mirror(procs.by_parity))
+    runs = [stores_run(inlined, bind(inlined, {"n": n})) for n in (4, 5)]
+    assert [len(each) for each in runs] == [1, 1]
+    assert runs[0] != runs[1]

@@ -188,6 +188,8 @@ def test_what_has_no_form_says_which_statement(tmp_path: Path) -> None:
         ("nothing", "it takes numpy, scipy"),
         ("none.py:f", "there is no file none.py"),
         ("cc=no-such-cc", "not found on PATH"),
+        ("cc=/bin/ls", "cc=/bin/ls"),
+        (f"{'a' * 300}.py:f", "there is no file aaa"),
     ],
 )
 def test_what_is_no_peer_is_said_at_once(request_: str, says: str) -> None:
@@ -197,6 +199,9 @@ def test_what_is_no_peer_is_said_at_once(request_: str, says: str) -> None:
 
 def test_requests_are_kept_once() -> None:
     assert parse_against(["numpy,cc=gcc", "numpy"]) == ("numpy", "cc=gcc")
+    assert parse_against(["numpy,"]) == ("numpy",)
+    with pytest.raises(UserError, match="it takes numpy"):
+        parse_against([","])
 
 
 def test_configurations_are_those_that_the_cpu_can_run() -> None:

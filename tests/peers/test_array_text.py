@@ -238,3 +238,17 @@ def test_of_any_nest_it_is_right_or_none(stmt: q.Stmt) -> None:
     except NotArraywise:
         return
     assert_same(proc, text)
+
+
+def test_pytorch_takes_a_number_only_as_second_operand_of_an_operator() -> None:
+    i = q.Var("i", 10)
+    read = q.Read(X, (q.as_affine(i),), "f32")
+    half = q.Const(0.5, "f32")
+    for value, wanted in (
+        (q.Extern("fmaxf", (read, half), "f32"), "np.maximum(X, np.tensor(0.5"),
+        (q.BinOp("+", read, half, "f32"), "np.add(X, 0.5"),
+    ):
+        body = q.Assign((0, 0), Y, (q.as_affine(i),), value, "f32")
+        whole = q.For((0,), i, q.Affine(), q.Affine(SIZE), (body,), False)
+        text = array_text(arraywise(of_nest(whole), NOTHING), TORCH)
+        assert wanted.replace("X", X.name) in text

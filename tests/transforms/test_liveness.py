@@ -17,7 +17,7 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
 from transforms.helpers import arguments
 from transforms.interpret import interpret
-from transforms.procs.compat import rows_upwards
+from transforms.procs.compat import place_in_loops, place_read_later, rows_upwards
 
 NESTS = 120
 
@@ -106,3 +106,32 @@ def test_a_circle_holds_what_is_read_at_a_time(rows: int, legal: bool) -> None:
     else:
         with pytest.raises(RewriteError):
             run_op(rows_upwards, op)
+
+
+@pytest.mark.parametrize(
+    ("args", "kwargs"),
+    [
+        ((0, 2, 0, True), {}),
+        ((0,), {"size": 2, "offset": 0, "fold": True}),
+        ((0, "2", 0), {"fold": True}),
+        ((0, 2, 0), {"fold": 1}),
+    ],
+)
+def test_a_circle_is_one_however_it_is_asked_for(
+    args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> None:
+    with pytest.raises(RewriteError, match=r"taken its place|needs numbers"):
+        run_op(rows_upwards, Op("resize_dim", (At((0,)), *args), tuple(kwargs.items())))
+
+
+@pytest.mark.parametrize(("path", "dim"), [((0,), 3), ((1,), 0), ((7,), 0)])
+def test_what_is_no_buffer_or_has_no_such_dimension_is_refused(path: q.Path, dim: int) -> None:
+    with pytest.raises(RewriteError):
+        run_op(rows_upwards, Op("resize_dim", (At(path), dim, 2, 0), (("fold", True),)))
+
+
+def test_the_configuration_changes_where_values_are() -> None:
+    with pytest.raises(RewriteError, match="may read what another left"):
+        run_op(place_in_loops, Op("sink_alloc", (At((0,)),)))
+    with pytest.raises(RewriteError, match="may be read elsewhere"):
+        run_op(place_read_later, Op("inline_assign", (At((2, 0)),)))

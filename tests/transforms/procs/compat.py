@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exo import DRAM, instr, proc
+from exo import DRAM, config, instr, proc
 from exo.libs.externs import relu, select
 from exo.libs.memories import DRAM_STACK
 
@@ -626,3 +626,29 @@ def never_runs(n: size, x: f32[8]):
         x[i] = 0.0
     for j in seq(n % 8 / 8, 0):
         x[j] = 1.0
+
+
+@config
+class Place:
+    at: size
+
+
+@proc
+def place_in_loops(y: f32[8], x: f32[8]):
+    t: f32[16]
+    for i in seq(0, 8):
+        Place.at = 1
+        if i > 0:
+            y[i] = t[i + Place.at]
+        Place.at = 2
+        t[i + Place.at] = x[i]
+
+
+@proc
+def place_read_later(y: f32[8], x: f32[8]):
+    t: f32[16]
+    Place.at = 3
+    for i in seq(0, 1):
+        t[Place.at] = x[i]
+    Place.at = 2
+    y[0] = t[Place.at + 1]
