@@ -23,13 +23,22 @@ from schedsearch.search.jobs import (
     Result,
 )
 from schedsearch.search.ledger import Ledger
-from schedsearch.search.plans import ANCHOR, CONFIRM, PROCESS_S, SCREEN, SLOW_S, screen
+from schedsearch.search.plans import (
+    ANCHOR,
+    CONFIRM,
+    PROCESS_S,
+    SAMPLED_ONCE_S,
+    SCREEN,
+    SLOW_S,
+    screen,
+)
 from schedsearch.transforms.expand import Expansion, Replay, merge
 
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a
-slow baseline does not eat the budget. It is measured against the baseline first,
-unless that takes too long. Confirmations are against the baseline in any case."""
+slow baseline does not eat the budget. It is measured well against the baseline first,
+unless that takes too long, or it just was as well as can be. Confirmations are against
+the baseline in any case."""
 
 MAX_ATTEMPTS = 2
 """A job whose worker died is tried once more."""
@@ -220,7 +229,9 @@ class Dispatcher:
             self.measured += 1
             if anchor.speedup <= RE_ANCHOR * self.anchor.speedup:
                 return
-            if self.baseline.call_s * self.baseline.scale > SLOW_S:
+            baseline_s = self.baseline.call_s * self.baseline.scale
+            against_it = pending.job.anchor == self.baseline and baseline_s > SAMPLED_ONCE_S
+            if against_it or baseline_s > SLOW_S:
                 self.anchor = anchor
             else:
                 job = MeasureJob(artifact, ANCHOR, self.baseline)

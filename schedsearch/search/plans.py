@@ -23,6 +23,10 @@ twelvefold nobody asks whether it is 12.1 or 12.4."""
 SLOW_S = 0.3
 """A baseline slower than this is measured no more often than it has to be."""
 
+SAMPLED_ONCE_S = 0.05
+"""Of a baseline slower than this a round has one sample: three rounds more say little and take
+seconds."""
+
 CONFIRM_S = 8.0
 """What confirming one candidate may cost; three rounds at least. A round is a call of a slow
 baseline, as long, up to `SLOW_S`, of the candidate, and a process of its own."""

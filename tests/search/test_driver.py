@@ -336,6 +336,20 @@ def test_a_slow_baseline_is_called_as_rarely_as_possible(store: Store) -> None:
     assert {(plan.min_rounds, plan.max_rounds) for plan in confirmed} == {(3, 3)}
 
 
+def test_what_was_timed_against_a_baseline_of_long_calls_is_the_anchor_at_once(
+    store: Store,
+) -> None:
+    """What was timed against another is measured against the baseline first."""
+    world = World(
+        {ROOT: ["fast"], "fast": ["faster"], "faster": ["a"]},
+        {"fast": Kernel(8.0), "faster": Kernel(24.0)},
+    )
+    jobs = run(store, world, baseline_s=0.1).executor.measured()
+    assert [name for name, plan, _ in jobs if plan == ANCHOR] == ["faster"]
+    screened = {name: anchor.speedup for name, plan, anchor in jobs if plan.kind == "screen"}
+    assert screened["a"] == 24.0
+
+
 @pytest.mark.parametrize(("baseline_s", "rounds"), [(0.0, 40), (0.01, 40), (1.0, 5), (60.0, 3)])
 def test_rounds_of_a_confirmation(baseline_s: float, rounds: int) -> None:
     plan = confirm(baseline_s)
