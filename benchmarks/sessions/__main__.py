@@ -34,8 +34,8 @@ def run(
     ] = None,
 ) -> None:
     """Search schedules of three kernels, confirm each best again in sessions of its own, and see
-    which intervals hold the mean of all sessions. Then time the five that `best` names first
-    against each other, and compare the orders.
+    which intervals hold the mean of all sessions. Then time the first of `best` against each other
+    (places 1 to 5, 10, 20, 40), and compare the orders.
     """
     if quick:
         sessions, budget, pause = 4, 10.0, 0.0
