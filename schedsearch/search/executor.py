@@ -1,7 +1,7 @@
 """Executors run jobs; they all keep this contract.
 
 - `attach(bench)` is called once, before the first job, and returns when jobs can
-  run; it raises RuntimeError with the cause if they cannot.
+  run; it raises UserError with the cause if they cannot.
 - `submit(job)` returns a ticket at once. There are `slots` workers that expand
   and replay, as many that build, and one that measures; what finds none free waits.
 - `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless
@@ -38,7 +38,8 @@ from schedsearch.search.jobs import (
 class Executor(Protocol):
     """See the module's text for the contract."""
 
-    slots: int
+    @property
+    def slots(self) -> int: ...
 
     def attach(self, bench: Bench) -> None: ...
 
@@ -91,6 +92,12 @@ class InlineExecutor:
                 assert self._measure is not None, "attach() comes first"
                 return self._measure.run(job)
 
+    def take_back(self) -> list[tuple[int, Job]]:
+        """Jobs that have not run, with their tickets; this executor forgets them."""
+        taken = list(self._jobs)
+        self._jobs.clear()
+        return taken
+
     def drop_expansions(self) -> list[int]:
         dropped = [ticket for ticket, job in self._jobs if isinstance(job, ExpandJob | ReplayJob)]
         self._jobs = deque(item for item in self._jobs if item[0] not in dropped)
@@ -98,3 +105,60 @@ class InlineExecutor:
 
     def close(self) -> None:
         self._jobs.clear()
+
+
+class StartingExecutor(Executor, Protocol):
+    """One that takes seconds to start."""
+
+    def begin(self, bench: Bench) -> None:
+        """As `attach`, without waiting."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether jobs can run. Raises as `attach` does if they never will."""
+
+
+class HandingOver:
+    """Runs jobs in this process until the workers of another executor are there.
+
+    Ray and its actors take four to five seconds to start. A candidate is expanded, built and
+    measured in two.
+    """
+
+    def __init__(self, here: InlineExecutor, workers: StartingExecutor) -> None:
+        self._here, self._workers = here, workers
+        self._started = False
+        self._tickets = 0
+        self._ours: dict[int, int] = {}  # of tickets of the executor in charge
+
+    @property
+    def _charge(self) -> Executor:
+        return self._workers if self._started else self._here
+
+    @property
+    def slots(self) -> int:
+        return self._charge.slots
+
+    def attach(self, bench: Bench) -> None:
+        self._here.attach(bench)
+        self._workers.begin(bench)
+        self._started = self._workers.ready
+
+    def submit(self, job: Job) -> int:
+        self._tickets += 1
+        self._ours[self._charge.submit(job)] = self._tickets
+        return self._tickets
+
+    def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
+        if not self._started and self._workers.ready:
+            waiting = [(self._ours[ticket], job) for ticket, job in self._here.take_back()]
+            self._started = True
+            self._ours = {self._workers.submit(job): ticket for ticket, job in waiting}
+        return [(self._ours.pop(t), result) for t, result in self._charge.wait(timeout_s)]
+
+    def drop_expansions(self) -> list[int]:
+        return [self._ours.pop(ticket) for ticket in self._charge.drop_expansions()]
+
+    def close(self) -> None:
+        self._here.close()
+        self._workers.close()

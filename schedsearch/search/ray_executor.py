@@ -58,7 +58,8 @@ class RayExecutor:
         self._pools: dict[type, Pool] = {}
         self._tickets, self._checked = 0, 0.0
         self._failure: Exception | None = None
-        self._ready, self._closing = threading.Event(), threading.Event()
+        self._bench: Bench | None = None
+        self._attached, self._ready, self._closing = (threading.Event() for _ in range(3))
         self._thread = threading.Thread(target=self._keep_ray, daemon=True)
         self._thread.start()
 
@@ -68,6 +69,10 @@ class RayExecutor:
         try:
             with self._hosting as host:
                 self._start_workers(host)
+                self._attached.wait()
+                if self._bench is not None:
+                    self._pools[MeasureJob] = self._start_measuring(self._bench)
+                    self._wait_for_workers()
                 self._ready.set()
                 self._closing.wait()
         except Exception as error:  # as such, with no class, Ray's own node raises (2.60)
@@ -97,18 +102,38 @@ class RayExecutor:
         self._pools[ReplayJob] = self._pools[ExpandJob]
         self._pools[BuildJob] = Pool(make(build, spec, measuring), here, host)
 
-    def attach(self, bench: Bench) -> None:
-        """Wait until Ray is up, then start the measuring actor."""
-        self._ready.wait()
+    def _wait_for_workers(self) -> None:
+        expanding = self._pools[ExpandJob]
+        if self._joins:
+            expanding.keep_able(Abilities.of(Loaded(self._spec)))
+            self.slots = len(expanding)
+        for pool in {id(pool): pool for pool in self._pools.values()}.values():
+            pool.wait_until_started()
+
+    def begin(self, bench: Bench) -> None:
+        """As `attach`, without waiting: see `ready`."""
+        self._bench = bench
+        self._attached.set()
+
+    @property
+    def ready(self) -> bool:
+        """Whether jobs can run. Raises as `attach` does if they never will."""
+        if not self._ready.is_set():
+            return False
         if isinstance(self._failure, UserError):
             raise self._failure
         if self._failure is not None:
-            raise RuntimeError(f"Ray did not start: {self._failure}") from self._failure
-        self._pools[MeasureJob] = self._start_measuring(bench)
-        if self._joins:
-            expanding = self._pools[ExpandJob]
-            expanding.keep_able(Abilities.of(Loaded(self._spec)))
-            self.slots = len(expanding)
+            raise UserError(
+                f"the workers cannot start: Ray did not start: {self._failure}\n"
+                "Without Ray, in one process and slower: --executor inline"
+            ) from self._failure
+        return True
+
+    def attach(self, bench: Bench) -> None:
+        """Wait until Ray and its actors are up."""
+        self.begin(bench)
+        self._ready.wait()
+        assert self.ready
 
     def submit(self, job: Job) -> int:
         self._tickets += 1
@@ -132,4 +157,5 @@ class RayExecutor:
 
     def close(self) -> None:
         self._closing.set()
+        self._attached.set()
         self._thread.join()

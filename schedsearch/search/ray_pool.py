@@ -98,6 +98,11 @@ class Pool:
             check_abilities(reference, asked[reference].place, wanted)
         self._idle = deque(asked[reference] for reference in started)
 
+    def wait_until_started(self) -> None:
+        """Actors that have not started by then are waited for with their first job."""
+        asked = [worker.actor.__ray_ready__.remote() for worker in self._idle]
+        ray.wait(asked, num_returns=len(asked), timeout=START_S)
+
     def _free(self, worker: _Worker) -> None:
         self._idle.append(worker)
         if self._queued:

@@ -45,7 +45,7 @@ from schedsearch.search.strategy import Strategy
 from schedsearch.search.subject import Subject, bench_of, load_subject
 from schedsearch.search.trust import remember
 from schedsearch.search.turns import measuring_slot
-from schedsearch.search.workers import attach, make_executor
+from schedsearch.search.workers import make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
 from schedsearch.transforms.features import FEATURES_VERSION, features
@@ -183,7 +183,7 @@ def _begin(
         bench = bench_of(subject, cache=options.cache, patience_s=patience_s)
         baseline = measure_baseline(bench, subject, listener.phase)
     listener.phase("starting workers")
-    attach(executor, bench)
+    executor.attach(bench)
     take_back_sigterm()
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
     ending_s = _closing_s(store.runs(scope), budget_s, bench)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 
-from schedsearch.core.errors import UserError
-from schedsearch.evaluate.bench import Bench
-from schedsearch.search.executor import Executor, InlineExecutor
+from schedsearch.search.executor import Executor, HandingOver, InlineExecutor
 from schedsearch.search.jobs import WorkSpec
 from schedsearch.search.options import Options
 from schedsearch.search.subject import Subject
@@ -16,7 +14,7 @@ from schedsearch.transforms.registry import Transform
 
 
 def make_executor(options: Options, subject: Subject, transforms: Sequence[Transform]) -> Executor:
-    """Its workers start in the background, until `attach` waits for them."""
+    """Its workers start in the background. Of a cluster that is joined, `attach` waits for them."""
     spec = WorkSpec(
         options.file.resolve(),
         subject.source.sha,
@@ -38,15 +36,5 @@ def make_executor(options: Options, subject: Subject, transforms: Sequence[Trans
     cores, threads = subject.target.cores, subject.target.threads
     free = cores - threads if cores > threads else cores - 1
     slots = options.workers or max(1, free)
-    return RayExecutor(spec, slots, options.ray_address, options.workers)
-
-
-def attach(executor: Executor, bench: Bench) -> None:
-    """Raises UserError if the workers cannot start."""
-    try:
-        executor.attach(bench)
-    except RuntimeError as error:
-        raise UserError(
-            f"the workers cannot start: {error}\n"
-            "Without Ray, in one process and slower: --executor inline"
-        ) from error
+    workers = RayExecutor(spec, slots, options.ray_address, options.workers)
+    return HandingOver(InlineExecutor(spec), workers) if options.ray_address is None else workers

@@ -28,7 +28,7 @@ from schedsearch.evaluate.host import measuring_cores, usable_cores
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.process import run_group
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.executor import Executor, InlineExecutor
+from schedsearch.search.executor import Executor, HandingOver, InlineExecutor
 from schedsearch.search.jobs import (
     BenchWorker,
     BuildJob,
@@ -129,10 +129,13 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Work]:
 
 
 def make(name: str, spec: WorkSpec) -> Executor:
-    return InlineExecutor(spec) if name == "inline" else RayExecutor(spec, SLOTS)
+    if name == "inline":
+        return InlineExecutor(spec)
+    workers = RayExecutor(spec, SLOTS)
+    return workers if name == "ray" else HandingOver(InlineExecutor(spec), workers)
 
 
-@pytest.fixture(scope="module", params=EXECUTORS)
+@pytest.fixture(scope="module", params=(*EXECUTORS, "handing over"))
 def executor(request: pytest.FixtureRequest, work: Work) -> Iterator[Executor]:
     """Shared by the tests of this module: each leaves it idle."""
     made = make(request.param, work.spec)
@@ -413,7 +416,7 @@ def test_workers_that_cannot_start_say_why(
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
     executor = RayExecutor(work.spec, SLOTS)
-    with pytest.raises(RuntimeError, match=r"Ray did not start: .*absent"):
+    with pytest.raises(UserError, match=r"Ray did not start: .*absent"):
         executor.attach(work.bench)
     executor.close()
 
@@ -460,3 +463,52 @@ def test_close_may_be_called_twice(work: Work) -> None:
     executor.close()
     executor.close()
     assert executor.wait(0.0) == []
+
+
+class Late(InlineExecutor):
+    """Starts when it is told to; counts what it runs."""
+
+    ready, ran = False, 0
+
+    def begin(self, bench: Bench) -> None:
+        self.attach(bench)
+
+    def submit(self, job: Job) -> int:
+        self.ran += 1
+        return super().submit(job)
+
+
+def test_jobs_run_here_until_the_workers_are_there(work: Work) -> None:
+    late = Late(work.spec)
+    executor = HandingOver(InlineExecutor(work.spec), late)
+    executor.attach(work.bench)
+    first, second, third = (executor.submit(job) for job in (work.build, work.build, work.measure))
+    assert [ticket for ticket, _ in executor.wait(1.0)] == [first]
+    assert late.ran == 0
+    late.ready = True
+    assert set(collect(executor, 2)) == {second, third}
+    assert late.ran == 2
+    fourth = executor.submit(ExpandJob(Trace()))
+    assert executor.drop_expansions() == [fourth]
+    assert executor.wait(0.0) == []
+    executor.close()
+
+
+def test_workers_that_never_start_end_the_work(work: Work) -> None:
+    class Broken(Late):
+        @property
+        def ready(self) -> bool:  # type: ignore[override]
+            if self.failed:
+                raise UserError("the workers cannot start")
+            return False
+
+        failed = False
+
+    broken = Broken(work.spec)
+    executor = HandingOver(InlineExecutor(work.spec), broken)
+    executor.attach(work.bench)
+    executor.submit(work.build)
+    broken.failed = True
+    with pytest.raises(UserError, match="cannot start"):
+        executor.wait(1.0)
+    executor.close()
