@@ -16,10 +16,11 @@
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import Protocol
 
-from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.bench import Bench, Evaluation
 from schedsearch.search.jobs import (
     BenchWorker,
     BuildJob,
@@ -118,16 +119,20 @@ class StartingExecutor(Executor, Protocol):
         """Whether jobs can run. Raises as `attach` does if they never will."""
 
 
+START_AFTER_S = 3.0
+"""Workers start then, even if nothing could be measured yet."""
+
+
 class HandingOver:
     """Runs jobs in this process until the workers of another executor are there.
 
-    Ray and its actors take four to five seconds to start. A candidate is expanded, built and
-    measured in two.
+    Ray and its actors need both cores for four to five seconds. A candidate is expanded, built
+    and measured in one, if nothing else runs: so they start when the first one has been.
     """
 
     def __init__(self, here: InlineExecutor, workers: StartingExecutor) -> None:
         self._here, self._workers = here, workers
-        self._started = False
+        self._begun = self._started = False
         self._tickets = 0
         self._ours: dict[int, int] = {}  # of tickets of the executor in charge
 
@@ -140,9 +145,8 @@ class HandingOver:
         return self._charge.slots
 
     def attach(self, bench: Bench) -> None:
+        self._bench, self._attached = bench, time.monotonic()
         self._here.attach(bench)
-        self._workers.begin(bench)
-        self._started = self._workers.ready
 
     def submit(self, job: Job) -> int:
         self._tickets += 1
@@ -150,11 +154,16 @@ class HandingOver:
         return self._tickets
 
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
-        if not self._started and self._workers.ready:
+        if self._begun and not self._started and self._workers.ready:
             waiting = [(self._ours[ticket], job) for ticket, job in self._here.take_back()]
             self._started = True
             self._ours = {self._workers.submit(job): ticket for ticket, job in waiting}
-        return [(self._ours.pop(t), result) for t, result in self._charge.wait(timeout_s)]
+        done = self._charge.wait(timeout_s)
+        late = time.monotonic() > self._attached + START_AFTER_S
+        if not self._begun and (late or any(isinstance(r, Evaluation) for _, r in done)):
+            self._begun = True
+            self._workers.begin(self._bench)
+        return [(self._ours.pop(ticket), result) for ticket, result in done]
 
     def drop_expansions(self) -> list[int]:
         return [self._ours.pop(ticket) for ticket in self._charge.drop_expansions()]

@@ -2,8 +2,8 @@
 
 Ray is our own on this machine, or a cluster that is joined (`ray_hosts.py`). What expands
 may run anywhere in it; what builds and measures stays on this machine, whose target, files
-and measuring lease they are for. Ray starts in a thread, because it takes seconds and the
-baseline can be measured meanwhile.
+and measuring lease they are for. Ray starts in a thread, because it takes seconds and
+candidates can be measured in this process meanwhile.
 """
 
 from __future__ import annotations
@@ -58,21 +58,16 @@ class RayExecutor:
         self._pools: dict[type, Pool] = {}
         self._tickets, self._checked = 0, 0.0
         self._failure: Exception | None = None
-        self._bench: Bench | None = None
-        self._attached, self._ready, self._closing = (threading.Event() for _ in range(3))
-        self._thread = threading.Thread(target=self._keep_ray, daemon=True)
-        self._thread.start()
+        self._ready, self._closing = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
 
-    def _keep_ray(self) -> None:
+    def _keep_ray(self, bench: Bench) -> None:
         """Start Ray, keep this thread until the end, stop Ray: it ends with its thread."""
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             with self._hosting as host:
-                self._start_workers(host)
-                self._attached.wait()
-                if self._bench is not None:
-                    self._pools[MeasureJob] = self._start_measuring(self._bench)
-                    self._wait_for_workers()
+                self._start_workers(host, bench)
+                self._wait_for_workers()
                 self._ready.set()
                 self._closing.wait()
         except Exception as error:  # as such, with no class, Ray's own node raises (2.60)
@@ -80,7 +75,7 @@ class RayExecutor:
         finally:
             self._ready.set()
 
-    def _start_workers(self, host: Host) -> None:
+    def _start_workers(self, host: Host, bench: Bench) -> None:
         """Those on this machine do not wait until Ray has a core for them."""
         expand, build, measure = map(ray.remote, (ExpandActor, BuildActor, BenchWorker))
         spec, here = self._spec, (host.here,) * self.slots
@@ -94,13 +89,11 @@ class RayExecutor:
 
             return start
 
-        def start_measuring(bench: Bench) -> Pool:
-            return Pool(make(measure, bench), here[:1], host)
-
-        self._host, self._start_measuring = host, start_measuring
+        self._host = host
         self._pools[ExpandJob] = Pool(make(expand, spec, measuring), host.places, host)
         self._pools[ReplayJob] = self._pools[ExpandJob]
         self._pools[BuildJob] = Pool(make(build, spec, measuring), here, host)
+        self._pools[MeasureJob] = Pool(make(measure, bench), here[:1], host)
 
     def _wait_for_workers(self) -> None:
         expanding = self._pools[ExpandJob]
@@ -112,8 +105,8 @@ class RayExecutor:
 
     def begin(self, bench: Bench) -> None:
         """As `attach`, without waiting: see `ready`."""
-        self._bench = bench
-        self._attached.set()
+        self._thread = threading.Thread(target=self._keep_ray, args=(bench,), daemon=True)
+        self._thread.start()
 
     @property
     def ready(self) -> bool:
@@ -157,5 +150,5 @@ class RayExecutor:
 
     def close(self) -> None:
         self._closing.set()
-        self._attached.set()
-        self._thread.join()
+        if self._thread is not None:
+            self._thread.join()

@@ -468,9 +468,10 @@ def test_close_may_be_called_twice(work: Work) -> None:
 class Late(InlineExecutor):
     """Starts when it is told to; counts what it runs."""
 
-    ready, ran = False, 0
+    begun, ready, ran = False, False, 0
 
     def begin(self, bench: Bench) -> None:
+        self.begun = True
         self.attach(bench)
 
     def submit(self, job: Job) -> int:
@@ -482,15 +483,33 @@ def test_jobs_run_here_until_the_workers_are_there(work: Work) -> None:
     late = Late(work.spec)
     executor = HandingOver(InlineExecutor(work.spec), late)
     executor.attach(work.bench)
-    first, second, third = (executor.submit(job) for job in (work.build, work.build, work.measure))
-    assert [ticket for ticket, _ in executor.wait(1.0)] == [first]
+    jobs = work.build, work.measure, work.build, work.build
+    built, measured, third, fourth = (executor.submit(job) for job in jobs)
+    assert [ticket for ticket, _ in executor.wait(1.0)] == [built]
+    assert not late.begun
+    assert [ticket for ticket, _ in executor.wait(1.0)] == [measured]
+    assert late.begun
+    assert [ticket for ticket, _ in executor.wait(1.0)] == [third]
     assert late.ran == 0
     late.ready = True
-    assert set(collect(executor, 2)) == {second, third}
-    assert late.ran == 2
-    fourth = executor.submit(ExpandJob(Trace()))
-    assert executor.drop_expansions() == [fourth]
+    assert set(collect(executor, 1)) == {fourth}
+    assert late.ran == 1
+    dropped = executor.submit(ExpandJob(Trace()))
+    assert executor.drop_expansions() == [dropped]
     assert executor.wait(0.0) == []
+    executor.close()
+
+
+def test_workers_start_late_if_nothing_is_measured(
+    work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("schedsearch.search.executor.START_AFTER_S", 0.0)
+    late = Late(work.spec)
+    executor = HandingOver(InlineExecutor(work.spec), late)
+    executor.attach(work.bench)
+    executor.submit(work.build)
+    executor.wait(1.0)
+    assert late.begun
     executor.close()
 
 
@@ -507,7 +526,9 @@ def test_workers_that_never_start_end_the_work(work: Work) -> None:
     broken = Broken(work.spec)
     executor = HandingOver(InlineExecutor(work.spec), broken)
     executor.attach(work.bench)
-    executor.submit(work.build)
+    for job in (work.measure, work.build):
+        executor.submit(job)
+    executor.wait(1.0)
     broken.failed = True
     with pytest.raises(UserError, match="cannot start"):
         executor.wait(1.0)
