@@ -22,6 +22,7 @@ from rich.console import Console
 from schedsearch import __version__
 from schedsearch.cli.telling import typed
 from schedsearch.core.errors import UnnamedFileError, UserError
+from schedsearch.core.machine import collect_rarely
 from schedsearch.core.shown import shown
 
 INTERNAL_ERROR = 70
@@ -105,9 +106,9 @@ def main() -> None:
 
 
 def _run(asked: str) -> None:
-    make_app([asked] if asked in COMMANDS else () if asked == "--version" else COMMANDS)(
-        prog_name="schedsearch"
-    )
+    command = make_app([asked] if asked in COMMANDS else () if asked == "--version" else COMMANDS)
+    collect_rarely()
+    command(prog_name="schedsearch")
 
 
 @contextmanager

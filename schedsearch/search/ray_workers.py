@@ -14,6 +14,7 @@ from ray.exceptions import RayError, RayTaskError
 
 from schedsearch import __version__
 from schedsearch.core.errors import UserError
+from schedsearch.core.machine import collect_rarely
 from schedsearch.search.jobs import BuildWorker, ExpandWorker, Loaded, WorkSpec
 from schedsearch.search.ray_token import HOW_TO_START
 from schedsearch.search.turns import AnyTime, MeasuringPlace
@@ -44,6 +45,7 @@ class Abilities:
 class ExpandActor(ExpandWorker):
     def __init__(self, spec: WorkSpec, measuring: MeasuringPlace) -> None:
         measuring.leave()
+        collect_rarely()
         os.nice(5)  # builds feed the measuring slot: they go first
         super().__init__(Loaded(spec))
         if not measuring.is_here:
@@ -56,6 +58,7 @@ class ExpandActor(ExpandWorker):
 class BuildActor(BuildWorker):
     def __init__(self, spec: WorkSpec, measuring: MeasuringPlace) -> None:
         measuring.leave()
+        collect_rarely()
         super().__init__(Loaded(spec))
 
 

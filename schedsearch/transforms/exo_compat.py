@@ -85,6 +85,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import z3
@@ -151,17 +152,26 @@ PATIENT_STEPS = 4 * SOLVER_STEPS
 """The limit where a recorded trace is followed. A question takes more or fewer steps by how
 symbols are numbered, and they are numbered otherwise in each process."""
 
-z3.set_param("rlimit", SOLVER_STEPS)
-z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
-exo_fission.install()  # before it is made faster
-exo_order.install()
-exo_speed.install()
-exo_speed.collect_rarely()
+
+@cache
+def prepare() -> None:
+    """Put the workarounds into Exo and z3, in this process.
+
+    Importing changes nothing. Whatever loads, rewrites or compiles a procedure calls this
+    first, so that no rewrite is ever checked without them.
+    """
+    z3.set_param("rlimit", SOLVER_STEPS)
+    z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
+    LoopIR_FindExterns.do_e = _note_externs
+    exo_fission.install()  # before it is made faster
+    exo_order.install()
+    exo_speed.install()
 
 
 @contextmanager
 def patient_solver() -> Iterator[None]:
     """What was accepted once is accepted again: questions have `PATIENT_STEPS`."""
+    prepare()
     before = z3.get_param("rlimit")
     z3.set_param("rlimit", PATIENT_STEPS)
     try:
@@ -177,8 +187,6 @@ def _note_externs(finder: Any, expr: Any) -> None:
     super(LoopIR_FindExterns, finder).do_e(expr)
 
 
-LoopIR_FindExterns.do_e = _note_externs
-
 ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
 ORDER_KEPT |= {"cut_loop", "divide_loop", "shift_loop", "unroll_loop"}
 """Operators after which every element is accessed in the order it was before."""
@@ -193,6 +201,7 @@ def generate_c(procedure: Any, build: Build = DEFAULT_BUILD) -> GeneratedC:
 
     Raises CodegenError with Exo's reason.
     """
+    prepare()
     canonicaliser = Canonicaliser({})
     proc = canonicaliser.proc(procedure._loopir_proc)
     # Exo walks callees in the order of their addresses: instructions are given sorted.

@@ -9,7 +9,7 @@ from exo.stdlib.scheduling import rename
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import specialized_name
-from schedsearch.transforms.exo_compat import EXO_ERRORS
+from schedsearch.transforms.exo_compat import EXO_ERRORS, prepare
 from schedsearch.transforms.exo_messages import said
 
 
@@ -20,6 +20,7 @@ def specialize(procedure: Any, fixed: Mapping[str, int]) -> Any:
     """
     if not fixed:
         return procedure
+    prepare()
     try:
         bound = procedure.partial_eval(**fixed)
         return rename(bound, specialized_name(procedure.name(), fixed))

@@ -18,6 +18,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.text_file import read_text
 from schedsearch.transforms.conversions import float_of_integers
+from schedsearch.transforms.exo_compat import prepare
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.outside import outside
@@ -124,6 +125,7 @@ def import_file(path: Path) -> Any:
 
     The file's own directory is importable while it loads.
     """
+    prepare()
     name = f"{SOURCE_PREFIX}{digest(str(path.resolve()))}"
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:

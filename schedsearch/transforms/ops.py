@@ -18,7 +18,13 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import ArgValue, format_path
 from schedsearch.transforms.conversions import Route
-from schedsearch.transforms.exo_compat import EXO_ERRORS, statements_apart, unsound, unsound_result
+from schedsearch.transforms.exo_compat import (
+    EXO_ERRORS,
+    prepare,
+    statements_apart,
+    unsound,
+    unsound_result,
+)
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.fused.model import Fused
 from schedsearch.transforms.fused.source import fused_instruction
@@ -167,6 +173,7 @@ def cursor_at(proc: Any, path: q.Path) -> Any:
 
 def run_op(proc: Any, op: Op) -> Any:
     """Apply one operator; raises RewriteError with the reason if it is illegal."""
+    prepare()
     where = next((arg.path for arg in op.args if isinstance(arg, At | Pair | Parts)), ())
     routes = next((arg.routes for arg in op.args if isinstance(arg, Parts)), ())
     if op.name == "unroll_loop" and (copies := _unrolled(proc, where)) > MOST_STATEMENTS:

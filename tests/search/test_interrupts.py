@@ -10,7 +10,7 @@ import pytest
 import z3
 
 from schedsearch.search.interrupts import noticed_interrupts, raised_interrupts
-from schedsearch.transforms import exo_compat  # noqa: F401
+from schedsearch.transforms.exo_compat import prepare
 
 
 def press_ctrl_c() -> None:
@@ -20,6 +20,7 @@ def press_ctrl_c() -> None:
 
 @pytest.fixture(autouse=True)
 def default_handler() -> None:
+    prepare()
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 

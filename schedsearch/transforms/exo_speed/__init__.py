@@ -8,7 +8,6 @@ Python's stack, `nodes` how syntax trees are built, `decided` which checks need 
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -37,17 +36,6 @@ def install() -> None:
     """Make Exo use what is in this package. May be called twice."""
     for place, name, value in _patches()[0]:
         setattr(place, name, value)
-
-
-def collect_rarely() -> None:
-    """Let Python look for cycles of garbage less often.
-
-    Exo's visitors leave cycles, and its modules are a large heap to look through: a fifth of
-    the time of an expansion went there. What is loaded by now stays; about 25 MB more are in
-    use between collections.
-    """
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
 
 
 @contextmanager
