@@ -19,9 +19,9 @@ from benchmarks.command import run_app
 from benchmarks.racing.record import record
 from benchmarks.racing.recording import Recording, load, save
 from benchmarks.racing.replay import Chance, Mean, chances
+from benchmarks.spaces import space_file
 from benchmarks.spaces.record import KERNELS
 from schedsearch.core.errors import UserError
-from schedsearch.search import space_file
 
 HERE = Path(__file__).parent
 SPACES = HERE.parent / "spaces"

@@ -11,13 +11,13 @@ import numpy as np
 
 from benchmarks.racing.recording import Recording
 from benchmarks.spaces.record import KERNELS
+from benchmarks.spaces.space import Space
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.race import HEAT
-from schedsearch.search.space import Space
 from schedsearch.search.subject import Subject, bench_of, load_subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator

@@ -14,7 +14,7 @@ from rich.table import Table
 
 from benchmarks.command import run_command
 from benchmarks.scale.measure import Grown, grow
-from schedsearch.search.strategies import make_strategy
+from schedsearch.search.strategies.make import make_strategy
 
 SIZES = (1_000, 10_000, 100_000)
 MILLION = 1_000_000

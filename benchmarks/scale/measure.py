@@ -30,11 +30,9 @@ from schedsearch.search.budget import Budget
 from schedsearch.search.driver import Search
 from schedsearch.search.executor import Executor
 from schedsearch.search.progress import Observer, Progress
-from schedsearch.search.ranker import Ranker
-from schedsearch.search.strategies import make_strategy
-from schedsearch.search.strategy import Strategy
+from schedsearch.search.strategies.make import make_strategy
+from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.store.database import Store
-from schedsearch.transforms.features import COLUMNS
 
 WORKLOAD = Workload("kernel", "prockey", (), "kernel.py", "5ha")
 TARGET = Target(
@@ -195,7 +193,6 @@ def _search(
         Anchor(BASELINE, BASELINE.code_key),
         store.walk(scope),
         observer,
-        Ranker(0, bytes(4 * len(COLUMNS))),
     )
 
 

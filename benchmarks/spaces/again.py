@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from statistics import median
 
+from benchmarks.spaces.space import Space
 from benchmarks.spaces.stand import TOP, confirmed, stand
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.search.space import Space
 from schedsearch.search.subject import Subject
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer

@@ -15,7 +15,7 @@ What counts as what:
   checks and chooses between operators; and generating C in the build workers;
 - compiler: the compilers and linkers that build workers start;
 - benchmark: the measuring worker and its children, which verify, calibrate and time;
-- analysis, ours: proposing, query ASTs and keys, estimates and features;
+- analysis, ours: proposing, query ASTs and keys, estimates;
 - engine: the driver with its store, and Ray.
 
 The goal of 5 % is about the last two together. An expansion worker has work whenever a core is

@@ -29,7 +29,7 @@ from schedsearch.present.diff import Diff
 from schedsearch.search.budget import Budget
 from schedsearch.search.options import Options
 from schedsearch.search.stepping import Stepper
-from schedsearch.search.strategies import AnyStrategy
+from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.transforms.exo_compat import generate_c
 
 

@@ -27,7 +27,7 @@ from schedsearch.search import result, session
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.closing import margin
 from schedsearch.search.options import Options
-from schedsearch.search.strategies import AnyStrategy
+from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.store.database import Store
 from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
@@ -186,7 +186,7 @@ def tune(
     that has it (`name` if it has several). `sizes` are what it is timed with, by argument
     name. `budget` is seconds for all of it, confirming included; `trials` limits measured
     candidates, `target_speedup` ends the search once it is reached. `strategy` is a name, or one
-    of your own: the class of a planner, or an object that keeps the contract of strategies.
+    of your own: its class, which is made for a root and a seed, or an object.
     `fp` is the floating-point contract: strict, reassociate or fast.
     `transforms` are names, of the library or of what you registered. `progress` False: silent.
     The rest is as `schedsearch run --help` says.

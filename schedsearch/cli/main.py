@@ -42,7 +42,6 @@ COMMANDS = {
     "check": "check.check",
     "merge": "merge.merge",
     "gc": "gc.gc",
-    "simulate": "simulate.simulate",
     "doctor": "doctor.doctor",
 }
 """Their functions, by name, in the order of the help."""

@@ -130,8 +130,6 @@ def report(
             compiled = fmt.compiled(subject.target, build)
             console.print(f"compiled by {compiled}{overlap}", markup=False, soft_wrap=True)
         _written(console, "written", list(written.paths))
-    if progress.ranker is not None:
-        console.print(f"\n{fmt.standing(progress.ranker)}", soft_wrap=True)
     if result.counterpart is not None:
         console.print(f"\n{_beside(result.counterpart)}", markup=False, soft_wrap=True)
     console.print(
@@ -196,7 +194,6 @@ def as_json(result: Result, written: Written) -> dict[str, Any]:
             outcome.value if outcome else "not_measured": count
             for outcome, count in result.progress.outcomes.items()
         },
-        "ranker": asdict(result.progress.ranker) if result.progress.ranker else None,
         "curve": [list(point) for point in result.progress.curve],
         "best": found,
         "files": [str(path) for path in written.paths],

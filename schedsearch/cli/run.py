@@ -42,7 +42,7 @@ from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
-from schedsearch.search.strategies import STRATEGIES
+from schedsearch.search.strategies.make import STRATEGIES
 from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.replay import Replayer

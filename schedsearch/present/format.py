@@ -18,7 +18,6 @@ from schedsearch.core.stats import Estimate
 if TYPE_CHECKING:  # they take a while to load
     from schedsearch.evaluate.roofline import Roof
     from schedsearch.search.elsewhere import Elsewhere
-    from schedsearch.search.ranker import Standing
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -161,26 +160,3 @@ def kernel(workload: Workload) -> str:
     """`gemv (K=512, M=64 only)`, or the name alone if it has no sizes to bind"""
     bound = sizes(workload.sizes, workload.specialized)
     return f"{workload.proc} ({bound})" if bound else workload.proc
-
-
-def standing_short(ranker: Standing) -> str:
-    """`learned, rank correlation 0.52 (estimate 0.31)`"""
-    if ranker.learned is None:
-        return f"analytic; learned from {ranker.own + ranker.other}, not judged yet"
-    analytic = f"{ranker.analytic or 0.0:.2f}"
-    if ranker.used:
-        return f"learned, rank correlation {ranker.learned:.2f} (estimate {analytic})"
-    return f"analytic, rank correlation {analytic} (learned {ranker.learned:.2f})"
-
-
-def standing(ranker: Standing) -> str:
-    """One sentence on the learned cost model: what from, how good, used or not."""
-    others = f" and {ranker.other} of other procedures" if ranker.other else ""
-    learned = f"cost model learned from {count(ranker.own, 'measurement')}{others}: "
-    if ranker.learned is None:
-        return f"{learned}not used, too few measured since to judge it"
-    verdict = "used" if ranker.used else "not used"
-    return (
-        f"{learned}{verdict}; rank correlation {ranker.learned:.2f}, the static estimate's "
-        f"{ranker.analytic or 0.0:.2f}, on {ranker.judged} measured after training"
-    )

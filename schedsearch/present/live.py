@@ -110,7 +110,6 @@ def facts(progress: Progress, rated: Rate) -> list[tuple[str, str]]:
         ("", rated(progress.best_ns) if progress.best_ns else ""),
         ("", fmt.sparkline([value for _, value in progress.curve])),
         ("schedule", fmt.count(len(best.trace), "rewrite") if best else "-"),
-        ("cost model", fmt.standing_short(progress.ranker) if progress.ranker else "-"),
         ("candidates", fmt.outcomes(progress.outcomes)),
         ("this run", f"{progress.measured} measured, {progress.expanded} expanded"),
     ]

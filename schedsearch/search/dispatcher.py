@@ -170,9 +170,9 @@ class Dispatcher:
             case Lost() if isinstance(pending.job, ExpandJob):
                 self._on_expansion(pending, Failure(Outcome.CRASH, result.message))
             case Lost() | ReplayFailed() if isinstance(pending.job, ReplayJob):
-                self.ledger.not_replayed(key)
+                pass  # its worker died, or what it begins with does not replay
             case Replay():
-                self.ledger.replayed(key, result)
+                self.ledger.replayed(result)
             case Lost():
                 self.ledger.failed(key, Failure(Outcome.CRASH, result.message))
             case ReplayFailed():

@@ -24,8 +24,7 @@ from schedsearch.search.ledger import Ledger
 from schedsearch.search.minimal import Shorten, as_it_is
 from schedsearch.search.plans import CLOSING_S
 from schedsearch.search.progress import Observer, Progress
-from schedsearch.search.ranker import Ranker
-from schedsearch.search.strategy import Strategy
+from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
@@ -55,7 +54,6 @@ class Search:
         baseline: Anchor,
         resumed: Iterable[StoredCandidate],
         observer: Observer,
-        ranker: Ranker,
         foreign: Sequence[Trace] = (),
         inspect: Inspect = not_inspected,
         closing_s: float = CLOSING_S,
@@ -70,7 +68,7 @@ class Search:
         self.search_s = search_until(budget.seconds, closing_s, self.elapsed())
         self.closing_since: float | None = None
         self.interrupted = Event()
-        self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed, ranker)
+        self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed)
         self.work = Dispatcher(executor, self.ledger, baseline, self._waited)
         self.confirmation = Confirmation(self.work, inspect, shorten, self._enter)
         self.ledger.resume(resumed)
@@ -99,7 +97,6 @@ class Search:
             ledger.best,
             tuple(ledger.curve),
             self.search_s,
-            ledger.audience.ranker.standing(),
             self.confirmation.inspection,
             self.work.baseline.call_s * self.work.baseline.scale,
             ledger.shortened_from,
@@ -131,7 +128,6 @@ class Search:
             self._fill()
             if self.work.idle:
                 return Stop.EXHAUSTED
-            self.ledger.audience.rerank()  # while the workers are busy
             self.work.wait(0.2)
 
     def _fill(self) -> None:
@@ -154,8 +150,6 @@ class Search:
             work.replay(self.first.popleft())
         while self.foreign and work.free > 0:
             work.replay(self.foreign.popleft(), adapt=True)
-        for trace in self.strategy.ask_replay(work.free):
-            work.replay(trace)
 
     def _waited(self) -> None:
         if self.interrupted.is_set():

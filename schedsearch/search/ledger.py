@@ -18,19 +18,22 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
-from schedsearch.search.audience import Audience
 from schedsearch.search.minimal import Shortened
 from schedsearch.search.plans import PAIR
 from schedsearch.search.progress import Best
 from schedsearch.search.race import RACE
-from schedsearch.search.ranker import Ranker
 from schedsearch.search.resumption import History, child_info
-from schedsearch.search.strategy import ChildInfo, Expanded, Replayed, Strategy
+from schedsearch.search.strategies.protocol import (
+    ChildInfo,
+    Expanded,
+    Measured,
+    Replayed,
+    Strategy,
+)
 from schedsearch.search.tree import Node, Tree
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion, Replay
-from schedsearch.transforms.features import FEATURES_VERSION
 
 Stages = tuple[tuple[str, float], ...]
 
@@ -45,18 +48,19 @@ class Ledger:
         run_id: int,
         strategy: Strategy,
         clock: Callable[[], float],
-        ranker: Ranker,
     ) -> None:
         self.store, self.scope, self.run_id = store, scope, run_id
         self.clock = clock
         self.tree = Tree()
-        self.audience = Audience(strategy, ranker, self.tree)
+        self.strategy = strategy
         self.outcomes: Counter[Outcome | None] = Counter()
         self.best: Best | None = None
         self.curve: list[tuple[float, float]] = []
         self.superseded: dict[str, str] = {}  # by a shorter schedule that is as fast
         # Trace keys that replays found: an expansion may name them again.
         self._early: set[str] = set()
+        # Duplicates of machine code whose owner is not measured yet, by owner.
+        self._followers: dict[str, list[str]] = {}
 
     @property
     def best_speedup(self) -> float:
@@ -92,18 +96,16 @@ class Ledger:
             if is_node and record.duplicate_of is not None:
                 twins[key] = record.duplicate_of
         for expansion in history.expansions():
-            self.audience.tell(expansion)
+            self.strategy.tell(expansion)
         for replay in history.replays():
-            self.audience.tell(replay)
-        samples = self.store.samples(self.scope, FEATURES_VERSION)
-        self.audience.resume(s for s in samples if s.workload_id == self.scope.workload_id)
+            self.strategy.tell(replay)
         for key, node in self.tree.nodes.items():
             if node.outcome is None:
                 continue
             if key in twins:
-                self.audience.duplicate(key, twins[key])
+                self._tell_duplicate(key, twins[key])
             else:
-                self.audience.measured(key)
+                self._tell_measured(key)
         self.best = self._fastest(confirmed=True) or self._fastest()
         if self.best is not None:
             self.curve.append((self.clock(), self.best_speedup))
@@ -125,12 +127,11 @@ class Ledger:
             records.append(record)
             if record.outcome is None:
                 new.append(child_info(child_key, record))
-                self.audience.found(key, child_key, child)
         self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        self.audience.tell(Expanded(key, self.audience.promised(new)))
+        self.strategy.tell(Expanded(key, tuple(new)))
 
-    def replayed(self, trace_key: str, replay: Replay) -> None:
+    def replayed(self, replay: Replay) -> None:
         """Take in the steps of a replay that are new, up to one that leads nowhere."""
         rewrites = (self.tree.shared(child.rewrite) for child in replay.steps)
         traces = list(accumulate(rewrites, Trace.then, initial=replay.start))
@@ -151,7 +152,6 @@ class Ledger:
             if record.outcome is None and key not in stored:
                 self.tree.add(key, record)
                 chain.append((at, child_info(key, record)))
-                self.audience.found(at, key, child)
                 at = key
             else:
                 at = record.duplicate_of
@@ -159,20 +159,14 @@ class Ledger:
                 break
         self.store.add_replay(self.scope, self.run_id, records, dict(replay.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        ranked = self.audience.promised([info for _, info in chain])
-        parents = [parent for parent, _ in chain]
-        self.audience.tell(Replayed(trace_key, tuple(zip(parents, ranked, strict=True)), at))
-
-    def not_replayed(self, trace_key: str) -> None:
-        """Its worker died, or what it begins with does not replay."""
-        self.audience.tell(Replayed(trace_key, (), None))
+        self.strategy.tell(Replayed(tuple(chain), at))
 
     def not_expanded(self, key: str, failure: Failure) -> None:
         """It has no children in this run; what its own kernel was found to be, it stays."""
         node = self.tree.nodes[key]
         message = f"cannot be expanded: {failure.message}"
         self._record(key, TuningRecord(node.trace, None, node.keys, message), node.measurement)
-        self.audience.tell(Expanded(key, ()))
+        self.strategy.tell(Expanded(key, ()))
 
     def generated(self, key: str, code: GeneratedC) -> None:
         """Keep the C of a node; its key is stored with what comes of it."""
@@ -200,7 +194,7 @@ class Ledger:
             stage_s=stages,
         )
         self._record(key, duplicate, node.measurement)
-        self.audience.duplicate(key, owner)
+        self._tell_duplicate(key, owner)
         return False
 
     def shortened(self, key: str, short: Shortened) -> str:
@@ -237,9 +231,7 @@ class Ledger:
             ranking = node.measurement
         self._record(key, found, ranking)
         if first:
-            if vector := self.audience.ranker.vector(key):
-                self.store.add_features(self.scope, {key: vector}, FEATURES_VERSION)
-            self.audience.measured(key)
+            self._tell_measured(key)
         if self.best is not None and self.best.key == key:
             self.best = self._fastest()
         elif node.trace.steps and ranking.middle > self.best_speedup:
@@ -254,7 +246,7 @@ class Ledger:
         )
         self._record(key, found, None)
         if node.speedup is None:
-            self.audience.measured(key)
+            self._tell_measured(key)
         elif self.best is not None and self.best.key == key:
             self.best = self._fastest()
 
@@ -268,6 +260,21 @@ class Ledger:
         self.best = self._fastest(confirmed=True)
 
     # -- one place each ----------------------------------------------------------
+
+    def _tell_measured(self, key: str) -> None:
+        """A node's speed-up, or that it has none, is known: its duplicates' is too."""
+        for each in (*self._followers.pop(key, ()), key):
+            self.strategy.tell(Measured(each, self.tree.nodes[key].speedup))
+
+    def _tell_duplicate(self, key: str, owner: str) -> None:
+        """Equal machine code is equally fast, but another schedule may have other children.
+
+        The owner may be measured later: then its duplicates are told again.
+        """
+        node = self.tree.nodes[owner]
+        if node.outcome is None:
+            self._followers.setdefault(owner, []).append(key)
+        self.strategy.tell(Measured(key, node.speedup))
 
     def _record(self, key: str, record: TuningRecord, measurement: Measurement | None) -> None:
         """Store `record`; the node takes the outcome that the store settles on."""

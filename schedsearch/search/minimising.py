@@ -32,7 +32,7 @@ from schedsearch.search.plans import CONFIRM, confirm
 from schedsearch.search.progress import Best
 from schedsearch.search.result import Listener
 from schedsearch.search.session import Session, begun
-from schedsearch.search.strategies import make_strategy
+from schedsearch.search.strategies.protocol import Idle
 from schedsearch.search.turns import measuring_slot
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
@@ -159,8 +159,7 @@ def _store(
 ) -> StoredCandidate:
     """The trace as a candidate of its own, though it may have the C of others."""
     subject, store, scope = session.setting.subject, session.store, session.setting.scope
-    strategy = make_strategy("random", Trace().key, session.seed)
-    ledger = session.search(strategy, Budget(0.0), lambda _: None).ledger
+    ledger = session.search(Idle(), Budget(0.0), lambda _: None).ledger
     names = tuple(store.runs(scope)[-1].settings["transforms"])
     expander = Expander(
         Replayer(subject.procedure, fp=subject.target.fp),
@@ -169,7 +168,7 @@ def _store(
         dict(subject.workload.sizes),
     )
     replay = expander.follow(trace, known=0)
-    ledger.replayed(trace.key, replay)
+    ledger.replayed(replay)
     store.add_code([code])
     keys = Keys(replay.steps[-1].keys.ast, code.key, artifact.binary_key)
     store.record(

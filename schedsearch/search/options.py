@@ -13,7 +13,7 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
-from schedsearch.search.strategies import AnyStrategy
+from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.transforms.own import definitions
 from schedsearch.transforms.registry import Transform, select
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.search.inspection import Inspection
-from schedsearch.search.ranker import Standing
 
 
 @dataclass(frozen=True)
@@ -31,8 +30,8 @@ class Progress:
 
     `outcomes` counts candidates of this run and of those it resumed from (None:
     legal, not measured); `measured` and `expanded` count this run only; `curve`
-    holds `(seconds, best speed-up)` at every improvement; `ranker` is None before it is
-    trained, `inspection` before the end. Seconds are since the run began; it searches up to
+    holds `(seconds, best speed-up)` at every improvement; `inspection` is None before the
+    end. Seconds are since the run began; it searches up to
     `search_s`, then races, shortens, confirms and inspects up to `budget_s`. `baseline_s`
     is seconds per call of the procedure as written, before the search. `shortened_from` is how
     many rewrites the best had before it was shortened, 0 if it was not.
@@ -47,7 +46,6 @@ class Progress:
     best: Best | None
     curve: tuple[tuple[float, float], ...]
     search_s: float
-    ranker: Standing | None = None
     inspection: Inspection | None = None
     baseline_s: float = 0.0
     shortened_from: int = 0

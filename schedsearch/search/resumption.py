@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from schedsearch.core.build import COMPILE_WITH
 from schedsearch.core.records import TuningRecord
-from schedsearch.search.strategy import ChildInfo, Expanded, Replayed
+from schedsearch.search.strategies.protocol import ChildInfo, Expanded, Replayed
 from schedsearch.store.views import StoredCandidate
 
 
@@ -80,4 +80,4 @@ class History:
                     assert above is not None, "nothing follows a step that failed"
                     chain.append((above, step.info))
                 at = step.parent_id
-            yield Replayed(end.key, tuple(reversed(chain)), end.node)
+            yield Replayed(tuple(reversed(chain)), end.node)

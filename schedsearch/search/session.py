@@ -16,7 +16,6 @@ from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.roofline import roof_of
 from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.baseline import measure_baseline, root_record
-from schedsearch.search.below import Below
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.building import reacher_of
 from schedsearch.search.caches import in_use
@@ -38,17 +37,16 @@ from schedsearch.search.minimal import shorten_with
 from schedsearch.search.options import Options
 from schedsearch.search.plans import CLOSING_S, SLOW_CLOSING_S
 from schedsearch.search.progress import Observer
-from schedsearch.search.ranker import Ranker
 from schedsearch.search.result import Listener, Result, Setting
-from schedsearch.search.strategies import make_strategy, strategy_name
-from schedsearch.search.strategy import Strategy
+from schedsearch.search.strategies.make import make_strategy, strategy_name
+from schedsearch.search.strategies.protocol import Strategy
+from schedsearch.search.strategies.subtree import Subtree
 from schedsearch.search.subject import Subject, bench_of, load_subject
 from schedsearch.search.trust import remember
 from schedsearch.search.turns import measuring_slot
 from schedsearch.search.workers import make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
-from schedsearch.transforms.features import FEATURES_VERSION, features
 from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.replay import Replayer
@@ -68,7 +66,6 @@ class Session:
     run_id: int
     bench: Bench
     executor: Executor
-    seed: int
     first: tuple[Trace, ...] = ()
     began: float | None = None
 
@@ -90,7 +87,6 @@ class Session:
             replace(standard, call_s=setting.baseline.call_s / standard.scale),
             self.store.walk(scope),
             observer,
-            _ranker(self.store, scope, subject, self.seed),
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope, lambda t: reacher.reach(replayer.state(t).ast)),
             closing_s=_closing_s(runs, budget.seconds, self.bench),
@@ -108,7 +104,7 @@ def tune(options: Options, listener: Listener) -> Result:
     """Run one search. Raises UserError for whatever the user can mend."""
     strategy = make_strategy(options.strategy, options.start.key, options.seed)
     if options.start.steps:
-        strategy = Below(strategy, options.start)
+        strategy = Subtree(strategy, options.start)
     began = time.monotonic()
     with begun(options, listener) as session:
         session = replace(session, began=began)
@@ -206,7 +202,7 @@ def _begin(
     known = known_before(store, scope, subject, options.warm_start, transforms)
     listener.started(subject, baseline, known)
     setting = Setting(subject, baseline, scope, known)
-    return Session(setting, store, run_id, bench, executor, options.seed, options.first)
+    return Session(setting, store, run_id, bench, executor, options.first)
 
 
 def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
@@ -232,7 +228,6 @@ def _run(search: Search, session: Session) -> Result:
             "curve": progress.curve,
             "reference": asdict(setting.baseline.agreement),
             "inspection": progress.inspection.to_json() if progress.inspection else None,
-            "ranker": asdict(progress.ranker) if progress.ranker else None,
             "superseded": search.ledger.superseded,
             "minimal": sorted(search.confirmation.minimal),
         }
@@ -258,11 +253,3 @@ def _run(search: Search, session: Session) -> Result:
     if best is None or gained(best, noise):
         return Result(setting, run_id, stop, progress, best, roof, noise, elsewhere=elsewhere)
     return Result(setting, run_id, stop, progress, None, roof, noise, level=best)
-
-
-def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:
-    """It learns from the store's other workloads on this target too."""
-    _, root = features(subject.ast, subject.target, dict(subject.workload.sizes))
-    store.add_features(scope, {Trace().key: root}, FEATURES_VERSION)
-    samples = store.samples(scope, FEATURES_VERSION)
-    return Ranker(seed, root, [s for s in samples if s.workload_id != scope.workload_id])

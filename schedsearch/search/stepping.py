@@ -20,7 +20,7 @@ from schedsearch.search.pairs import standing_for, verified
 from schedsearch.search.plans import confirm, pair
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import begun, tune
-from schedsearch.search.strategy import Event
+from schedsearch.search.strategies.protocol import Idle
 from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.codegen import CodeGenerator
@@ -32,22 +32,6 @@ BY_HAND = "by hand"
 
 class NotMeasuredError(UserError):
     """A schedule cannot be built, or is wrong; the store says so of it too."""
-
-
-class _Hand:
-    """The strategy of a search that is asked nothing."""
-
-    def ask_measure(self, n: int) -> list[str]:
-        return []
-
-    def ask_expand(self, n: int) -> list[str]:
-        return []
-
-    def ask_replay(self, n: int) -> list[Trace]:
-        return []
-
-    def tell(self, event: Event) -> None:
-        pass
 
 
 class Stepper:
@@ -186,4 +170,4 @@ class Stepper:
         return self._search
 
     def _from_store(self) -> Search:
-        return self.session.search(_Hand(), Budget(0.0), lambda progress: None)
+        return self.session.search(Idle(), Budget(0.0), lambda progress: None)

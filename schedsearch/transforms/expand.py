@@ -12,8 +12,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.adapt import similar
-from schedsearch.transforms.cost import Estimate
-from schedsearch.transforms.features import features
+from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import Transform, carry_out, propose
 from schedsearch.transforms.replay import Replayer, State
@@ -24,8 +23,8 @@ class Child:
     """One child of an expansion.
 
     If the rewrite failed, `outcome` says how and `message` why. `predicted` is the log
-    speed-up over the parent by the static cost estimate, and `features` are packed as
-    `transforms.features` says; None if this process has seen the same `ast_key` before.
+    speed-up over the parent by the static cost estimate; None if this process has seen the
+    same `ast_key` before.
     """
 
     rewrite: Rewrite
@@ -33,7 +32,6 @@ class Child:
     outcome: Outcome | None = None
     message: str = ""
     predicted: float | None = None
-    features: bytes | None = None
 
 
 @dataclass(frozen=True)
@@ -98,13 +96,13 @@ class Expander:
         clock.lap("replay")
         rewrites = list(propose(state.ast, self._target(state), self.transforms))[part::parts]
         clock.lap("propose")
-        before, _ = self._features(state)
+        before = self._log_cost(state)
         clock.lap("predict")
         children = []
         for rewrite in rewrites:
             self.between()
             clock.lap("wait")
-            children.append(self._child(state, trace, rewrite, before.log_cost, clock))
+            children.append(self._child(state, trace, rewrite, before, clock))
         return Expansion(trace, tuple(children), clock.result())
 
     def follow(self, trace: Trace, known: int) -> Replay:
@@ -143,12 +141,12 @@ class Expander:
         to the first that is legal."""
         state = self.replayer.state(trace)
         clock.lap("replay")
-        before, _ = self._features(state)
+        before = self._log_cost(state)
         clock.lap("predict")
         for rewrite in self._choices(state, wanted, clock, exact):
             self.between()
             clock.lap("wait")
-            child = self._child(state, trace, rewrite, before.log_cost, clock)
+            child = self._child(state, trace, rewrite, before, clock)
             yield child
             if child.outcome is None:
                 return
@@ -185,13 +183,12 @@ class Expander:
         if key in self.seen:
             return Child(rewrite, Keys(ast=key))
         self.seen.add(key)
-        estimate, vector = self._features(after)
+        predicted = before - self._log_cost(after)
         clock.lap("predict")
-        predicted = before - estimate.log_cost
-        return Child(rewrite, Keys(ast=key), predicted=predicted, features=vector)
+        return Child(rewrite, Keys(ast=key), predicted=predicted)
 
-    def _features(self, state: State) -> tuple[Estimate, bytes]:
-        return features(state.ast, self._target(state), self.sizes)
+    def _log_cost(self, state: State) -> float:
+        return log_cost(state.ast, self._target(state), self.sizes)
 
     def _target(self, state: State) -> Target:
         """The target with the build options of a state: most have the default ones."""

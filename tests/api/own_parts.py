@@ -1,25 +1,25 @@
-"""A planner, a strategy and a transform as somebody writes them in a notebook."""
+"""Two strategies and a transform as somebody writes them in a notebook."""
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
-from schedsearch.core.trace import ArgValue, Trace
-from schedsearch.search.knowledge import Knowledge, News, Node
-from schedsearch.search.strategy import Event, Expanded, Measured
+from schedsearch.core.trace import ArgValue
+from schedsearch.search.strategies.protocol import Event, Expanded, Measured
+from schedsearch.search.strategies.tree import Node, TreeStrategy
 from schedsearch.transforms.ops import At, Op
 from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.walkers import fresh, loops, names
 
 
-class Widest:
+class Widest(TreeStrategy):
     """Measures everything in order, expands everything."""
 
-    def __init__(self, known: Knowledge, rng: random.Random) -> None:
-        self.nodes = [known.root]
+    def __init__(self, root: str, seed: int) -> None:
+        super().__init__(root, seed)
+        self.nodes = [self.root]
 
     def measure(self) -> Node | None:
         return next((node for node in self.nodes if node.measure), None)
@@ -27,11 +27,11 @@ class Widest:
     def expand(self) -> Node | None:
         return next((node for node in self.nodes if node.expand), None)
 
-    def replay(self) -> Trace | None:
-        return None
+    def found(self, nodes: Sequence[Node]) -> None:
+        self.nodes += nodes
 
-    def learn(self, news: News) -> None:
-        self.nodes += news.children
+    def measured(self, node: Node) -> None:
+        pass
 
 
 class Newest:
@@ -45,9 +45,6 @@ class Newest:
 
     def ask_expand(self, n: int) -> list[str]:
         return [self.to_expand.popitem()[0] for _ in range(min(n, len(self.to_expand)))]
-
-    def ask_replay(self, n: int) -> list[Trace]:
-        return []
 
     def tell(self, event: Event) -> None:
         match event:

@@ -37,7 +37,7 @@ def forgetful() -> Iterator[None]:
         del known.registry()[name]
 
 
-@pytest.mark.parametrize("strategy", [Widest, Newest(Trace().key)], ids=["planner", "strategy"])
+@pytest.mark.parametrize("strategy", [Widest, Newest(Trace().key)], ids=["class", "object"])
 def test_a_strategy_of_ones_own_searches_and_continues(
     strategy: type[Widest] | Newest, store: Path, scripted: list[str]
 ) -> None:

@@ -10,10 +10,10 @@ import pytest
 from benchmarks.spaces import again, stand
 from benchmarks.spaces import record as recording
 from benchmarks.spaces.__main__ import HERE
+from benchmarks.spaces.space_file import load
 from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
 from schedsearch.search.result import Listener
-from schedsearch.search.space_file import load
 from schedsearch.search.subject import load_subject
 
 QUIET = Listener(lambda _: None, lambda *_: None, lambda _: None)

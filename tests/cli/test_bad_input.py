@@ -122,7 +122,7 @@ def test_a_target_that_is_reached_already(run: Run, value: str) -> None:
 
 def test_an_unknown_strategy(run: Run) -> None:
     answer = run("run", MATMUL, "--strategy", "greedy")
-    check(answer, "unknown strategy 'greedy'", "best-first, beam, coordinate")
+    check(answer, "unknown strategy 'greedy'", "best-first, exhaustive, random")
 
 
 def test_an_unknown_executor(run: Run) -> None:

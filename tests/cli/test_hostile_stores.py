@@ -28,7 +28,7 @@ Run = Callable[..., Answer]
 COMMANDS = (
     *(["list"], ["list", "--json"], ["best"], ["best", "--json"], ["show", "2"]),
     *(["show", "2", "--c"], ["show", "2", "--json"], ["replay", "2"], ["export"]),
-    *(["simulate", "schedsearch.sqlite"], ["pin"], ["report"]),
+    *(["pin"], ["report"]),
     *(["merge", "schedsearch.sqlite", "--store", "all.sqlite"], ["list", "--store", "all.sqlite"]),
     ["gc", "--store", "schedsearch.sqlite", "--keep", "1"],
 )

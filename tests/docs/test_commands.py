@@ -44,7 +44,6 @@ SHORT = {
     "check --repair": "--budget 5s",
     "check": "--correct-only",
     "export --minimal": "--budget 2s",
-    "simulate": "--strategy beam --seeds 3",
 }
 """What is added to commands that have these words, the first that fits; of equal options the
 last one counts."""

@@ -13,12 +13,9 @@ from pathlib import Path
 
 from faults import checks
 from faults.driving import Best, Committed, Plan, SayingStore, begin, best_of, drive
-from schedsearch.search.strategies import STRATEGIES
+from schedsearch.search.strategies.make import STRATEGIES
 from schedsearch.store.database import Store
 
-EXHAUSTIVE = sorted(STRATEGIES.keys() - {"beam"})
-"""A beam leaves out what was not among the best of a level, which depends on who came first
-among equals; all others end when nothing is left."""
 PATIENCE_S = 120.0
 """Without a sign of life for so long, a search hangs."""
 
@@ -48,7 +45,7 @@ def processes(*more: str) -> ForkServerContext:
 
 
 def plan_of(seed: int) -> Plan:
-    return Plan(seed, EXHAUSTIVE[seed % len(EXHAUSTIVE)])
+    return Plan(seed, sorted(STRATEGIES)[seed % len(STRATEGIES)])
 
 
 def kill_drivers(context: ForkServerContext, folder: Path, seed: int, most: int = 25) -> Report:

@@ -14,7 +14,7 @@ from faults.spaces import space
 from schedsearch.core.records import Outcome, TuningRecord
 from schedsearch.core.trace import Trace
 from schedsearch.search.driver import Search
-from schedsearch.search.strategies import make_strategy
+from schedsearch.search.strategies.make import make_strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 

@@ -10,7 +10,7 @@ from typing import Any
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.features import features
+from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import Transform, apply, on_request, select
@@ -60,7 +60,7 @@ def walk(
         trace = trace.then(rewrite)
         try:
             state = State(procedure, mirror(procedure), trace.build)
-            features(state.ast, target, sizes)
+            log_cost(state.ast, target, sizes)
             key = ast_key(state.ast, state.build)
         except Exception as error:
             error.add_note(f"after {rewrite}")

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
-from math import log2, prod
 
 from hypothesis import strategies as st
 
-from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search.strategy import (
+from schedsearch.core.trace import Rewrite
+from schedsearch.search.strategies.protocol import (
     ChildInfo,
     Event,
     Expanded,
@@ -37,7 +36,6 @@ class Landscape:
 
     children: dict[str, tuple[ChildInfo, ...]]
     speedup: dict[str, float | None]
-    root: str = ROOT
 
     def expanded(self, key: str) -> Expanded:
         return Expanded(key, self.children[key])
@@ -53,16 +51,6 @@ class Landscape:
             way.append(origin[key])
             key = origin[key][0]
         return way[::-1]
-
-    def follow(self, trace: Trace) -> str | None:
-        """Where a trace ends; None if a step is illegal."""
-        key = self.root
-        for step in trace.steps:
-            legal = {info.rewrite: info.key for info in self.children[key]}
-            if step not in legal:
-                return None
-            key = legal[step]
-        return key
 
     def nodes(self) -> Iterator[str]:
         yield from self.children
@@ -98,25 +86,6 @@ def staircase(choices: int, depth: int) -> Landscape:
     return Landscape(children, speedup)
 
 
-def grid(factors: Sequence[int], depth: int) -> Landscape:
-    """`depth` steps, each with one of `factors`; the middle one is best, and factors that
-    are near are about as good. Keys are trace keys, as in a run."""
-    best = factors[len(factors) // 2]
-    children: dict[str, tuple[ChildInfo, ...]] = {}
-    speedup: dict[str, float | None] = {}
-    for length in range(depth + 1):
-        for chosen in product(factors, repeat=length):
-            trace = Trace(tuple(split(level, factor) for level, factor in enumerate(chosen)))
-            speedup[trace.key] = prod(2.0 - abs(log2(factor / best)) / 4 for factor in chosen)
-            steps = [split(length, factor) for factor in factors] if length < depth else []
-            children[trace.key] = tuple(ChildInfo(trace.then(s).key, s) for s in steps)
-    return Landscape(children, speedup, Trace().key)
-
-
-def split(level: int, factor: int) -> Rewrite:
-    return Rewrite("split", 1, (level,), f"for i{level} in seq(0, 64)", (("factor", factor),))
-
-
 def name(path: tuple[int, ...]) -> str:
     return "/".join([ROOT, *map(str, path)])
 
@@ -127,7 +96,6 @@ class Walk:
 
     to_expand: list[str] = field(default_factory=list)
     to_measure: list[str] = field(default_factory=list)
-    to_replay: list[Trace] = field(default_factory=list)
     events: list[Event] = field(default_factory=list)
 
 
@@ -150,24 +118,18 @@ def walk(
     ]
     while max_events is None or len(log.events) < max_events:
         asked = 0
-        for what in rng.sample(("expand", "measure", "replay"), 3):
+        for what in rng.sample(("expand", "measure"), 2):
             n = rng.randint(1, 4)
-            answers: Sequence[str | Trace]
             if what == "expand":
-                answers = keys = strategy.ask_expand(n)
+                keys = strategy.ask_expand(n)
                 log.to_expand += keys
                 outstanding += [partial(expanded, landscape, key, known) for key in keys]
-            elif what == "measure":
-                answers = keys = strategy.ask_measure(n)
+            else:
+                keys = strategy.ask_measure(n)
                 log.to_measure += keys
                 outstanding += [partial(landscape.measured, key) for key in keys]
-            else:
-                answers = traces = strategy.ask_replay(n)
-                assert known.isdisjoint(trace.key for trace in traces)
-                log.to_replay += traces
-                outstanding += [partial(tried, landscape, trace, known) for trace in traces]
-            assert len(answers) <= n
-            asked += len(answers)
+            assert len(keys) <= n
+            asked += len(keys)
         if not outstanding:
             return log
         for _ in range(rng.randint(0 if asked else 1, len(outstanding))):
@@ -184,16 +146,8 @@ def expanded(landscape: Landscape, key: str, known: set[str]) -> Expanded:
     return Expanded(key, new)
 
 
-def tried(landscape: Landscape, trace: Trace, known: set[str]) -> Replayed:
-    """What came of a trace that a strategy asked for."""
-    key = landscape.follow(trace)
-    if key is None:
-        return Replayed(trace.key, (), None)
-    return replace(replayed(landscape, key, known), trace_key=trace.key)
-
-
 def replayed(landscape: Landscape, key: str, known: set[str]) -> Replayed:
     """The nodes on the way to `key` that nobody found before."""
     new = tuple(step for step in landscape.chain(key) if step[1].key not in known)
     known.update(info.key for _, info in new)
-    return Replayed(f"trace to {key}", new, key)
+    return Replayed(new, key)

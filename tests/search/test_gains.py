@@ -9,10 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.trace import Rewrite
-from schedsearch.search.best_first import BestFirst
-from schedsearch.search.gains import OPTIMISM, Gains
-from schedsearch.search.portfolio import Portfolio
-from schedsearch.search.strategy import ChildInfo, Expanded, Measured
+from schedsearch.search.strategies.best_first import OPTIMISM, BestFirst, Gains
+from schedsearch.search.strategies.protocol import ChildInfo, Expanded, Measured
 
 from .landscapes import ROOT, child
 
@@ -55,7 +53,7 @@ def test_many_trials_outweigh_the_prior(surplus: float) -> None:
 
 
 def test_best_first_prefers_what_gained_elsewhere_and_defers_what_lost() -> None:
-    strategy = Portfolio(ROOT, 4, [BestFirst])
+    strategy = BestFirst(ROOT, 4)
     factors = (2, 4, 8, 16, 32)
     strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("b", "reorder"))))
     strategy.tell(Expanded("a", tuple(ChildInfo(f"a{n}", split(n)) for n in factors)))

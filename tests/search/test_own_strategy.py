@@ -1,4 +1,4 @@
-"""Strategies that somebody brings along: what is accepted, and that the contract is held."""
+"""Strategies of users: what is accepted, and that the contract is held."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.trace import Trace
-from schedsearch.search.own_strategy import Held
-from schedsearch.search.strategies import STRATEGIES, make_strategy, strategy_name
-from schedsearch.search.strategy import Event, Measured
+from schedsearch.search.strategies.make import (
+    STRATEGIES,
+    CheckedStrategy,
+    make_strategy,
+    strategy_name,
+)
+from schedsearch.search.strategies.protocol import Event, Measured
 
-from .landscapes import ROOT, Landscape, grid, landscapes, walk
+from .landscapes import ROOT, Landscape, landscapes, walk
 
 
 class Scripted:
     """Answers what it was made with."""
 
-    def __init__(self, measure: Any = (), expand: Any = (), replay: Any = ()) -> None:
-        self.measure, self.expand, self.replay = measure, expand, replay
+    def __init__(self, measure: Any = (), expand: Any = ()) -> None:
+        self.measure, self.expand = measure, expand
 
     def ask_measure(self, n: int) -> Any:
         return self.measure or []
 
     def ask_expand(self, n: int) -> Any:
         return self.expand or []
-
-    def ask_replay(self, n: int) -> Any:
-        return self.replay or []
 
     def tell(self, event: Event) -> None:
         pass
@@ -49,6 +49,10 @@ class Lazy:
     def measure(self) -> None: ...
 
 
+class Rootless(Scripted):
+    def __init__(self, width: int) -> None: ...
+
+
 def stream() -> Any:
     yield ROOT
 
@@ -60,15 +64,9 @@ def test_who_keeps_the_contract_notices_nothing(name: str, landscape: Landscape,
     plain, held = (make_strategy(name, ROOT, seed) for _ in range(2))
     logs = [
         walk(strategy, landscape, random.Random(seed))
-        for strategy in (plain, Held(name, held, ROOT))
+        for strategy in (plain, CheckedStrategy(name, held, ROOT))
     ]
     assert logs[0] == logs[1]
-
-
-def test_replays_pass() -> None:
-    landscape = grid((2, 4, 8), depth=3)
-    held = Held("", make_strategy("evolution", landscape.root, 3), landscape.root)
-    assert walk(held, landscape, random.Random(3)).to_replay
 
 
 @pytest.mark.parametrize(
@@ -78,14 +76,12 @@ def test_replays_pass() -> None:
         (Scripted(measure=[ROOT, ROOT]), "ask_measure answered 2 of at most 1"),
         (Scripted(expand=(ROOT,)), "ask_expand answered .*not a list of str"),
         (Scripted(expand=[7]), "ask_expand answered .*not a list of str"),
-        (Scripted(replay=["reorder"]), "ask_replay answered .*not a list of Trace"),
-        (Scripted(replay=[Trace(), Trace()]), "ask_replay answered 2 of at most 1"),
     ],
 )
 def test_other_answers_are_refused(answers: Scripted, why: str) -> None:
     strategy = make_strategy(answers, ROOT, 0)
     with pytest.raises(UserError, match=f"Scripted.{why}"):
-        [ask(1) for ask in (strategy.ask_measure, strategy.ask_expand, strategy.ask_replay)]
+        [ask(1) for ask in (strategy.ask_measure, strategy.ask_expand)]
 
 
 @pytest.mark.parametrize(
@@ -104,24 +100,24 @@ def test_what_is_known_is_not_asked_again(first: Callable[[Any], None]) -> None:
 
 
 def test_nothing_is_asked_where_nothing_is_wanted() -> None:
-    strategy = make_strategy(Scripted(["nowhere"], ["nowhere"], ["nowhere"]), ROOT, 0)
-    assert strategy.ask_measure(0) == strategy.ask_expand(-1) == strategy.ask_replay(0) == []
+    strategy = make_strategy(Scripted(["nowhere"], ["nowhere"]), ROOT, 0)
+    assert strategy.ask_measure(0) == strategy.ask_expand(-1) == []
 
 
 class Generating:
     def __init__(self) -> None:
         self.keys = stream()
 
-    ask_measure = ask_expand = ask_replay = tell = Scripted.tell
+    ask_measure = ask_expand = tell = Scripted.tell
 
 
 @pytest.mark.parametrize(
     ("choice", "why"),
     [
-        (Scripted, "Scripted is a class of strategies: give an object"),
-        (Half(), "no strategy: Half lacks ask_expand, ask_replay, tell"),
-        (Lazy, "Lazy makes no planner: expand, replay, learn is missing"),
-        (lambda known, rng: Lazy(), "define <lambda> as a class or function"),
+        (Rootless, "Rootless does not take a root and a seed"),
+        (Half(), "Half is no strategy: it lacks ask_expand, tell"),
+        (Lazy, "Lazy is no strategy: it lacks ask_measure, ask_expand, tell"),
+        (lambda root, seed: Lazy(), "define <lambda> as a class or function"),
         (Generating(), "Generating cannot be copied"),
         (type("random", (Lazy,), {}), "random is a strategy of schedsearch"),
         ("greedy", "known: best-first"),
@@ -137,3 +133,12 @@ def test_an_object_serves_many_searches() -> None:
     assert strategy_name(given) == "Scripted"
     for _ in range(2):
         assert make_strategy(given, ROOT, 0).ask_measure(1) == [ROOT]
+
+
+def test_a_class_or_function_makes_a_strategy_for_each_search() -> None:
+    def scripted(root: str, seed: int) -> Scripted:
+        return Scripted(measure=[root][seed:])
+
+    assert strategy_name(scripted) == "scripted"
+    assert make_strategy(scripted, ROOT, 0).ask_measure(1) == [ROOT]
+    assert make_strategy(scripted, ROOT, 1).ask_measure(1) == []

@@ -1,32 +1,25 @@
-"""The contract of `search/strategy.py`, for every strategy there is."""
+"""The contract of `search/strategies/protocol.py`, for every strategy there is."""
 
 from __future__ import annotations
 
 import random
 import statistics
-from functools import partial
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core.errors import UserError
-from schedsearch.search.beam import WIDTH, Beam
-from schedsearch.search.best_first import BestFirst
-from schedsearch.search.portfolio import MakePlanner, Portfolio
-from schedsearch.search.random_search import RandomSearch
-from schedsearch.search.strategies import STRATEGIES, make_strategy
-from schedsearch.search.strategy import Expanded, Measured, Predicted, Replayed, Strategy
+from schedsearch.search.strategies.best_first import BestFirst
+from schedsearch.search.strategies.make import STRATEGIES, make_strategy
+from schedsearch.search.strategies.protocol import Expanded, Measured, Replayed, Strategy
+from schedsearch.search.strategies.random_search import RandomSearch
 
-from .landscapes import ROOT, Landscape, Walk, child, grid, landscapes, staircase, walk
+from .landscapes import ROOT, Landscape, Walk, child, landscapes, staircase, walk
 
 seeds = st.integers(0, 1000)
 examples = settings(max_examples=25)  # for each of the strategies
 every_strategy = pytest.mark.parametrize("name", sorted(STRATEGIES))
-
-
-def solo(planner: MakePlanner, seed: int) -> Strategy:
-    return Portfolio(ROOT, seed, [planner])
 
 
 def complete(landscape: Landscape, name: str, expanded: set[str], measured: set[str]) -> bool:
@@ -35,12 +28,8 @@ def complete(landscape: Landscape, name: str, expanded: set[str], measured: set[
     while level:
         least |= set(level)
         children = [info.key for key in level for info in landscape.children[key]]
-        good = [(s, key) for key in children if (s := landscape.speedup[key]) is not None]
-        width = WIDTH if name == "beam" else len(good)
-        level = [key for _, key in sorted(good, reverse=True)[:width]]
+        level = [key for key in children if landscape.speedup[key] is not None]
     everything = {info.key for key in expanded for info in landscape.children[key]}
-    if name == "beam":
-        return (expanded, measured) == (least, everything)
     if name == "random":
         least = set(landscape.nodes())
     # best-first may have looked ahead through what turned out to lead nowhere
@@ -94,44 +83,22 @@ def test_replays_lose_and_repeat_nothing(
     assert len(log.to_measure) == len(set(log.to_measure))
     everything = {info.key for key in log.to_expand for info in landscape.children[key]}
     assert everything | set(replays) <= set(log.to_measure) | {ROOT}
-    # In a beam, replayed nodes compete: it is another one.
-    assert name == "beam" or complete(landscape, name, set(log.to_expand), everything)
+    assert complete(landscape, name, set(log.to_expand), everything)
 
 
 @every_strategy
 def test_what_a_replay_ended_in_is_measured(name: str) -> None:
     strategy = make_strategy(name, ROOT, 0)
     deep = child("deep", "split"), child("deeper", "unroll")
-    strategy.tell(Replayed("trace", ((ROOT, deep[0]), ("deep", deep[1])), "deeper"))
+    strategy.tell(Replayed(((ROOT, deep[0]), ("deep", deep[1])), "deeper"))
     assert "deeper" in strategy.ask_measure(9)
 
 
 @every_strategy
 def test_a_replay_that_led_nowhere_is_tolerated(name: str) -> None:
     strategy = make_strategy(name, ROOT, 0)
-    strategy.tell(Replayed("trace", (), None))
+    strategy.tell(Replayed((), None))
     assert strategy.ask_expand(1) == [ROOT]
-
-
-@every_strategy
-def test_better_estimates_are_tolerated_at_any_time(name: str) -> None:
-    landscape = staircase(3, 2)
-    strategy = make_strategy(name, ROOT, 0)
-    strategy.tell(Predicted({f"{ROOT}/0": 1.0, "elsewhere": 2.0}))
-    strategy.tell(landscape.expanded(ROOT))
-    strategy.tell(Predicted({f"{ROOT}/0": 1.0, "elsewhere": 2.0}))
-    assert len(walk(strategy, landscape, random.Random(0)).to_measure) == 12
-
-
-@every_strategy
-def test_no_trace_is_replayed_twice_or_known_before(name: str) -> None:
-    landscape = grid((2, 4, 8, 16, 32), depth=3)
-    strategy = make_strategy(name, landscape.root, 3)
-    log = walk(strategy, landscape, random.Random(3))  # checks that it is no node
-    assert len(log.to_replay) == len(set(log.to_replay))
-    assert bool(log.to_replay) == (name in ("coordinate", "evolution", "portfolio"))
-    replayed = {landscape.follow(trace) for trace in log.to_replay} - {None}
-    assert replayed <= set(log.to_measure)
 
 
 @every_strategy
@@ -214,18 +181,11 @@ def test_a_failed_node_does_not_end_the_search(name: str) -> None:
 
 
 def test_best_first_tries_what_is_promised_most_first() -> None:
-    strategy = solo(BestFirst, 0)
+    strategy = BestFirst(ROOT, 0)
     promises = (0.1, 0.9, -0.5, 0.4)
     children = (child(f"p{promise}", "split", promise) for promise in promises)
     strategy.tell(Expanded(ROOT, tuple(children)))
     assert strategy.ask_measure(4) == ["p0.9", "p0.4", "p0.1", "p-0.5"]
-
-
-def test_best_first_takes_better_estimates_over() -> None:
-    strategy = solo(BestFirst, 1)
-    strategy.tell(Expanded(ROOT, tuple(child(key, f"t{key}") for key in "abcd")))
-    strategy.tell(Predicted({"a": 0.1, "b": 0.9, "c": -0.5, "d": 0.4}))
-    assert strategy.ask_measure(4) == ["b", "d", "a", "c"]
 
 
 def measurements_until_optimum(strategy: Strategy, landscape: Landscape) -> int:
@@ -236,20 +196,14 @@ def measurements_until_optimum(strategy: Strategy, landscape: Landscape) -> int:
 
 def test_best_first_finds_the_optimum_sooner_than_random() -> None:
     landscape = staircase(choices=4, depth=4)
-    best_first = [measurements_until_optimum(solo(BestFirst, s), landscape) for s in range(25)]
-    at_random = [measurements_until_optimum(solo(RandomSearch, s), landscape) for s in range(25)]
+    best_first = [measurements_until_optimum(BestFirst(ROOT, s), landscape) for s in range(25)]
+    at_random = [measurements_until_optimum(RandomSearch(ROOT, s), landscape) for s in range(25)]
     assert statistics.median(best_first) < 0.5 * statistics.median(at_random)
-
-
-def test_beam_keeps_the_fastest_of_a_level() -> None:
-    landscape = staircase(choices=3, depth=3)
-    log = walk(solo(partial(Beam, width=1), 0), landscape, random.Random(0))
-    assert log.to_expand == [ROOT, f"{ROOT}/0", f"{ROOT}/0/1", f"{ROOT}/0/1/2"]
 
 
 @pytest.mark.parametrize(("gain", "opened"), [(1.02, False), (1.5, True)])
 def test_best_first_expands_a_variant_only_if_it_gained_clearly(gain: float, opened: bool) -> None:
-    strategy = solo(BestFirst, 0)
+    strategy = BestFirst(ROOT, 0)
     assert strategy.ask_expand(9) == [ROOT]
     variant = child("variant", "compile_with", variant=True)
     strategy.tell(Expanded(ROOT, (variant,)))
@@ -259,17 +213,6 @@ def test_best_first_expands_a_variant_only_if_it_gained_clearly(gain: float, ope
     assert strategy.ask_expand(9) == (["variant"] if opened else [])
 
 
-def test_variants_do_not_fill_the_beam() -> None:
-    beam = solo(partial(Beam, width=1), 0)
-    assert beam.ask_expand(9) == [ROOT]
-    children = (child("variant", "compile_with", variant=True), child("split", "split"))
-    beam.tell(Expanded(ROOT, children))
-    assert sorted(beam.ask_measure(9)) == ["split", "variant"]
-    beam.tell(Measured("variant", 3.0))
-    beam.tell(Measured("split", 2.0))
-    assert beam.ask_expand(9) == ["split"]
-
-
 def test_an_unknown_strategy_is_named_with_the_known_ones() -> None:
-    with pytest.raises(UserError, match=r"'greedy'.*best-first, beam, .*random"):
+    with pytest.raises(UserError, match=r"'greedy'.*best-first, exhaustive, random"):
         make_strategy("greedy", ROOT, 0)

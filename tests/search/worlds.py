@@ -41,13 +41,11 @@ from schedsearch.search.jobs import (
 )
 from schedsearch.search.minimal import Shorten, as_it_is
 from schedsearch.search.progress import Observer, Progress
-from schedsearch.search.ranker import Ranker
-from schedsearch.search.strategies import make_strategy
-from schedsearch.search.strategy import Event, Strategy
+from schedsearch.search.strategies.make import make_strategy
+from schedsearch.search.strategies.protocol import Event, Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.expand import Child, Expansion, Replay
-from schedsearch.transforms.features import COLUMNS
 
 ROOT = "root"
 BASELINE = Artifact("root.so", "b-root", "c-root")
@@ -222,11 +220,10 @@ TARGET = Target(
 
 
 @dataclass
-class Replaying:
-    """A strategy that also wants some traces replayed."""
+class Heard:
+    """A strategy, and what it is told."""
 
     strategy: Strategy
-    traces: Sequence[Trace]
     told: list[Event] = field(default_factory=list)
 
     def ask_measure(self, n: int) -> list[str]:
@@ -234,10 +231,6 @@ class Replaying:
 
     def ask_expand(self, n: int) -> list[str]:
         return self.strategy.ask_expand(n)
-
-    def ask_replay(self, n: int) -> list[Trace]:
-        asked, self.traces = self.traces[:n], self.traces[n:]
-        return list(asked)
 
     def tell(self, event: Event) -> None:
         self.told.append(event)
@@ -279,6 +272,7 @@ def start(
     observer: Observer = lambda progress: None,
     proc: str = "mm",
     began: float | None = None,
+    replays: Sequence[Trace] = (),
 ) -> Search:
     """A search in `store` of the procedure `proc`, as a session makes it."""
     workload = Workload(proc, "prockey", (), "mm.py", "5ha")
@@ -298,8 +292,8 @@ def start(
         anchor,
         store.walk(scope),
         observer,
-        Ranker(0, bytes(4 * len(COLUMNS))),
         inspect=inspect,
+        first=replays,
         shorten=shorten,
         began=began,
     )
@@ -311,12 +305,11 @@ def run(
     *,
     strategy: str = "best-first",
     seed: int = 0,
-    replays: Sequence[Trace] = (),
     **how: Any,
 ) -> Ended:
     """One search to its end; books and store are compared then. `how`: as for `start`."""
     observed: list[Progress] = []
-    chosen = Replaying(make_strategy(strategy, Trace().key, seed), replays)
+    chosen = Heard(make_strategy(strategy, Trace().key, seed))
     search = start(store, world, strategy=chosen, seed=seed, observer=observed.append, **how)
     stop = search.run()
     candidates = {name_of(c.record.trace): c for c in store.load(search.ledger.scope)}

@@ -7,26 +7,25 @@ strategy must not lose time in.
 
 from __future__ import annotations
 
-import random
 from collections import OrderedDict
+from collections.abc import Sequence
 
-from schedsearch.core.trace import Trace
-from schedsearch.search.knowledge import Knowledge, News, Node
-from schedsearch.search.pool import Bag, Pool
+from schedsearch.search.strategies.heap import Bag, Heap
+from schedsearch.search.strategies.tree import Node, TreeStrategy
 
 RESERVE = 30
 """With fewer children waiting the next node is expanded, so that measuring need not wait."""
 
 
-class Exhaustive:
+class Exhaustive(TreeStrategy):
     """See the module's text."""
 
-    def __init__(self, known: Knowledge, rng: random.Random) -> None:
-        self._random = rng
+    def __init__(self, root: str, seed: int) -> None:
+        super().__init__(root, seed)
         self._to_measure: OrderedDict[Node, None] = OrderedDict()
         self._expandable: Bag[Node] = Bag()
-        self._expandable.add(known.root)
-        self._fastest: Pool[Node] = Pool()
+        self._expandable.add(self.root)
+        self._fastest: Heap[Node] = Heap()
         self._by_speed = True
 
     def measure(self) -> Node | None:
@@ -39,25 +38,26 @@ class Exhaustive:
     def expand(self) -> Node | None:
         while len(self._to_measure) < RESERVE and len(self._expandable):
             by_speed = self._by_speed and len(self._fastest)
-            node = self._fastest.pop() if by_speed else self._expandable.pick(self._random)
+            node = self._fastest.pop() if by_speed else self._expandable.pick(self.random)
             self._expandable.discard(node)
             if node.expand:
                 self._by_speed = not self._by_speed
                 return node
         return None
 
-    def replay(self) -> Trace | None:
-        return None
+    def found(self, nodes: Sequence[Node]) -> None:
+        for node in nodes:
+            self._queue(node)
 
-    def learn(self, news: News) -> None:
-        for node in (*news.children, news.measured):
-            if node is None:
-                continue
-            if node.measure:
-                self._to_measure[node] = None
-            else:
-                self._to_measure.pop(node, None)
-            if node.expand:
-                self._expandable.add(node)
-                if node.value is not None:
-                    self._fastest.put(node, node.value)
+    def measured(self, node: Node) -> None:
+        self._queue(node)
+
+    def _queue(self, node: Node) -> None:
+        if node.measure:
+            self._to_measure[node] = None
+        else:
+            self._to_measure.pop(node, None)
+        if node.expand:
+            self._expandable.add(node)
+            if node.value is not None:
+                self._fastest.put(node, node.value)

@@ -4,7 +4,7 @@ Two priority queues: nodes to expand, and *groups* of children to measure, a
 group being what one transform made of one node. Values are log speed-ups over
 the baseline. A group is worth what its node reached, plus `TRUST` times what the
 cost estimate promises for its next child, plus by how much that child's rewrite and
-transform have done better than promised elsewhere (`gains.py`), minus a fee for
+transform have done better than promised elsewhere (`Gains`), minus a fee for
 every sibling already tried, so that no node is drained while others are as good.
 
 Nodes are expanded as fast as the workers can, measured ones and unmeasured ones
@@ -20,11 +20,21 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from schedsearch.core.trace import Trace
-from schedsearch.search.gains import TRUST, Gains
-from schedsearch.search.knowledge import Knowledge, News, Node
-from schedsearch.search.pool import Pool
+from schedsearch.core.trace import ArgValue, Rewrite
+from schedsearch.search.strategies.heap import Heap
+from schedsearch.search.strategies.tree import Node, TreeStrategy
 
+TRUST = 0.7
+"""How much of a predicted log gain is believed."""
+OPTIMISM = 0.15
+"""Assumed surplus of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
+PRIOR_TRIALS = 3
+REWRITE_TRIALS = 1
+"""Weight, in trials of a rewrite, of what its transform says of it."""
+VARIANT_GAIN = 0.1
+"""Log gain from which a variant is expanded: noise must not multiply the space."""
+UNMEASURED_FEE = 0.1
+"""What an unmeasured node promises counts less by this."""
 EXPLORE = 0.05
 SIBLING_FEE = 0.04
 DEPTH_FEE = 0.3
@@ -46,17 +56,17 @@ class _Group:
     worth: float = 0.0
 
 
-class BestFirst:
+class BestFirst(TreeStrategy):
     """See the module's text."""
 
-    def __init__(self, known: Knowledge, rng: random.Random) -> None:
-        self._random = rng
-        self._gains = known.gains
+    def __init__(self, root: str, seed: int) -> None:
+        super().__init__(root, seed)
+        self._gains = Gains()
         self._looked: Counter[str] = Counter()
-        self._groups = _Shelf(rng, known.gains, known.gains.of_transform, fee=0.0)
-        self._ahead = _Shelf(rng, known.gains, self._ahead_surplus, fee=DEPTH_FEE)
-        self._nodes: Pool[Node] = Pool()
-        self._nodes.put(known.root, 0.0)
+        self._groups = _Shelf(self.random, self._gains, self._gains.of_transform, fee=0.0)
+        self._ahead = _Shelf(self.random, self._gains, self._ahead_surplus, fee=DEPTH_FEE)
+        self._nodes: Heap[Node] = Heap()
+        self._nodes.put(self.root, 0.0)
         self._look_ahead = True
 
     def measure(self) -> Node | None:
@@ -71,18 +81,21 @@ class BestFirst:
                 return node
         return None
 
-    def replay(self) -> Trace | None:
-        return None
-
-    def learn(self, news: News) -> None:
-        self._groups.add(news.children, self._random)
-        self._ahead.add([node for node in news.children if not node.variant], self._random)
-        for node in news.children:
+    def found(self, nodes: Sequence[Node]) -> None:
+        self._groups.add(nodes)
+        self._ahead.add([node for node in nodes if not node.variant])
+        for node in nodes:
             self._open(node)
-        self._groups.rank(news.repredicted)
-        self._ahead.rank(news.repredicted)
-        if news.measured is not None:
-            self._learn_value(news.measured)
+
+    def measured(self, node: Node) -> None:
+        if node.value is None:
+            return
+        if node.parent is not None and node.info is not None:
+            expected = _promise(node.parent) + TRUST * node.predicted
+            self._gains.learn(node.info.rewrite, node.value - expected)
+        self._open(node)
+        self._groups.revalue(node)
+        self._ahead.revalue(node)
 
     def _look_through(self) -> Node | None:
         node = self._ahead.take(lambda node: node.expand and node.value is None)
@@ -92,26 +105,36 @@ class BestFirst:
 
     def _best_node(self) -> Node | None:
         while len(self._nodes):
-            explore = self._random.random() < EXPLORE
-            node = self._nodes.pop_random(self._random) if explore else self._nodes.pop()
+            explore = self.random.random() < EXPLORE
+            node = self._nodes.pop_random(self.random) if explore else self._nodes.pop()
             if node.expand:
                 return node
         return None
 
-    def _learn_value(self, node: Node) -> None:
-        if node.value is None:
-            return
-        self._open(node)
-        self._groups.revalue(node)
-        self._ahead.revalue(node)
-
     def _open(self, node: Node) -> None:
-        if node.value is not None and node.opens():
+        if node.value is not None and node.expand and _promising(node, node.value):
             self._nodes.put(node, node.value)
 
     def _ahead_surplus(self, transform: str) -> float:
         """Transforms in turn: which one opens the way does not show."""
         return self._gains.of_transform(transform) - LOOK_FEE * self._looked[transform]
+
+
+def _promise(node: Node) -> float:
+    """What a node reached; while it is not measured, what it promises less a fee."""
+    promised = 0.0
+    while node.value is None and node.parent is not None:
+        promised += TRUST * node.predicted - UNMEASURED_FEE
+        node = node.parent
+    return promised + (node.value or 0.0)
+
+
+def _promising(node: Node, value: float) -> bool:
+    """Whether a measured node has children worth looking at. Those of a variant are
+    its parent's, built otherwise: only if that gained something clearly."""
+    if node.parent is None or not node.variant:
+        return True
+    return value - node.parent.reached() > VARIANT_GAIN
 
 
 class _Shelf:
@@ -122,28 +145,20 @@ class _Shelf:
         self, rng: random.Random, gains: Gains, surplus: Callable[[str], float], fee: float
     ) -> None:
         self._random, self._gains, self._surplus, self._fee = rng, gains, surplus, fee
-        self._pools: defaultdict[str, Pool[_Group]] = defaultdict(Pool)
+        self._pools: defaultdict[str, Heap[_Group]] = defaultdict(Heap)
         self._groups: dict[tuple[Node, str], _Group] = {}
 
-    def add(self, nodes: Sequence[Node], rng: random.Random) -> None:
+    def add(self, nodes: Sequence[Node]) -> None:
         """Take children in. Neighbouring proposals are alike: equal promises are shuffled."""
         fresh: defaultdict[tuple[Node, str], list[Node]] = defaultdict(list)
         for node in nodes:
             if node.parent is not None:
                 fresh[node.parent, node.transform].append(node)
         for place, members in fresh.items():
-            rng.shuffle(members)
+            self._random.shuffle(members)
             group = self._groups.setdefault(place, _Group(*place))
             group.waiting.extend(members)
             self._sort(group)
-
-    def rank(self, nodes: Sequence[Node]) -> None:
-        """Order anew what waits next to these nodes: estimates have changed."""
-        places = {(node.parent, node.transform): None for node in nodes if node.parent}
-        for parent, transform in places:
-            assert parent is not None
-            if (group := self._groups.get((parent, transform))) is not None:
-                self._sort(group)
 
     def revalue(self, node: Node) -> None:
         """The value of `node` has become known: it counts for all unmeasured ones below."""
@@ -194,9 +209,62 @@ class _Shelf:
     def _put(self, group: _Group) -> None:
         group.worth = self._worth(group.waiting[-1])
         fees = SIBLING_FEE * group.taken + self._fee * group.node.depth
-        self._pools[group.transform].put(group, group.node.promise() + group.worth - fees)
+        self._pools[group.transform].put(group, _promise(group.node) + group.worth - fees)
 
     def _worth(self, node: Node) -> float:
         """Of a child, over its node and beyond what its transform is worth."""
         assert node.info is not None
         return TRUST * node.predicted + self._gains.of_rewrite(node.info.rewrite)
+
+
+_Kind = tuple[str, str, tuple[tuple[str, ArgValue], ...]]
+
+
+@dataclass(slots=True)
+class _Sum:
+    total: float = 0.0
+    trials: int = 0
+
+    def add(self, value: float) -> None:
+        self.total += value
+        self.trials += 1
+
+
+class Gains:
+    """What rewrites gained so far, beyond what the cost estimate promised for them.
+
+    A rewrite is legal at many nodes of the tree, and gains about the same at most of them:
+    what was measured of it at one node is the best guess for the others (the "all moves as
+    first" heuristic; Gelly and Silver, "Combining online and offline knowledge in UCT", ICML
+    2007). Rewrites are alike if they have the same transform, arguments and label, wherever
+    in the procedure they apply. What was never tried is judged by its transform.
+
+    Mean surpluses, in log speed-ups over the parent: of transforms, and of rewrites
+    compared with their transform. A few hundred bytes for each rewrite that was measured.
+    """
+
+    def __init__(self) -> None:
+        self._transforms: defaultdict[str, _Sum] = defaultdict(_Sum)
+        self._rewrites: defaultdict[_Kind, _Sum] = defaultdict(_Sum)
+
+    def learn(self, rewrite: Rewrite, surplus: float) -> None:
+        """A candidate made by `rewrite` turned out `surplus` better than promised."""
+        beyond = surplus - self.of_transform(rewrite.transform)
+        self._rewrites[_alike(rewrite)].add(beyond)
+        self._transforms[rewrite.transform].add(surplus)
+
+    def of_transform(self, transform: str) -> float:
+        """Shrunk towards a small optimistic prior, so that every transform gets its chance."""
+        known = self._transforms.get(transform)
+        if known is None:
+            return OPTIMISM
+        return (OPTIMISM * PRIOR_TRIALS + known.total) / (PRIOR_TRIALS + known.trials)
+
+    def of_rewrite(self, rewrite: Rewrite) -> float:
+        """Beyond `of_transform`; 0 for what was never tried."""
+        known = self._rewrites.get(_alike(rewrite))
+        return known.total / (REWRITE_TRIALS + known.trials) if known else 0.0
+
+
+def _alike(rewrite: Rewrite) -> _Kind:
+    return rewrite.transform, rewrite.label, rewrite.args

@@ -1,4 +1,5 @@
-"""Recorded spaces, the simulator, and its figures, on spaces small enough to compute by hand."""
+"""Recorded spaces, the simulator, its figures and its command, on spaces small enough to compute
+by hand."""
 
 from __future__ import annotations
 
@@ -11,20 +12,21 @@ from typing import Any
 
 import numpy as np
 import pytest
+from search.worlds import TARGET, Kernel, World, run, step
+from typer.testing import CliRunner
 
+from benchmarks.spaces import space_file
+from benchmarks.spaces.__main__ import app
+from benchmarks.spaces.comparison import compare, padded, reached, score
+from benchmarks.spaces.simulate import simulate
+from benchmarks.spaces.space import Point, Space, spaces_in
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search import space_file
 from schedsearch.search.budget import Budget
-from schedsearch.search.comparison import compare, padded, reached, score
-from schedsearch.search.simulate import simulate
-from schedsearch.search.space import Point, Space, spaces_in
-from schedsearch.search.strategies import STRATEGIES
-from schedsearch.search.strategy import Event, Expanded, Measured, Replayed
+from schedsearch.search.strategies.make import STRATEGIES
+from schedsearch.search.strategies.protocol import Event, Expanded, Measured
 from schedsearch.store.database import Store
-
-from .worlds import TARGET, Kernel, World, run, step
 
 WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
 ILLEGAL = Failure(Outcome.ILLEGAL, "not perfectly nested")
@@ -266,13 +268,8 @@ def space(name: str = "by hand") -> Space:
 class Script:
     """Asks for what it is given, in order; expects nothing."""
 
-    def __init__(
-        self,
-        measure: Sequence[str] = (),
-        expand: Sequence[str] = (),
-        replay: Sequence[Trace] = (),
-    ) -> None:
-        self.measure, self.expand, self.replay = list(measure), list(expand), list(replay)
+    def __init__(self, measure: Sequence[str] = (), expand: Sequence[str] = ()) -> None:
+        self.measure, self.expand = list(measure), list(expand)
         self.known = {"root"}
         self.told: list[Event] = []
 
@@ -282,17 +279,10 @@ class Script:
     def ask_expand(self, n: int) -> list[str]:
         return self._take(self.expand, n)
 
-    def ask_replay(self, n: int) -> list[Trace]:
-        asked, self.replay = self.replay[:n], self.replay[n:]
-        return asked
-
     def tell(self, event: Event) -> None:
         self.told.append(event)
-        match event:
-            case Expanded():
-                self.known.update(child.key for child in event.children)
-            case Replayed():
-                self.known.update(child.key for _, child in event.chain)
+        if isinstance(event, Expanded):
+            self.known.update(child.key for child in event.children)
 
     def _take(self, keys: list[str], n: int) -> list[str]:
         """Only what it has been told of may be asked for."""
@@ -325,34 +315,16 @@ def test_a_simulation_ends_with_its_trials() -> None:
 
 
 def test_a_strategy_that_finds_nothing_to_measure_ends_when_recording_did() -> None:
-    nowhere = [Trace((rewrite("x"), rewrite(str(n)))) for n in range(1000)]
-    script = Script(replay=nowhere)
+    script = Script(expand=["root", *"abcdef"])
     assert simulate(space(), script, trials=10).best_so_far == ()
-    # Recording took 20 s; a step of a replay takes 6/7 s.
-    assert sum(isinstance(event, Replayed) for event in script.told) == 11
+    # Recording took 20 s; an expansion takes 3 s.
+    assert sum(isinstance(event, Expanded) for event in script.told) == 6
 
 
 def test_a_node_that_the_record_did_not_expand_has_no_children() -> None:
     script = Script(expand=["root", "b"])
     simulate(space(), script, trials=10)
     assert Expanded("b", ()) in script.told
-
-
-def test_replays_enter_what_is_new_and_end_where_the_record_does() -> None:
-    to_f = Trace((rewrite("a"), rewrite("f")))
-    to_d = Trace((rewrite("a"), rewrite("g")))
-    beyond = Trace((rewrite("a"), rewrite("x")))
-    script = Script(replay=[to_f, to_d, beyond], expand=["root", "a"])
-    simulate(space(), script, trials=10)
-    first, second, third = (event for event in script.told if isinstance(event, Replayed))
-    assert (first.trace_key, first.key) == (to_f.key, "f")
-    assert [(parent, child.key) for parent, child in first.chain] == [("root", "a"), ("a", "f")]
-    assert second.key == "d"
-    assert [(parent, child.rewrite) for parent, child in second.chain] == [("a", rewrite("g"))]
-    assert (third.key, third.chain) == (None, ())
-    # The expansions that follow name only what no replay found.
-    told = [event for event in script.told if isinstance(event, Expanded)]
-    assert [[child.key for child in event.children] for event in told] == [["b", "c"], ["e"]]
 
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))
@@ -388,7 +360,45 @@ def test_the_score_is_zero_for_random_and_one_for_the_optimum_at_once() -> None:
 
 
 def test_random_search_is_always_compared_with_and_no_sooner_than_itself() -> None:
-    standings = {s.strategy: s for s in compare(space(), ["beam"], seeds=5, trials=10)}
-    assert set(standings) == {"random", "beam"}
+    standings = {s.strategy: s for s in compare(space(), ["best-first"], seeds=5, trials=10)}
+    assert set(standings) == {"random", "best-first"}
     assert standings["random"].ratios == (1.0, 1.0)
     assert standings["random"].score == 0.0
+
+
+# -- the command ----------------------------------------------------------------------------
+
+
+def command(*words: object) -> str:
+    answer = CliRunner().invoke(app, ["simulate", *map(str, words)], catch_exceptions=False)
+    assert answer.exit_code == 0, answer.output
+    return answer.output
+
+
+def test_a_store_becomes_a_file_and_strategies_are_compared_on_both(
+    store: Store, tmp_path: Path
+) -> None:
+    recorded(store)
+    path, file = tmp_path / "store.sqlite", tmp_path / "mm.json.gz"
+    said = command(path, "--save", file)
+    assert said.startswith(f"{file}: ")
+    described = said.partition(": ")[2].split(" · ")[0]
+    for each in (path, file):
+        shown = command(each, "--strategy", "best-first", "--seeds", 3)
+        assert described in shown
+        assert "trials to 90%" in shown
+    answer = command(path, file, "--strategy", "best-first", "--seeds", 3, "--json")
+    standings = json.loads(answer)["standings"]
+    assert [s["strategy"] for s in standings] == ["random", "best-first"] * 2
+
+
+def test_what_cannot_be_simulated_is_said(store: Store, tmp_path: Path) -> None:
+    recorded(store)
+    path = tmp_path / "store.sqlite"
+    for words, why in (
+        (["nowhere.sqlite"], "no tuning store"),
+        ([path, "--strategy", "greedy"], "unknown strategy 'greedy'"),
+        ([path, path, "--save", tmp_path / "both.json.gz"], "2 were given"),
+    ):
+        with pytest.raises(UserError, match=why):
+            command(*words)

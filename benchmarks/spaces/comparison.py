@@ -22,10 +22,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from benchmarks.spaces.simulate import simulate
+from benchmarks.spaces.space import Space
 from schedsearch.core.stats import Estimate, median_with_interval
-from schedsearch.search.simulate import simulate
-from schedsearch.search.space import Space
-from schedsearch.search.strategies import AnyStrategy, make_strategy, strategy_name
+from schedsearch.search.strategies.make import AnyStrategy, make_strategy, strategy_name
 
 LEVELS = (0.90, 0.95)
 BASELINE = "random"

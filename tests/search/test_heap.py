@@ -5,7 +5,7 @@ import random
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedsearch.search.pool import Pool
+from schedsearch.search.strategies.heap import Heap
 
 actions = st.one_of(
     st.tuples(st.just("put"), st.integers(0, 9), st.integers(-3, 3)),
@@ -14,34 +14,34 @@ actions = st.one_of(
 
 
 @given(st.lists(actions, max_size=120), st.integers(0, 9))
-def test_a_pool_does_what_sorting_a_dict_would(
+def test_a_heap_does_what_sorting_a_dict_would(
     script: list[tuple[str, int, int]], seed: int
 ) -> None:
-    pool: Pool[int] = Pool()
+    heap: Heap[int] = Heap()
     model: dict[int, int] = {}  # in the order of the last put
     for action, item, priority in script:
         if action == "put":
-            pool.put(item, priority)
+            heap.put(item, priority)
             model.pop(item, None)
             model[item] = priority
         elif action == "discard":
-            pool.discard(item)
+            heap.discard(item)
             model.pop(item, None)
         elif model and action == "random":
-            del model[pool.pop_random(random.Random(seed))]
+            del model[heap.pop_random(random.Random(seed))]
         elif model:
             best = max(model, key=lambda key: model[key])
-            assert pool.best() == model.pop(best)
-            assert pool.pop() == best
-        assert len(pool) == len(model)
-        assert all((item in pool) == (item in model) for item in range(10))
+            assert heap.best() == model.pop(best)
+            assert heap.pop() == best
+        assert len(heap) == len(model)
+        assert all((item in heap) == (item in model) for item in range(10))
 
 
 def test_any_item_may_be_taken() -> None:
     found = set()
     for seed in range(50):
-        pool: Pool[str] = Pool()
+        heap: Heap[str] = Heap()
         for priority, item in enumerate("abc"):
-            pool.put(item, priority)
-        found.add(pool.pop_random(random.Random(seed)))
+            heap.put(item, priority)
+        found.add(heap.pop_random(random.Random(seed)))
     assert found == set("abc")

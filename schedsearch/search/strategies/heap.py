@@ -48,7 +48,7 @@ class Bag(Generic[Item]):
         return item
 
 
-class Pool(Bag[Item]):
+class Heap(Bag[Item]):
     """Items with priorities; among equal ones the first that came leads.
 
     A binary heap whose outdated entries are dropped when they come to the top.
@@ -75,13 +75,13 @@ class Pool(Bag[Item]):
         self._entries.pop(item, None)
 
     def best(self) -> float:
-        """The highest priority. Raises IndexError if the pool is empty."""
+        """The highest priority. Raises IndexError if the heap is empty."""
         while not self._current(self._heap[0]):
             heapq.heappop(self._heap)
         return -self._heap[0][0]
 
     def pop(self) -> Item:
-        """Take the item of the highest priority. Raises IndexError if the pool is empty."""
+        """Take the item of the highest priority. Raises IndexError if the heap is empty."""
         self.best()
         item = heapq.heappop(self._heap)[2]
         self.discard(item)

@@ -13,15 +13,13 @@ import heapq
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from benchmarks.spaces.space import Space
 from schedsearch.core.build import COMPILE_WITH
-from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search.space import Space
-from schedsearch.search.strategy import (
+from schedsearch.search.strategies.protocol import (
     ChildInfo,
     Event,
     Expanded,
     Measured,
-    Replayed,
     Strategy,
 )
 
@@ -40,8 +38,7 @@ def simulate(space: Space, strategy: Strategy, trials: int) -> Simulation:
     """Run `strategy` until `trials` are used up, the best of the space is found, nothing is
     left, or as much time has passed as recording took.
 
-    Nodes that were not expanded in the record have no children, and replays answer None
-    where they leave the record.
+    Nodes that were not expanded in the record have no children.
     """
     return _Run(space, strategy).run(trials)
 
@@ -56,11 +53,8 @@ class _Run:
         self._measuring = self._expanding = False
         self._jobs: list[tuple[float, int, Callable[[], Event]]] = []
         self._submitted = 0
-        self._known = {space.root}
         self._measured: set[str] = set()
-        moves = sum(len(steps) for steps in space.moves.values())
         total_s = sum(space.expand_s.values())
-        self._step_s = total_s / moves
         self._expand_s = total_s / len(space.moves)
         self._end_s = total_s + sum(point.measure_s for point in space.points.values())
 
@@ -81,11 +75,7 @@ class _Run:
     def _ask(self) -> None:
         while not self._measuring and (keys := self.strategy.ask_measure(1)):
             self._measure(keys[0])
-        if self._expanding:
-            return
-        if traces := self.strategy.ask_replay(1):
-            self._replay(traces[0])
-        elif keys := self.strategy.ask_expand(1):
+        if not self._expanding and (keys := self.strategy.ask_expand(1)):
             self._expand(keys[0])
 
     def _after(self, seconds: float, finish: Callable[[], Event]) -> None:
@@ -115,37 +105,12 @@ class _Run:
 
         def finish() -> Event:
             self._expanding = False
-            new = [child for child in self.space.children(key) if child not in self._known]
-            self._known.update(new)
-            return Expanded(key, tuple(self._child(child) for child in new))
+            return Expanded(key, tuple(map(self._child, self.space.children(key))))
 
         self._after(self.space.expand_s.get(key, self._expand_s), finish)
 
-    def _replay(self, trace: Trace) -> None:
-        self._expanding = True
-
-        def finish() -> Event:
-            self._expanding = False
-            return self._replayed(trace)
-
-        self._after(self._step_s * len(trace), finish)
-
-    def _replayed(self, trace: Trace) -> Replayed:
-        at = self.space.root
-        chain: list[tuple[str, ChildInfo]] = []
-        for rewrite in trace.steps:
-            to = self.space.moves.get(at, {}).get(rewrite)
-            if to is None:
-                return Replayed(trace.key, tuple(chain), None)
-            if to not in self._known:
-                self._known.add(to)
-                chain.append((at, self._child(to, rewrite)))
-            at = to
-        return Replayed(trace.key, tuple(chain), at)
-
-    def _child(self, key: str, rewrite: Rewrite | None = None) -> ChildInfo:
-        """`rewrite`: the one that led to it, if not its own."""
+    def _child(self, key: str) -> ChildInfo:
         point = self.space.points[key]
-        rewrite = rewrite or point.rewrite
-        assert rewrite is not None, "the root is nobody's child"
-        return ChildInfo(key, rewrite, point.predicted, rewrite.transform == COMPILE_WITH)
+        assert point.rewrite is not None, "the root is nobody's child"
+        variant = point.rewrite.transform == COMPILE_WITH
+        return ChildInfo(key, point.rewrite, point.predicted, variant)

@@ -13,11 +13,11 @@ import zlib
 from pathlib import Path
 from typing import Any
 
+from benchmarks.spaces.space import Point, Space
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome, Target
 from schedsearch.core.shown import shown
 from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace
-from schedsearch.search.space import Point, Space
 
 LARGEST = 512 << 20
 """Bytes of an unpacked space: a few bytes can unpack to all of the memory."""

@@ -1,0 +1,1 @@
+"""Which schedules does a search expand and measure next?"""
