@@ -13,7 +13,7 @@ from benchmarks.spaces.record import KERNELS
 from schedsearch.core.errors import ReplayError
 from schedsearch.core.trace import Trace
 from schedsearch.search.comparison import Reached, padded, reached, score
-from schedsearch.search.ranker import Ranker
+from schedsearch.search.ranker import Ranker, Sample
 from schedsearch.search.simulate import simulate
 from schedsearch.search.space import Space
 from schedsearch.search.strategies import make_strategy
@@ -26,7 +26,6 @@ from schedsearch.search.strategy import (
     Replayed,
     Strategy,
 )
-from schedsearch.store.views import Sample
 from schedsearch.transforms.features import features
 from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import GeneratedC, Target, Workload
+from schedsearch.core.records import GeneratedC, Target, TimingKind, Workload
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.budget import Stop
 from schedsearch.search.subject import cache_dir
@@ -40,7 +40,11 @@ def best_tuned(store: Path, workload: Workload, threads: int) -> Tuned | None:
             for candidate in opened.best(scope, _BEST):
                 measurement = candidate.record.measurement
                 code = opened.code(candidate.record.keys.code or "")
-                if code and measurement and measurement.kind in ("confirm", "baseline"):
+                if (
+                    code
+                    and measurement
+                    and measurement.kind in (TimingKind.CONFIRM, TimingKind.BASELINE)
+                ):
                     found.append(Tuned(candidate, code, _builder(target)))
                     break
     return max(found, key=lambda tuned: tuned.candidate.record.speedup or 0.0, default=None)

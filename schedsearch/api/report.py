@@ -14,7 +14,7 @@ from schedsearch.api.tree_view import shown_tree
 from schedsearch.core import html
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import RewriteError, UserError
-from schedsearch.core.records import Measurement, PeerComparison
+from schedsearch.core.records import Measurement, PeerComparison, RunStatus
 from schedsearch.evaluate.agreement import Agreement
 from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.present import format as fmt
@@ -22,7 +22,6 @@ from schedsearch.present import page
 from schedsearch.present.against import AGAINST, against_lines
 from schedsearch.search.closing import margin
 from schedsearch.search.elsewhere import stored_elsewhere
-from schedsearch.store.schema import RunStatus
 from schedsearch.transforms.export import schedule_python
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.strategy import ChildInfo, Event, Measured, Predicted, Strategy
 from schedsearch.search.tree import Tree
-from schedsearch.store.views import Sample
 from schedsearch.transforms.expand import Child
 
 
@@ -39,15 +38,6 @@ class Audience:
         """Let the ranker learn, and tell the strategy what it thinks now."""
         if values := self.ranker.refresh():
             self._strategy.tell(Predicted(values))
-
-    def resume(self, samples: Iterable[Sample]) -> None:
-        """Measured candidates in the order of measuring, as the ranker heard of them then."""
-        for sample in samples:
-            if sample.parent_key is None:
-                continue
-            self.ranker.add(sample.parent_key, sample.trace_key, sample.vector)
-            self.ranker.measured(sample.trace_key, sample.speedup)
-            self.ranker.refresh()
 
     def measured(self, key: str) -> None:
         """A node's speed-up, or that it has none, is known: its duplicates' is too."""

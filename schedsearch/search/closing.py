@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from schedsearch.core.decision import MARGIN, Decision
-from schedsearch.core.records import Artifact, GeneratedC, Measurement
+from schedsearch.core.records import Artifact, GeneratedC, Measurement, TimingKind
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
@@ -28,7 +28,7 @@ from schedsearch.store.views import Run
 AFTERWARDS_S = 1.0
 """What may be measured of fast kernels when a budget is used up."""
 
-NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10, fresh=True)
+NOISE = TimingPlan(kind=TimingKind.NOISE, min_rounds=10, max_rounds=10, fresh=True)
 
 
 @dataclass(frozen=True)

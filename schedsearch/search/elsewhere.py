@@ -8,7 +8,7 @@ from typing import Any
 
 from schedsearch.core.alignment import other
 from schedsearch.core.fields import Fields
-from schedsearch.core.records import GeneratedC, Measurement
+from schedsearch.core.records import GeneratedC, Measurement, TimingKind
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.timing import TimingPlan
@@ -17,7 +17,7 @@ from schedsearch.search.subject import Subject
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
-PLAN = TimingPlan(kind="elsewhere", min_rounds=6, max_rounds=10, fresh=True)
+PLAN = TimingPlan(kind=TimingKind.ELSEWHERE, min_rounds=6, max_rounds=10, fresh=True)
 
 MOST_BYTES = 1 << 29
 

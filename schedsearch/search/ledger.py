@@ -15,6 +15,7 @@ from schedsearch.core.records import (
     Keys,
     Measurement,
     Outcome,
+    TimingKind,
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
@@ -22,7 +23,6 @@ from schedsearch.search.audience import Audience
 from schedsearch.search.minimal import Shortened
 from schedsearch.search.plans import PAIR
 from schedsearch.search.progress import Best
-from schedsearch.search.race import RACE
 from schedsearch.search.ranker import Ranker
 from schedsearch.search.resumption import History, child_info
 from schedsearch.search.strategy import ChildInfo, Expanded, Replayed, Strategy
@@ -30,7 +30,6 @@ from schedsearch.search.tree import Node, Tree
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion, Replay
-from schedsearch.transforms.features import FEATURES_VERSION
 
 Stages = tuple[tuple[str, float], ...]
 
@@ -95,8 +94,6 @@ class Ledger:
             self.audience.tell(expansion)
         for replay in history.replays():
             self.audience.tell(replay)
-        samples = self.store.samples(self.scope, FEATURES_VERSION)
-        self.audience.resume(s for s in samples if s.workload_id == self.scope.workload_id)
         for key, node in self.tree.nodes.items():
             if node.outcome is None:
                 continue
@@ -217,7 +214,8 @@ class Ledger:
             self.store.add_code([short.code])
             timed = nodes[key].measurement
             assert timed is not None, "it was compared with it"
-            keys, taken = Keys(short.ast_key, short.code.key), replace(timed, kind="screen")
+            keys = Keys(short.ast_key, short.code.key)
+            taken = replace(timed, kind=TimingKind.SCREEN)
             outcome = known.outcome if known else Outcome.DUPLICATE
             self.tree.place(new, Node(short.trace.steps, keys, outcome, taken))
         return new
@@ -228,7 +226,7 @@ class Ledger:
         node = self.tree.nodes[key]
         first = node.speedup is None
         ranking = measurement
-        if measurement.kind == RACE and node.measurement is not None:
+        if measurement.kind == TimingKind.RACE and node.measurement is not None:
             ranking = node.measurement.pooled(measurement)
         found = TuningRecord(
             node.trace, Outcome.CORRECT, node.keys, measurement=ranking, stage_s=stages
@@ -237,8 +235,6 @@ class Ledger:
             ranking = node.measurement
         self._record(key, found, ranking)
         if first:
-            if vector := self.audience.ranker.vector(key):
-                self.store.add_features(self.scope, {key: vector}, FEATURES_VERSION)
             self.audience.measured(key)
         if self.best is not None and self.best.key == key:
             self.best = self._fastest()

@@ -21,7 +21,6 @@ import numpy as np
 from schedsearch.core.stats import rank_correlation
 from schedsearch.core.trace import Trace
 from schedsearch.search.cost_model import MODEL_VERSION, CostModel, Samples, relative, train
-from schedsearch.store.views import Sample
 from schedsearch.transforms.features import FEATURES_VERSION, log_costs
 
 FIRST = 30
@@ -41,6 +40,18 @@ KEPT = 50_000
 """Candidates waiting to be measured whose features are kept: 0.5 kB each."""
 
 ROOT = Trace().key
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A measured candidate: its features, and its speed-up over the unscheduled procedure of its
+    workload. `parent_key` is None for that procedure."""
+
+    workload_id: int
+    trace_key: str
+    vector: bytes
+    speedup: float
+    parent_key: str | None
 
 
 @dataclass(frozen=True)

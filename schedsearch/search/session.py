@@ -48,7 +48,7 @@ from schedsearch.search.turns import measuring_slot
 from schedsearch.search.workers import attach, make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
-from schedsearch.transforms.features import FEATURES_VERSION, features
+from schedsearch.transforms.features import features
 from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.replay import Replayer
@@ -90,7 +90,7 @@ class Session:
             replace(standard, call_s=setting.baseline.call_s / standard.scale),
             self.store.walk(scope),
             observer,
-            _ranker(self.store, scope, subject, self.seed),
+            _ranker(subject, self.seed),
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope, lambda t: reacher.reach(replayer.state(t).ast)),
             closing_s=_closing_s(runs, budget.seconds, self.bench),
@@ -260,9 +260,6 @@ def _run(search: Search, session: Session) -> Result:
     return Result(setting, run_id, stop, progress, None, roof, noise, level=best)
 
 
-def _ranker(store: Store, scope: Scope, subject: Subject, seed: int) -> Ranker:
-    """It learns from the store's other workloads on this target too."""
+def _ranker(subject: Subject, seed: int) -> Ranker:
     _, root = features(subject.ast, subject.target, dict(subject.workload.sizes))
-    store.add_features(scope, {Trace().key: root}, FEATURES_VERSION)
-    samples = store.samples(scope, FEATURES_VERSION)
-    return Ranker(seed, root, [s for s in samples if s.workload_id != scope.workload_id])
+    return Ranker(seed, root)

@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 from typing import Any
 
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Artifact, Measurement, Outcome
+from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.budget import Budget
@@ -21,7 +21,6 @@ from schedsearch.search.plans import confirm, pair
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import begun, tune
 from schedsearch.search.strategy import Event
-from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer, State

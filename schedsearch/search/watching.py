@@ -7,14 +7,14 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from schedsearch.core.fields import Fields
+from schedsearch.core.records import RunStatus, TimingKind
 from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best, Progress
 from schedsearch.store.database import Store
-from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import Run, Timed
 
 # What a run measures last says what it is doing.
-_PHASES = {"race": "racing", "confirm": "confirming"}
+_PHASES = {TimingKind.RACE: "racing", TimingKind.CONFIRM: "confirming"}
 
 
 def running(store: Store) -> Run | None:
@@ -53,7 +53,7 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
         elapsed_s,
         budget_s,
         store.outcomes(run.scope),
-        sum(timed.kind == "screen" for timed in own),
+        sum(timed.kind == TimingKind.SCREEN for timed in own),
         store.expanded(run.id),
         best,
         curve(own, run.started_at),
@@ -77,6 +77,6 @@ def curve(timeline: list[Timed], start: datetime) -> tuple[tuple[float, float], 
     """Seconds since `start`, and the best speed-up from then on, at every improvement."""
     points: list[tuple[float, float]] = []
     for timed in timeline:
-        if timed.kind != "baseline" and (not points or timed.speedup > points[-1][1]):
+        if timed.kind != TimingKind.BASELINE and (not points or timed.speedup > points[-1][1]):
             points.append(((timed.at - start).total_seconds(), timed.speedup))
     return tuple(points)

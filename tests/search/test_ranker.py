@@ -10,8 +10,7 @@ import pytest
 from schedsearch.core.trace import Trace
 from schedsearch.search import ranker as module
 from schedsearch.search.cost_model import Samples, relative, train
-from schedsearch.search.ranker import FIRST, FIRST_WITH_OTHERS, MIN_JUDGED, Ranker
-from schedsearch.store.views import Sample
+from schedsearch.search.ranker import FIRST, FIRST_WITH_OTHERS, MIN_JUDGED, Ranker, Sample
 from schedsearch.transforms.features import COLUMNS, TOTALS
 
 ROOT = Trace().key

@@ -133,7 +133,8 @@ def test_intervals_of_older_stores_that_were_none_are_dropped(path: Path) -> Non
         session(store, scope, (A, timed("confirm", 10.0)), (B, timed("confirm", 1.0, A, 10.0)))
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE measurement SET low = speedup * 0.99, high = speedup * 1.01")
-        connection.execute("UPDATE alembic_version SET version_num = '0008'")
+        connection.execute("CREATE TABLE feature (candidate_id INTEGER)")
+        connection.execute("UPDATE alembic_version SET version_num = '0009'")
     with Store.open(path, create=False) as store:
         rows = list(store.measurement_table(scope).dicts())
         assert [row["low"] is None for row in rows] == [False, True]
