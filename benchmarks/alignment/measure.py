@@ -15,7 +15,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, TimingKind
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.elsewhere import Elsewhere
+from schedsearch.search.run_summary import Elsewhere
 from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot
 

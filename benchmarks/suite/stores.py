@@ -9,6 +9,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Target, TimingKind, Workload
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.budget import Stop
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.subject import cache_dir
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
@@ -67,4 +68,4 @@ def searched(store: Path) -> tuple[float, bool]:
     spent = sum(
         (run.finished_at - run.started_at).total_seconds() for run in runs if run.finished_at
     )
-    return spent, any((run.summary or {}).get("stop") == str(Stop.EXHAUSTED) for run in runs)
+    return spent, any(RunSummary.of(run).stop == str(Stop.EXHAUSTED) for run in runs)

@@ -21,6 +21,7 @@ from schedsearch.search.plans import (
     within,
 )
 from schedsearch.search.progress import Best
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.store.views import Run
@@ -91,8 +92,8 @@ def gained(best: Best, noise: Measurement | None) -> bool:
 def closing_s(runs: Sequence[Run], budget_s: float, first_s: float = CLOSING_S) -> float:
     """Seconds of a budget that the end of a search has: as long as it took in earlier runs of the
     same kernel, or `first_s`, within bounds."""
-    known = [(run.summary or {}).get("closing_s") for run in runs]
-    took = next((float(took) for took in reversed(known) if took), first_s)
+    known = [RunSummary.of(run).closing_s for run in runs]
+    took = next((took for took in reversed(known) if took), first_s)
     return min(took, MOST_CLOSING * budget_s)
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.search.inspection import Inspection
 from schedsearch.search.ranker import Standing
+from schedsearch.search.run_summary import Inspection
 
 
 @dataclass(frozen=True)

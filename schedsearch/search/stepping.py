@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 from schedsearch.core.errors import ReplayError, UserError
 from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
@@ -19,6 +18,7 @@ from schedsearch.search.options import Options
 from schedsearch.search.pairs import standing_for, verified
 from schedsearch.search.plans import confirm, pair
 from schedsearch.search.result import Listener, Result
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.session import begun, tune
 from schedsearch.search.strategy import Event
 from schedsearch.store.views import StoredCandidate
@@ -161,19 +161,19 @@ class Stepper:
             return
         self._closed = True
         with self._stack:
-            self.session.store.finish_run(self.session.run_id, status, self._summary())
+            self.session.store.finish_run(self.session.run_id, status, self._summary().to_json())
 
-    def _summary(self) -> dict[str, Any]:
-        progress = self._search.progress()
-        return {
-            "stop": BY_HAND,
-            "measured": self._measured,
-            "expanded": self._expanded,
-            "best": progress.best.key if progress.best else None,
-            "curve": progress.curve,
-            "reference": asdict(self.session.setting.baseline.agreement),
-            "roof": self.session.setting.baseline.roof.to_json(),
-        }
+    def _summary(self) -> RunSummary:
+        progress, baseline = self._search.progress(), self.session.setting.baseline
+        return RunSummary(
+            stop=BY_HAND,
+            measured=self._measured,
+            expanded=self._expanded,
+            best=progress.best.key if progress.best else None,
+            curve=tuple(progress.curve),
+            reference=baseline.agreement,
+            roof=baseline.roof,
+        )
 
     def _find(self, key: str) -> list[StoredCandidate]:
         return self.session.store.find(self.session.setting.scope, [key])

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from schedsearch.core.fields import Fields
 from schedsearch.core.records import RunStatus, TimingKind
 from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best, Progress
+from schedsearch.search.run_summary import RunEnvironment
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Timed
 
@@ -34,9 +33,10 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
     What it measures tells how far its end is. Raises UserError for a run that says other things
     than numbers of its budget.
     """
-    budget_s = _seconds(run.settings, "budget_s", 0.0)
-    before_s = _seconds(run.environment, "before_s", 0.0)
-    search_s = _seconds(run.environment, "search_s", budget_s)
+    budget_s = Fields({"budget_s": 0.0, **run.settings}, "the run").number("budget_s", zero=True)
+    environment = RunEnvironment.of(run)
+    before_s = environment.before_s
+    search_s = budget_s if environment.search_s is None else environment.search_s
     recorded_s = max((run.finished_at or now) - run.started_at, timedelta()).total_seconds()
     elapsed_s = before_s + recorded_s
     timeline = store.timeline(run.scope)
@@ -60,10 +60,6 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
         search_s,
         baseline_s=_baseline_s(store, run),
     )
-
-
-def _seconds(given: Mapping[str, Any], name: str, default: float) -> float:
-    return Fields({name: default, **given}, "the run").number(name, zero=True)
 
 
 def _baseline_s(store: Store, run: Run) -> float:
