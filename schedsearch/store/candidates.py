@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
-from types import MappingProxyType
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, Text, cast, exists, select
@@ -26,8 +25,6 @@ _Member = aliased(CandidateRow)
 
 _ROWS_AT_ONCE = 1000
 """Of a walk: PostgreSQL would send, and its client keep, the whole tree."""
-
-_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 _COLUMNS = (
     CandidateRow.id,
@@ -61,7 +58,7 @@ def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
         _Member.tree == scope.tree,
     )
     where = CandidateRow.id.in_(members)
-    return _candidates(connection, where, {}, _rewrites(), {"yield_per": _ROWS_AT_ONCE})
+    return _candidates(connection, where, {}, _rewrites())
 
 
 def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
@@ -86,12 +83,12 @@ def _candidates(
     where: ColumnElement[bool],
     traces: dict[int, Trace],
     rewrites: Callable[[str], Rewrite],
-    options: Mapping[str, Any] = _NO_OPTIONS,
     also: Collection[int] = (),
 ) -> Iterator[StoredCandidate]:
     """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
-    and gets theirs, as long as they have children. `options` say how rows are fetched, `also`
-    which have an interval though only screened (`ranking.joint`)."""
+    and gets theirs, as long as they have children. `also` are ids of those that have an interval
+    though they were only screened (`ranking.joint`)."""
+    options = {"yield_per": _ROWS_AT_ONCE}
     samples = (
         select(MeasurementRow.candidate_id, MeasurementRow.samples, RANKS.label("ranks"))
         .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))
@@ -123,37 +120,28 @@ def _candidates(
             if pair not in known:
                 known[pair] = joint(connection, Scope(*pair), also)
             ranking = replace(ranking, joint=known[pair].get(row.id))
-        yield _candidate(row, trace, measurements, ranking)
-
-
-def _candidate(
-    row: Row[Any],
-    trace: Trace,
-    measurements: tuple[Measurement, ...],
-    ranking: Measurement | None,
-) -> StoredCandidate:
-    record = TuningRecord(
-        trace=trace,
-        outcome=row.outcome,
-        keys=Keys(row.ast_key, row.code_key, row.binary_key),
-        message=row.message,
-        duplicate_of=row.original_key,
-        duplicate_level=row.duplicate_level,
-        measurement=ranking,
-        stage_s=tuple(row.stage_s.items()),
-        predicted=row.predicted,
-    )
-    return StoredCandidate(
-        id=row.id,
-        scope=Scope(row.workload_id, row.target_id, row.tree),
-        trace_key=row.trace_key,
-        parent_id=row.parent_id,
-        run_id=row.run_id,
-        expanded=row.expanded,
-        has_children=row.has_children,
-        record=record,
-        measurements=measurements,
-    )
+        record = TuningRecord(
+            trace=trace,
+            outcome=row.outcome,
+            keys=Keys(row.ast_key, row.code_key, row.binary_key),
+            message=row.message,
+            duplicate_of=row.original_key,
+            duplicate_level=row.duplicate_level,
+            measurement=ranking,
+            stage_s=tuple(row.stage_s.items()),
+            predicted=row.predicted,
+        )
+        yield StoredCandidate(
+            id=row.id,
+            scope=Scope(row.workload_id, row.target_id, row.tree),
+            trace_key=row.trace_key,
+            parent_id=row.parent_id,
+            run_id=row.run_id,
+            expanded=row.expanded,
+            has_children=row.has_children,
+            record=record,
+            measurements=measurements,
+        )
 
 
 def _trace(row: Row[Any], traces: Mapping[int, Trace], rewrites: Callable[[str], Rewrite]) -> Trace:

@@ -118,13 +118,16 @@ def test_what_nothing_links_has_no_interval(path: Path) -> None:
 def test_a_confirmation_against_another_schedule_ranks_behind_a_direct_one(path: Path) -> None:
     with Store.open(path) as store:
         scope = begin(store)
-        direct, indirect = timed("confirm", 10.0), timed("confirm", 1.0, B, 12.1)
+        direct = timed("confirm", 10.0)
+        indirect = replace(timed("confirm", 1.0, B, 12.1), rounds=(Round((90.0,), (90.0,)),) * 8)
         session(store, scope, (B, timed("confirm", 10.0)), (A, direct))
         session(store, scope, (A, indirect))
         [found] = store.find(scope, [A.key])
         assert found.measurements == (direct, indirect)
         assert found.record.measurement == direct
         assert found.record.measurement.confirmed
+        [row] = [row for row in store.candidate_table(scope).dicts() if row["id"] == found.id]
+        assert row["candidate_ns"] == direct.candidate_ns
 
 
 def test_intervals_of_older_stores_that_were_none_are_dropped(path: Path) -> None:
