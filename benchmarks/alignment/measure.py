@@ -12,14 +12,14 @@ from benchmarks.suite.folders import folder
 from benchmarks.suite.stores import best_tuned
 from schedsearch.core.alignment import LINE
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Failure
+from schedsearch.core.records import Failure, TimingKind
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.elsewhere import Elsewhere
+from schedsearch.search.run_summary import Elsewhere
 from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot
 
-PLAN = TimingPlan(kind="elsewhere", min_rounds=12, max_rounds=12, fresh=True)
+PLAN = TimingPlan(kind=TimingKind.ELSEWHERE, min_rounds=12, max_rounds=12, fresh=True)
 
 LIMIT = 1.1
 """Times as long as on aligned arrays: what takes longer needs a reason."""

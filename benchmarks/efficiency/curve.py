@@ -11,6 +11,7 @@ from benchmarks.suite.folders import Folder
 from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune
 from schedsearch.core.errors import UserError
+from schedsearch.core.records import TimingKind
 from schedsearch.store.database import Store
 from schedsearch.store.views import Timed
 
@@ -64,7 +65,7 @@ def watch(case: Case, place: Folder, budget_s: float, options: Sequence[str] = (
             case.name,
             run.started_at.timestamp() - began,
             wall_s,
-            len({item.candidate_id for item in timed if item.kind == "screen"}),
+            len({item.candidate_id for item in timed if item.kind == TimingKind.SCREEN}),
             sum(store.outcomes(run.scope).values()) - 1,
             curve,
             confirmed,
@@ -78,13 +79,13 @@ def course(timed: Sequence[Timed], began: float) -> tuple[tuple[Point, ...], Poi
     curve: list[Point] = []
     confirmed: Point | None = None
     for item in timed:
-        if item.kind not in ("screen", "confirm"):
+        if item.kind not in (TimingKind.SCREEN, TimingKind.CONFIRM):
             continue
         seen.add(item.candidate_id)
         point = Point(
             item.at.timestamp() - began, len(seen), item.speedup, item.candidate_ns * 1e-9
         )
-        if item.kind == "confirm":
+        if item.kind == TimingKind.CONFIRM:
             if confirmed is None or point.speedup > confirmed.speedup:
                 confirmed = point
         elif point.speedup > (curve[-1].speedup if curve else 1.0):

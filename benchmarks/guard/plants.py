@@ -18,7 +18,7 @@ from pathlib import Path
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.lockfile import LockEntry
-from schedsearch.core.records import Artifact, Failure, GeneratedC
+from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
@@ -110,7 +110,7 @@ def _beginning(code: GeneratedC, line: str) -> GeneratedC:
 def _times(kernel: LockedKernel, bench: Bench, spins: int) -> Estimate:
     """How many times as long the kernel takes with so many spins."""
     own = _built(kernel, kernel.code)
-    plan = TimingPlan("plant", ROUNDS, ROUNDS, fresh=True)
+    plan = TimingPlan(TimingKind.GUARD, ROUNDS, ROUNDS, fresh=True)
     with measuring_slot(lambda holder: None):
         found = bench.evaluate(
             _built(kernel, with_spins(kernel.code, spins)), plan, Anchor(own, own.code_key)

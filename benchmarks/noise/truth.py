@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from benchmarks.noise.pairs import Pair
+from schedsearch.core.records import TimingKind
 from schedsearch.core.stats import median_with_interval
 from schedsearch.evaluate.timing import TimingPlan
 
 ROUNDS = 40
-PLAN = TimingPlan("noise", ROUNDS, ROUNDS)
+PLAN = TimingPlan(TimingKind.NOISE, ROUNDS, ROUNDS)
 
 TOLERANCE = 0.003
 """By more than this a kernel's times must not be shown to be off what its work says."""

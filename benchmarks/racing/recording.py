@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Measurement, Round
+from schedsearch.core.records import Measurement, Round, TimingKind
 
 FORMAT = "schedsearch race 1"
 
@@ -55,7 +55,7 @@ class Recording:
         """What all passes say of each leader."""
         return np.asarray(np.median(self.pass_speedups, axis=0))
 
-    def measured(self, kind: str, number: int, leader: int, rounds: int) -> Measurement:
+    def measured(self, kind: TimingKind, number: int, leader: int, rounds: int) -> Measurement:
         """The first rounds of one leader in one pass, as a run would have them."""
         pairs = zip(
             self.candidate_ns[number, leader, :rounds].tolist(),

@@ -9,7 +9,7 @@ from math import sqrt
 import numpy as np
 
 from benchmarks.racing.recording import Recording
-from schedsearch.core.records import Measurement
+from schedsearch.core.records import Measurement, TimingKind
 from schedsearch.search.plans import CONFIRM, SCREEN
 from schedsearch.search.race import CONTENDERS, HEAT, HEATS, field, survivors
 
@@ -39,11 +39,13 @@ class Session:
         found = []
         for leader in range(self.recording.leaders):
             number = self.rng.choice(self._earlier)
-            screening = self.recording.measured("screen", number, leader, SCREEN.max_rounds)
+            screening = self.recording.measured(
+                TimingKind.SCREEN, number, leader, SCREEN.max_rounds
+            )
             found.append((str(leader), screening))
         return sorted(found, key=lambda item: item[1].middle, reverse=True)
 
-    def time(self, keys: list[str], kind: str, rounds: int) -> dict[str, Measurement]:
+    def time(self, keys: list[str], kind: TimingKind, rounds: int) -> dict[str, Measurement]:
         """Time each of these in a new process, as many rounds as there are of one."""
         number = next(self._fresh)
         found = {key: self.recording.measured(kind, number, int(key), rounds) for key in keys}
@@ -72,7 +74,7 @@ def trust_screening(session: Session, screened: Screened) -> str:
 def confirm_first(session: Session, screened: Screened) -> str:
     """The first few are measured again, in one process each."""
     keys = [key for key, _ in screened[:CONTENDERS]]
-    return survivors(session.time(keys, "confirm", CONFIRM.max_rounds), 1)[0]
+    return survivors(session.time(keys, TimingKind.CONFIRM, CONFIRM.max_rounds), 1)[0]
 
 
 def equal_rounds(session: Session, screened: Screened) -> str:

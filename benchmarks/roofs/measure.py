@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Failure
+from schedsearch.core.records import Failure, TimingKind
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.subject import Subject, bench_of, load_subject
@@ -17,7 +17,7 @@ from schedsearch.search.turns import measuring_slot
 KERNELS = Path(__file__).parent / "kernels.py"
 NAMES = ("fill", "total", "dot", "copy", "add", "scal", "axpy", "swap")
 
-PLAN = TimingPlan(kind="noise", min_rounds=6, max_rounds=6)
+PLAN = TimingPlan(kind=TimingKind.NOISE, min_rounds=6, max_rounds=6)
 _FLOAT = 4
 _SOME = 1024  # elements: scalars do not count
 

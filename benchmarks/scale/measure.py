@@ -21,6 +21,7 @@ from schedsearch.core.records import (
     Outcome,
     Round,
     Target,
+    TimingKind,
     TuningRecord,
     Workload,
 )
@@ -180,7 +181,7 @@ def _search(
     """As a session begins one."""
     scope = store.register(WORKLOAD, TARGET, "")
     run_id = store.start_run(scope, seed=0, strategy=strategy, settings={}, environment={})
-    timed = Measurement("baseline", (Round((1e6,), (1e6,)),) * 2, 4)
+    timed = Measurement(TimingKind.BASELINE, (Round((1e6,), (1e6,)),) * 2, 4)
     keys = Keys(digest("baseline ast"), BASELINE.code_key, BASELINE.binary_key)
     store.add_root(scope, run_id, TuningRecord(Trace(), Outcome.CORRECT, keys, measurement=timed))
     return Search(

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Artifact, Failure, GeneratedC
+from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import BUILD_TIMEOUT_S
@@ -28,7 +28,7 @@ PROCESSES = 4
 """In which each of them is measured: where its arrays lie differs from one to the next (gemv:
 11.6x to 13.4x of one binary)."""
 
-ROUNDS = TimingPlan(kind="confirm", min_rounds=5, max_rounds=5)
+ROUNDS = TimingPlan(kind=TimingKind.CONFIRM, min_rounds=5, max_rounds=5)
 """In each process."""
 
 

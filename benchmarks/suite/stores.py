@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import GeneratedC, Target, Workload
+from schedsearch.core.records import GeneratedC, Target, TimingKind, Workload
 from schedsearch.evaluate.builder import Builder
 from schedsearch.search.budget import Stop
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.subject import cache_dir
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
@@ -40,7 +41,11 @@ def best_tuned(store: Path, workload: Workload, threads: int) -> Tuned | None:
             for candidate in opened.best(scope, _BEST):
                 measurement = candidate.record.measurement
                 code = opened.code(candidate.record.keys.code or "")
-                if code and measurement and measurement.kind in ("confirm", "baseline"):
+                if (
+                    code
+                    and measurement
+                    and measurement.kind in (TimingKind.CONFIRM, TimingKind.BASELINE)
+                ):
                     found.append(Tuned(candidate, code, _builder(target)))
                     break
     return max(found, key=lambda tuned: tuned.candidate.record.speedup or 0.0, default=None)
@@ -63,4 +68,4 @@ def searched(store: Path) -> tuple[float, bool]:
     spent = sum(
         (run.finished_at - run.started_at).total_seconds() for run in runs if run.finished_at
     )
-    return spent, any((run.summary or {}).get("stop") == str(Stop.EXHAUSTED) for run in runs)
+    return spent, any(RunSummary.of(run).stop == str(Stop.EXHAUSTED) for run in runs)

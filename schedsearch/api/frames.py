@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome
 from schedsearch.present import format as fmt
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate, Table
 
@@ -78,8 +79,7 @@ RUN = (
 
 
 def _run(run: Run) -> tuple[Any, ...]:
-    summary = run.summary or {}
-    curve = summary.get("curve") or [(None, None)]
+    summary = RunSummary.of(run)
     elapsed = (run.finished_at - run.started_at).total_seconds() if run.finished_at else None
     return (
         run.id,
@@ -90,10 +90,10 @@ def _run(run: Run) -> tuple[Any, ...]:
         run.finished_at,
         elapsed,
         run.settings.get("budget_s"),
-        summary.get("measured"),
-        summary.get("expanded"),
-        curve[-1][1],
-        summary.get("stop"),
+        summary.measured,
+        summary.expanded,
+        summary.curve[-1][1] if summary.curve else None,
+        summary.stop,
         dict(run.settings),
         dict(run.environment),
     )

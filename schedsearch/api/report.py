@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from schedsearch import __version__
 from schedsearch.api import pictures
@@ -14,15 +13,13 @@ from schedsearch.api.tree_view import shown_tree
 from schedsearch.core import html
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import RewriteError, UserError
-from schedsearch.core.records import Measurement, PeerComparison
-from schedsearch.evaluate.agreement import Agreement
-from schedsearch.evaluate.sanitize import Check, Finding
+from schedsearch.core.records import Measurement, PeerComparison, RunStatus
 from schedsearch.present import format as fmt
 from schedsearch.present import page
 from schedsearch.present.against import AGAINST, against_lines
 from schedsearch.search.closing import margin
 from schedsearch.search.elsewhere import stored_elsewhere
-from schedsearch.store.schema import RunStatus
+from schedsearch.search.run_summary import RunEnvironment, RunSummary
 from schedsearch.transforms.export import schedule_python
 
 
@@ -117,12 +114,7 @@ def _caveats(about: Search) -> Iterator[str]:
         yield fmt.noise(about.noise)
     else:
         yield "The noise of this session is not known."
-    try:
-        yield from list(_examined(about.workload.proc, run.summary or {}))
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
-        raise UserError(
-            f"{about.store.name}: the summary of run {run.id} is not one of schedsearch: {error!r}"
-        ) from error
+    yield from _examined(about.workload.proc, RunSummary.of(run))
     if run.status is not RunStatus.FINISHED:
         yield f"The run is {run.status.value}: there may be better schedules, none is confirmed."
     if about.best is not None and about.best.scope != run.scope:
@@ -135,14 +127,13 @@ def _caveats(about: Search) -> Iterator[str]:
         yield f"Code is not shown: {about.kept}"
 
 
-def _examined(proc: str, summary: Mapping[str, Any]) -> Iterator[str]:
+def _examined(proc: str, summary: RunSummary) -> Iterator[str]:
     """What a run's summary says of the procedure as written, and of its winner."""
-    if reference := summary.get("reference"):
-        agreement = Agreement.from_json(reference)
+    if agreement := summary.reference:
         yield f"{proc} as written, compiled, {agreement}."
         yield from agreement.caveats
-    for what, found, detail in (summary.get("inspection") or {}).get("checks", ()):
-        yield f"Sanitizers, {Check(what, Finding(found), detail)}."
+    for check in summary.inspection.checks if summary.inspection else ():
+        yield f"Sanitizers, {check}."
 
 
 def _circumstances(about: Search) -> Iterator[tuple[object, object]]:
@@ -151,9 +142,10 @@ def _circumstances(about: Search) -> Iterator[tuple[object, object]]:
     yield "machine", fmt.target(about.target)
     if run.host:
         yield "host", run.host
+    host = RunEnvironment.of(run).host
     for name in ("load", "huge_pages"):
-        if name in run.environment:
-            yield name.replace("_", " "), run.environment[name]
+        if name in host:
+            yield name.replace("_", " "), host[name]
     yield "run", f"{run.id} of {len(store.runs(run.scope))} in this tree, {run.status.value}"
     yield "started", f"{run.started_at:%Y-%m-%d %H:%M} UTC"
     if run.finished_at:

@@ -15,6 +15,7 @@ from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.kept import load_kept
 from schedsearch.search.recorded import find_scopes, stored_roof
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.stepping import BY_HAND
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
@@ -73,8 +74,7 @@ class Search:
 
     @property
     def noise(self) -> Measurement | None:
-        found = (self.run.summary or {}).get("noise")
-        return Measurement.from_json(found) if found else None
+        return RunSummary.of(self.run).noise
 
     @property
     def name(self) -> str:

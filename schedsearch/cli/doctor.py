@@ -13,7 +13,7 @@ from rich.table import Table
 from schedsearch.cli.options import CcOption, FpOption, InstructionsOption, TargetOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.core.records import Failure, Measurement, Target
+from schedsearch.core.records import Failure, Measurement, Target, TimingKind
 from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.limits import Limits, measure_limits
 from schedsearch.evaluate.openmp import with_openmp
@@ -25,7 +25,7 @@ from schedsearch.search.targets import read_target, resolve_target, runs_here
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.instruction_sets import find
 
-NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10)
+NOISE = TimingPlan(kind=TimingKind.NOISE, min_rounds=10, max_rounds=10)
 
 _NAMES = 9  # characters of the longest
 

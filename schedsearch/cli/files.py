@@ -23,7 +23,7 @@ from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.loader import Source
 
 if TYPE_CHECKING:  # it takes a while to load
-    from schedsearch.search.elsewhere import Elsewhere
+    from schedsearch.search.run_summary import Elsewhere
 
 FORMATS = ("py", "c", "json")
 DEFAULT_FORMATS = ("py", "c")

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -31,7 +29,6 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, GeneratedC, Target
-from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
@@ -44,7 +41,6 @@ from schedsearch.search.schedule_json import schedule_json
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
-from schedsearch.store.t4 import t4_results
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.contract import caveats
 from schedsearch.transforms.exo_compat import generate_c
@@ -105,14 +101,6 @@ def export(
     ] = ",".join(DEFAULT_FORMATS),
     minimal: MinimalOption = False,
     budget: ShorteningOption = SHORTENING,
-    t4: Annotated[
-        Path | None,
-        typer.Option(
-            "--t4",
-            metavar="FILE",
-            help="Write all measured candidates of the procedure in T4 format instead.",
-        ),
-    ] = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
     """Write a schedule as standalone Exo Python (needs exo-lang only), C and header.
@@ -126,10 +114,6 @@ def export(
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target_of(candidate)
         checked = verification(opened, candidate.scope)
-        if t4 is not None:
-            write_text(t4, json.dumps(t4_results(opened, candidate.scope), indent=1) + "\n")
-            print(t4)
-            return
     require_verified(candidate)
     if minimal:
         candidate = shortened(store, candidate.id, budget, file, instructions)

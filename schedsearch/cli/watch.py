@@ -14,12 +14,12 @@ from rich.live import Live
 
 from schedsearch.cli.options import DEFAULT_STORE, StoreOption
 from schedsearch.core.errors import UserError
+from schedsearch.core.records import RunStatus
 from schedsearch.present import format as fmt
 from schedsearch.present.live import PER_SECOND, PLAIN_EVERY_S, panel, plain_line, redraws
 from schedsearch.search.recorded import stored_roof
 from schedsearch.search.watching import latest, progress_of, running
 from schedsearch.store.database import Store
-from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import Run
 
 POLL_S = 1.0

@@ -44,6 +44,38 @@ class Outcome(StrEnum):
     PRUNED = "pruned"
 
 
+class TimingKind(StrEnum):
+    """What a timing was for.
+
+    `screen`: while searching. `race`: among the fastest at the end. `confirm`: of the winner, on
+    fresh rounds. `pair`: against another schedule that the user named. `baseline`, `noise`: a
+    kernel against itself. `elsewhere`: against itself on arrays of another alignment. `minimal`:
+    a shortened schedule against the whole one. `guard`: today's C against the pinned one. `part`:
+    how much of a slow procedure can be timed. `verify`: nothing is timed.
+    """
+
+    SCREEN = "screen"
+    RACE = "race"
+    CONFIRM = "confirm"
+    PAIR = "pair"
+    BASELINE = "baseline"
+    NOISE = "noise"
+    ELSEWHERE = "elsewhere"
+    MINIMAL = "minimal"
+    GUARD = "guard"
+    PART = "part"
+    VERIFY = "verify"
+
+
+class RunStatus(StrEnum):
+    """State of a run; INTERRUPTED also covers a process that died without saying so."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    INTERRUPTED = "interrupted"
+    FAILED = "failed"
+
+
 def specialized_name(name: str, fixed: Mapping[str, int]) -> str:
     """`gemm`, M=64, N=8 -> `gemm_M64_N8`: it has another signature, and both may be linked."""
     return "_".join([name, *(f"{size}{value}" for size, value in fixed.items())])
@@ -302,7 +334,7 @@ class Round:
         return min(self.reference_ns) / min(self.candidate_ns)
 
 
-OF_ITSELF = ("baseline", "noise")
+OF_ITSELF = (TimingKind.BASELINE, TimingKind.NOISE)
 """Kinds of timings of a kernel against itself."""
 
 
@@ -310,9 +342,6 @@ OF_ITSELF = ("baseline", "noise")
 class Measurement:
     """Raw samples of one timing; all statistics are derived.
 
-    `kind` is `screen` (while searching), `race` (among the fastest at the end),
-    `confirm` (the last of them, fresh rounds), `pair` (against another schedule that the
-    user named), `baseline` or `noise` (the reference against itself).
     `calls` is the number of calls per candidate sample; `host` is what the
     machine was doing. `reference` is the code_key of what the candidate was
     interleaved with, and `reference_speedup` what that kernel's own speed-up over the
@@ -321,7 +350,7 @@ class Measurement:
     one (`core/standings.py`).
     """
 
-    kind: str
+    kind: TimingKind
     rounds: tuple[Round, ...]
     calls: int
     host: tuple[tuple[str, str], ...] = ()
@@ -333,7 +362,7 @@ class Measurement:
     def confirmed(self) -> bool:
         """Whether it was made after its candidate was chosen, against the procedure as written:
         luck does not count, nor what another schedule was taken for."""
-        return self.kind == "confirm" and self.as_written
+        return self.kind == TimingKind.CONFIRM and self.as_written
 
     @property
     def as_written(self) -> bool:
@@ -355,7 +384,7 @@ class Measurement:
             return self.ratio
         if not self.as_written:
             return Estimate(self.middle)
-        found = alone([r.speedup for r in self.rounds], fresh=self.kind != "screen")
+        found = alone([r.speedup for r in self.rounds], fresh=self.kind != TimingKind.SCREEN)
         return replace(found, value=self.middle)
 
     @property
@@ -417,7 +446,7 @@ class Measurement:
         if not found:
             raise given.wrong("rounds", "a list of one round or more", rounds)
         return Measurement(
-            given.text("kind"),
+            given.choice("kind", TimingKind),
             found,
             given.integer("calls"),
             tuple((name, host.text(name)) for name in host.names()),

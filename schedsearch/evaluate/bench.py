@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round
+from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round, TimingKind
 from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, Told, disagreement
 from schedsearch.evaluate.allowance import HOPELESS, Allowance
@@ -41,7 +41,7 @@ EXTRAPOLATED = "extrapolated"
 """In the circumstances of a baseline: what part of its iterations was timed."""
 
 # Nothing is timed, and nothing given up early.
-_VERIFY = TimingPlan("verify", 0, 0)
+_VERIFY = TimingPlan(TimingKind.VERIFY, 0, 0)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
-from schedsearch.core.records import Artifact, Failure, GeneratedC
+from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
 from schedsearch.evaluate.agreement import (
     Agreement,
     Told,
@@ -43,7 +43,7 @@ from schedsearch.evaluate.runner import was_killed
 from schedsearch.evaluate.timing import Cache, TimingPlan
 
 _COMPILE_S = 120.0
-_ONCE = TimingPlan("part", 1, 1, sample_ns=1.0, samples=1)
+_ONCE = TimingPlan(TimingKind.PART, 1, 1, sample_ns=1.0, samples=1)
 # Calls of a candidate may take so many times as long as one as written must not.
 _OF_PATIENCE = 10.0
 _UNCALLED = "a call as written takes too long, at that size a part of the results is compared"

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import DiskError, UserError
-from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
+from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TimingKind
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.coverage import blocks, counting
@@ -195,7 +195,7 @@ class Inspector:
         if run_s <= 0:
             return Check(what, Finding.NOT_CHECKED, "no time was left")
         cases = [replace(case, placement=Placement.FOR_TIMING, offset=0) for case in called]
-        plan = TimingPlan("screen", 1, 1)
+        plan = TimingPlan(TimingKind.SCREEN, 1, 1)
         heard = Verdict(cases, self.bench.fields, plan, "", 1.0, self.bench.cache)
         limits = Limits(run_s, run_s, _ADDRESS_BYTES, _FILE_BYTES, _THREADS)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schedsearch.core.decision import Decision, decide
-from schedsearch.core.records import Round
+from schedsearch.core.records import Round, TimingKind
 from schedsearch.core.stats import median_with_interval
 
 
@@ -39,7 +39,7 @@ _SLOW_NS = 5e7
 class TimingPlan:
     """Interleaved rounds of candidate and anchor.
 
-    `kind` is recorded (`screen` or `confirm`). A round has up to `samples` samples of
+    `kind` is recorded. A round has up to `samples` samples of
     each (15 at most), and every sample lasts at least `sample_ns` nanoseconds. After
     `min_rounds`, timing ends early once the whole interval is below `give_up_below` (a
     speed-up over the baseline), or is narrower than `narrow` (relative) and, if the plan is to
@@ -50,7 +50,7 @@ class TimingPlan:
     (of one that took longer to be verified: as many rounds as take that long).
     """
 
-    kind: str
+    kind: TimingKind
     min_rounds: int
     max_rounds: int
     sample_ns: float = 2e6

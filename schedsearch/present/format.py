@@ -17,7 +17,7 @@ from schedsearch.core.stats import Estimate
 
 if TYPE_CHECKING:  # they take a while to load
     from schedsearch.evaluate.roofline import Roof
-    from schedsearch.search.elsewhere import Elsewhere
+    from schedsearch.search.run_summary import Elsewhere
 
 _BARS = "▁▂▃▄▅▆▇█"
 

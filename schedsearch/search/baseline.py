@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Failure, Keys, Measurement, Outcome, TuningRecord
+from schedsearch.core.records import Failure, Keys, Measurement, Outcome, TimingKind, TuningRecord
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.bench import EXTRAPOLATED, Bench
@@ -17,7 +17,7 @@ from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.identity import ast_key
 
-BASELINE = TimingPlan(kind="baseline", min_rounds=2, max_rounds=3)
+BASELINE = TimingPlan(kind=TimingKind.BASELINE, min_rounds=2, max_rounds=3)
 
 
 @dataclass(frozen=True)

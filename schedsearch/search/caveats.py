@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms import contract
@@ -12,8 +13,8 @@ from schedsearch.transforms import contract
 def verification(store: Store, scope: Scope) -> Agreement:
     """What verifying schedules of a scope amounts to, as its newest run found that has ended."""
     for run in reversed(store.runs(scope)):
-        if reference := (run.summary or {}).get("reference"):
-            return Agreement.from_json(reference)
+        if reference := RunSummary.of(run).reference:
+            return reference
     return NOT_COMPARED
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from schedsearch.core.decision import MARGIN, Decision
-from schedsearch.core.records import Artifact, GeneratedC, Measurement
+from schedsearch.core.records import Artifact, GeneratedC, Measurement, TimingKind
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
@@ -21,6 +21,7 @@ from schedsearch.search.plans import (
     within,
 )
 from schedsearch.search.progress import Best
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.subject import Subject
 from schedsearch.search.turns import measuring_slot
 from schedsearch.store.views import Run
@@ -28,7 +29,7 @@ from schedsearch.store.views import Run
 AFTERWARDS_S = 1.0
 """What may be measured of fast kernels when a budget is used up."""
 
-NOISE = TimingPlan(kind="noise", min_rounds=10, max_rounds=10, fresh=True)
+NOISE = TimingPlan(kind=TimingKind.NOISE, min_rounds=10, max_rounds=10, fresh=True)
 
 
 @dataclass(frozen=True)
@@ -91,8 +92,8 @@ def gained(best: Best, noise: Measurement | None) -> bool:
 def closing_s(runs: Sequence[Run], budget_s: float, first_s: float = CLOSING_S) -> float:
     """Seconds of a budget that the end of a search has: as long as it took in earlier runs of the
     same kernel, or `first_s`, within bounds."""
-    known = [(run.summary or {}).get("closing_s") for run in runs]
-    took = next((float(took) for took in reversed(known) if took), first_s)
+    known = [RunSummary.of(run).closing_s for run in runs]
+    took = next((took for took in reversed(known) if took), first_s)
     return min(took, MOST_CLOSING * budget_s)
 
 

@@ -7,11 +7,12 @@ from collections.abc import Callable
 
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.search.dispatcher import Dispatcher
-from schedsearch.search.inspection import Inspect, Inspection
+from schedsearch.search.inspection import Inspect
 from schedsearch.search.jobs import ReplayJob
 from schedsearch.search.minimal import Shorten
 from schedsearch.search.plans import confirm, pair
 from schedsearch.search.race import CONTENDERS, HEAT, HEATS, field, survivors
+from schedsearch.search.run_summary import Inspection
 
 LEAST_S = 3.0
 """What the end of a search has, even if the budget is spent."""

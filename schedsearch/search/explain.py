@@ -14,7 +14,7 @@ from math import exp
 from typing import Any
 
 from schedsearch.core.outline import changes, outline
-from schedsearch.core.records import Target, Workload
+from schedsearch.core.records import Target, TimingKind, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.search import pairs
@@ -31,7 +31,7 @@ class Effect:
 
     speedup: Estimate
     call_ns: float
-    kind: str
+    kind: TimingKind
 
     @staticmethod
     def of(candidate: StoredCandidate) -> Effect | None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from schedsearch.core.checked import Timing, Visit
 from schedsearch.core.decision import chance_of_rise
-from schedsearch.core.records import Measurement
+from schedsearch.core.records import Measurement, TimingKind
 from schedsearch.core.stats import median_with_interval
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.plans import SLOW_S
@@ -36,8 +36,8 @@ LEAST_VISITS = LOOKS[0][0]
 ATTEMPT_S = 60.0
 """No visits after so long, but `LEAST_VISITS` in any case."""
 
-_FEW = TimingPlan("guard", 1, 1)
-_MORE = TimingPlan("guard", 3, 3)
+_FEW = TimingPlan(TimingKind.GUARD, 1, 1)
+_MORE = TimingPlan(TimingKind.GUARD, 3, 3)
 
 
 class Verdict(StrEnum):

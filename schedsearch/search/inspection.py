@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.reach import Reach
-from schedsearch.evaluate.sanitize import COVERAGE, SLOW_RUN_S, Check, Finding, Inspector
+from schedsearch.evaluate.sanitize import COVERAGE, SLOW_RUN_S, Inspector
+from schedsearch.search.run_summary import Inspection, RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 
-Inspect = Callable[[GeneratedC, Trace, float], "Inspection"]
+Inspect = Callable[[GeneratedC, Trace, float], Inspection]
 """Of the C of a schedule; what may be left out has that many seconds."""
-
-
-@dataclass(frozen=True)
-class Inspection:
-    """What was checked of the kernel with this `code_key`."""
-
-    code_key: str
-    checks: tuple[Check, ...] = ()
-
-    @property
-    def failure(self) -> str | None:
-        """What was found; None if nothing was."""
-        failed = [str(check) for check in self.checks if check.verdict is Finding.FAILED]
-        return "; ".join(failed) or None
-
-    def to_json(self) -> dict[str, Any]:
-        checks = [[check.what, check.verdict, check.detail] for check in self.checks]
-        return {"code_key": self.code_key, "checks": checks}
 
 
 def not_inspected(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
@@ -47,9 +28,7 @@ def once(
     run all of a schedule's code."""
     earlier: dict[str, Inspection] = {}
     for run in store.runs(scope):
-        if data := (run.summary or {}).get("inspection"):
-            checks = (Check(what, Finding(found), detail) for what, found, detail in data["checks"])
-            found = Inspection(data["code_key"], tuple(checks))
+        if found := RunSummary.of(run).inspection:
             whole = not any(check.in_part for check in found.checks)
             if whole and any(check.what == COVERAGE for check in found.checks):
                 earlier[found.code_key] = found

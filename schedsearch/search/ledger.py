@@ -15,13 +15,13 @@ from schedsearch.core.records import (
     Keys,
     Measurement,
     Outcome,
+    TimingKind,
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
 from schedsearch.search.minimal import Shortened
 from schedsearch.search.plans import PAIR
 from schedsearch.search.progress import Best
-from schedsearch.search.race import RACE
 from schedsearch.search.resumption import History, child_info
 from schedsearch.search.strategies.protocol import (
     ChildInfo,
@@ -211,7 +211,8 @@ class Ledger:
             self.store.add_code([short.code])
             timed = nodes[key].measurement
             assert timed is not None, "it was compared with it"
-            keys, taken = Keys(short.ast_key, short.code.key), replace(timed, kind="screen")
+            keys = Keys(short.ast_key, short.code.key)
+            taken = replace(timed, kind=TimingKind.SCREEN)
             outcome = known.outcome if known else Outcome.DUPLICATE
             self.tree.place(new, Node(short.trace.steps, keys, outcome, taken))
         return new
@@ -222,7 +223,7 @@ class Ledger:
         node = self.tree.nodes[key]
         first = node.speedup is None
         ranking = measurement
-        if measurement.kind == RACE and node.measurement is not None:
+        if measurement.kind == TimingKind.RACE and node.measurement is not None:
             ranking = node.measurement.pooled(measurement)
         found = TuningRecord(
             node.trace, Outcome.CORRECT, node.keys, measurement=ranking, stage_s=stages

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Outcome
+from schedsearch.core.records import Outcome, RunStatus
 from schedsearch.core.trace import Trace
 from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget
@@ -32,7 +32,6 @@ from schedsearch.search.result import Listener
 from schedsearch.search.stepping import NotMeasuredError, Stepper
 from schedsearch.search.versus import require_comparable
 from schedsearch.store.database import Store
-from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
 
 Tell = Callable[[str], None]

@@ -7,8 +7,7 @@ from collections import deque
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.timing import Cache
 from schedsearch.store.database import Store
-from schedsearch.store.merge import Merged
-from schedsearch.store.views import Scope
+from schedsearch.store.views import Merged, Scope
 
 
 def merge_into(store: Store, other: Store) -> Merged:

@@ -15,7 +15,7 @@ from time import monotonic
 
 from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.errors import CodegenError
-from schedsearch.core.records import Artifact, GeneratedC, Measurement, Target
+from schedsearch.core.records import Artifact, GeneratedC, Measurement, Target, TimingKind
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.builder import Builder
@@ -30,7 +30,13 @@ from schedsearch.transforms.refit import fitted, refit
 from schedsearch.transforms.replay import Replayer
 
 COMPARE = TimingPlan(
-    "minimal", min_rounds=6, max_rounds=14, samples=FEW, give_up_below=0.95, decide=True, fresh=True
+    TimingKind.MINIMAL,
+    min_rounds=6,
+    max_rounds=14,
+    samples=FEW,
+    give_up_below=0.95,
+    decide=True,
+    fresh=True,
 )
 """A kernel is some percent faster or slower in each process: every round is of another one."""
 

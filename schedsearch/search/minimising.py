@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
@@ -15,6 +14,7 @@ from schedsearch.core.records import (
     Keys,
     Measurement,
     Outcome,
+    RunStatus,
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
@@ -31,6 +31,7 @@ from schedsearch.search.minimal import Shortener, Tell, no_slower
 from schedsearch.search.plans import CONFIRM, confirm
 from schedsearch.search.progress import Best
 from schedsearch.search.result import Listener
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.session import Session, begun
 from schedsearch.search.strategies.protocol import Idle
 from schedsearch.search.turns import measuring_slot
@@ -73,18 +74,18 @@ def minimise(
         return Minimised(candidate, candidate, None, False)
     listener = Listener(tell, lambda *_: None, lambda _: None)
     with begun(options, listener) as session:
-        status, summary = "failed", dict[str, Any]()
+        status, summary = RunStatus.FAILED, RunSummary()
         try:
             found, summary = _shortened(session, candidate, budget_s, tell)
-            status = "interrupted" if found.interrupted else "finished"
+            status = RunStatus.INTERRUPTED if found.interrupted else RunStatus.FINISHED
         finally:
-            session.store.finish_run(session.run_id, status, summary)
+            session.store.finish_run(session.run_id, status, summary.to_json())
     return found
 
 
 def _shortened(
     session: Session, candidate: StoredCandidate, budget_s: float, tell: Tell
-) -> tuple[Minimised, dict[str, Any]]:
+) -> tuple[Minimised, RunSummary]:
     subject, bench = session.setting.subject, session.bench
     whole = candidate.record.trace
     replayer = Replayer(subject.procedure, fp=subject.target.fp)
@@ -127,15 +128,15 @@ def _shortened(
     roof = last_roof(
         subject, session.setting.baseline.roof, Best(stored.trace_key, shortest, measured)
     )
-    summary = {
-        "stop": str(Stop.INTERRUPTED) if interrupted.is_set() else "minimised",
-        "best": stored.trace_key,
-        "noise": noise.to_json() if noise else None,
-        "elsewhere": elsewhere.to_json() if elsewhere else None,
-        "roof": roof.to_json(),
-        "minimal_of": candidate.trace_key,
-        "against": against.to_json() if against else None,
-    }
+    summary = RunSummary(
+        stop=str(Stop.INTERRUPTED) if interrupted.is_set() else "minimised",
+        best=stored.trace_key,
+        noise=noise,
+        elsewhere=elsewhere,
+        roof=roof,
+        minimal_of=candidate.trace_key,
+        against=against,
+    )
     return Minimised(candidate, stored, against, interrupted.is_set()), summary
 
 

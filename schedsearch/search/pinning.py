@@ -17,12 +17,12 @@ from schedsearch.core.lockfile import Lock, LockedRoof, LockedSpeed, LockEntry
 from schedsearch.core.records import GeneratedC, InstructionSet, Measurement, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search.caveats import caveats
 from schedsearch.search.kept import differs, load_kept, require_tuned, require_verified
 from schedsearch.search.locked_kernel import locked_file
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
+from schedsearch.search.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
 from schedsearch.transforms.instruction_sets import given_file, load_instructions, not_shipped
@@ -96,9 +96,9 @@ def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
     if best is not None and _measurement(best).verdict() is Decision.SAME:
         return None
     shorter = {
-        summary["minimal_of"]: summary["best"]
-        for run in store.runs(scope)
-        if "minimal_of" in (summary := run.summary or {})
+        summary.minimal_of: summary.best
+        for summary in map(RunSummary.of, store.runs(scope))
+        if summary.minimal_of
     }
     if best is None or best.trace_key not in shorter:
         return best
@@ -231,11 +231,10 @@ def _speed(store: Store, candidate: StoredCandidate) -> LockedSpeed:
 
 
 def _noise(run: Run) -> float | None:
-    found = (run.summary or {}).get("noise")
-    return abs(Measurement.from_json(found).ratio.value - 1.0) if found else None
+    noise = RunSummary.of(run).noise
+    return abs(noise.ratio.value - 1.0) if noise else None
 
 
 def _roof(run: Run, seconds: float) -> LockedRoof | None:
-    found = (run.summary or {}).get("roof") or run.environment.get("roof")
-    roof = Roof.from_json(found) if found else None
+    roof = roof_of_run(run)
     return LockedRoof(roof.share(seconds), roof.name) if roof and roof.least_s else None

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from schedsearch.core.records import TimingKind
 from schedsearch.evaluate.timing import TimingPlan
 
 FEW = 5
 """Samples of a round where many candidates wait. Minima of 15 are less noisy on a busy machine, but
 a screening then takes 0.5 s instead of 0.2 s, of a kernel of 1 ms."""
 
-SCREEN = TimingPlan(kind="screen", min_rounds=2, max_rounds=3, samples=FEW)
-ANCHOR = TimingPlan(kind="screen", min_rounds=3, max_rounds=5, samples=FEW)
-CONFIRM = TimingPlan(kind="confirm", min_rounds=5, max_rounds=40, decide=True, fresh=True)
+SCREEN = TimingPlan(kind=TimingKind.SCREEN, min_rounds=2, max_rounds=3, samples=FEW)
+ANCHOR = TimingPlan(kind=TimingKind.SCREEN, min_rounds=3, max_rounds=5, samples=FEW)
+CONFIRM = TimingPlan(kind=TimingKind.CONFIRM, min_rounds=5, max_rounds=40, decide=True, fresh=True)
 
 PAIR = TimingPlan(
-    "pair", min_rounds=6, max_rounds=20, samples=FEW, decide=True, fresh=True, narrow=0.05
+    TimingKind.PAIR, min_rounds=6, max_rounds=20, samples=FEW, decide=True, fresh=True, narrow=0.05
 )
 """Two schedules that the user named, one against the other. Six rounds tell 10 %, ten much less; of
 twelvefold nobody asks whether it is 12.1 or 12.4."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.search.inspection import Inspection
+from schedsearch.search.run_summary import Inspection
 
 
 @dataclass(frozen=True)

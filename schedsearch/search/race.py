@@ -14,11 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from schedsearch.core.records import Measurement
+from schedsearch.core.records import Measurement, TimingKind
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.plans import FEW
-
-RACE = "race"
 
 CONTENDERS = 3
 """How many of the fastest race even if one of them leads by far: it may owe that to luck, or to
@@ -31,7 +29,7 @@ CLOSE = 0.1
 """What was screened slower than the leader by this part of it or more is not the fastest:
 screenings of equal kernels differ by 2 to 3 % (standard deviation)."""
 
-HEAT = TimingPlan(RACE, 1, 1, samples=FEW)
+HEAT = TimingPlan(TimingKind.RACE, 1, 1, samples=FEW)
 """One round for each. The second in the same process tells less than the first of another."""
 
 FAR = 0.2
@@ -56,8 +54,8 @@ def field(ranked: Sequence[tuple[str, Measurement | None]], seconds: float = HEA
         return []
     leader = timed[0][1]
     slowest = (1.0 - CLOSE) * leader.middle
-    screened = [(key, m) for key, m in timed if m.kind == "screen"]
-    anyway = CONTENDERS if leader.kind == "screen" else 0
+    screened = [(key, m) for key, m in timed if m.kind == TimingKind.SCREEN]
+    anyway = CONTENDERS if leader.kind == TimingKind.SCREEN else 0
     close = [key for n, (key, m) in enumerate(screened) if n < anyway or m.middle > slowest]
     affordable = int(min(seconds, HEAT_S) / (HEAT.max_rounds * _round_s(leader)))
     racing = close[: min(FIELD, affordable)]

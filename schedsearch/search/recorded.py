@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.roofline import Roof
+from schedsearch.search.run_summary import roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 
@@ -11,11 +12,8 @@ from schedsearch.store.views import Scope
 def stored_roof(store: Store, scope: Scope) -> Roof | None:
     """As the latest run measured it; None if all are of earlier versions."""
     for run in reversed(store.runs(scope)):
-        if found := (run.summary or {}).get("roof") or run.environment.get("roof"):
-            try:
-                return Roof.from_json(found)
-            except TypeError as error:
-                raise UserError(f"{store.name} has a roof of another kind: {error}") from error
+        if found := roof_of_run(run):
+            return found
     return None
 
 

@@ -11,8 +11,8 @@ from schedsearch.search.baseline import Baseline
 from schedsearch.search.budget import Stop
 from schedsearch.search.counterpart import Counterpart
 from schedsearch.search.earlier import Known
-from schedsearch.search.elsewhere import Elsewhere
 from schedsearch.search.progress import Best, Observer, Progress
+from schedsearch.search.run_summary import Elsewhere
 from schedsearch.search.subject import Subject
 from schedsearch.store.views import Scope
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from schedsearch import __version__
+from schedsearch.core.records import RunStatus
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.host import host_state
@@ -38,6 +38,7 @@ from schedsearch.search.options import Options
 from schedsearch.search.plans import CLOSING_S, SLOW_CLOSING_S
 from schedsearch.search.progress import Observer
 from schedsearch.search.result import Listener, Result, Setting
+from schedsearch.search.run_summary import RunEnvironment, RunSummary
 from schedsearch.search.strategies.make import make_strategy, strategy_name
 from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.search.strategies.subtree import Subtree
@@ -94,9 +95,9 @@ class Session:
             shorten=shorten_with(self.bench, replayer, subject.target, subject.builder),
             began=self.began,
         )
-        for summary in (run.summary or {} for run in runs):
-            search.ledger.superseded.update(summary.get("superseded", {}))
-            search.confirmation.minimal.update(summary.get("minimal", ()))
+        for summary in map(RunSummary.of, runs):
+            search.ledger.superseded.update(summary.superseded)
+            search.confirmation.minimal.update(summary.minimal)
         return search
 
 
@@ -183,19 +184,20 @@ def _begin(
     take_back_sigterm()
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
     ending_s = _closing_s(store.runs(scope), budget_s, bench)
+    environment = RunEnvironment(
+        __version__,
+        baseline.roof,
+        before_s,
+        search_until(budget_s, ending_s, before_s),
+        subject.target.circumstances,
+        dict(host_state()),
+    )
     run_id = store.start_run(
         scope,
         seed=options.seed,
         strategy=strategy_name(options.strategy),
         settings=options.settings(transforms),
-        environment={
-            "schedsearch": __version__,
-            "roof": baseline.roof.to_json(),
-            "before_s": before_s,
-            "search_s": search_until(budget_s, ending_s, before_s),
-            **subject.target.circumstances,
-            **dict(host_state()),
-        },
+        environment=environment.to_json(),
     )
     store.add_code([subject.code])
     store.add_root(scope, run_id, root_record(subject, bench, baseline))
@@ -212,25 +214,24 @@ def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
 
 def _run(search: Search, session: Session) -> Result:
     store, run_id, setting = session.store, session.run_id, session.setting
-    status = "failed"
+    status, summary = RunStatus.FAILED, RunSummary()
     noise = elsewhere = None
-    summary: dict[str, Any] = {}
     try:
         stop = search.run()
         progress = search.progress()
         best = progress.best
-        status = "interrupted" if stop is Stop.INTERRUPTED else "finished"
-        summary = {
-            "stop": str(stop),
-            "measured": progress.measured,
-            "expanded": progress.expanded,
-            "best": best.key if best else None,
-            "curve": progress.curve,
-            "reference": asdict(setting.baseline.agreement),
-            "inspection": progress.inspection.to_json() if progress.inspection else None,
-            "superseded": search.ledger.superseded,
-            "minimal": sorted(search.confirmation.minimal),
-        }
+        status = RunStatus.INTERRUPTED if stop is Stop.INTERRUPTED else RunStatus.FINISHED
+        summary = RunSummary(
+            stop=str(stop),
+            measured=progress.measured,
+            expanded=progress.expanded,
+            best=best.key if best else None,
+            curve=tuple(progress.curve),
+            reference=setting.baseline.agreement,
+            inspection=progress.inspection,
+            superseded=search.ledger.superseded,
+            minimal=tuple(sorted(search.confirmation.minimal)),
+        )
         roof = setting.baseline.roof
         try:
             if best is not None and stop is not Stop.INTERRUPTED:
@@ -238,18 +239,14 @@ def _run(search: Search, session: Session) -> Result:
                 code = search.ledger.code(best.key)
                 noise = session_noise(session.bench, setting.subject, code, search.left())
                 elsewhere = measure_elsewhere(session.bench, setting.subject, code, search.left())
-                summary["closing_s"] = search.closed_in()
+                summary = replace(summary, closing_s=search.closed_in())
         except KeyboardInterrupt:
             stop = Stop.INTERRUPTED  # the result is there all the same
-            status, summary["stop"] = "interrupted", str(stop)
-        summary["noise"] = noise.to_json() if noise else None
-        summary["elsewhere"] = elsewhere.to_json() if elsewhere else None
-        summary["roof"] = roof.to_json()
-        summary["over_roof"] = best is not None and roof.exceeded(
-            best.measurement.candidate_ns * 1e-9
-        )
+            status, summary = RunStatus.INTERRUPTED, replace(summary, stop=str(stop))
+        over = best is not None and roof.exceeded(best.measurement.candidate_ns * 1e-9)
+        summary = replace(summary, noise=noise, elsewhere=elsewhere, roof=roof, over_roof=over)
     finally:
-        store.finish_run(run_id, status, summary)
+        store.finish_run(run_id, status, summary.to_json())
     if best is None or gained(best, noise):
         return Result(setting, run_id, stop, progress, best, roof, noise, elsewhere=elsewhere)
     return Result(setting, run_id, stop, progress, None, roof, noise, level=best)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from dataclasses import asdict, replace
-from typing import Any
+from dataclasses import replace
 
 from schedsearch.core.errors import ReplayError, UserError
-from schedsearch.core.records import Artifact, Measurement, Outcome
+from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.search.budget import Budget
@@ -19,9 +18,9 @@ from schedsearch.search.options import Options
 from schedsearch.search.pairs import standing_for, verified
 from schedsearch.search.plans import confirm, pair
 from schedsearch.search.result import Listener, Result
+from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.session import begun, tune
 from schedsearch.search.strategies.protocol import Idle
-from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer, State
@@ -146,19 +145,19 @@ class Stepper:
             return
         self._closed = True
         with self._stack:
-            self.session.store.finish_run(self.session.run_id, status, self._summary())
+            self.session.store.finish_run(self.session.run_id, status, self._summary().to_json())
 
-    def _summary(self) -> dict[str, Any]:
-        progress = self._search.progress()
-        return {
-            "stop": BY_HAND,
-            "measured": self._measured,
-            "expanded": self._expanded,
-            "best": progress.best.key if progress.best else None,
-            "curve": progress.curve,
-            "reference": asdict(self.session.setting.baseline.agreement),
-            "roof": self.session.setting.baseline.roof.to_json(),
-        }
+    def _summary(self) -> RunSummary:
+        progress, baseline = self._search.progress(), self.session.setting.baseline
+        return RunSummary(
+            stop=BY_HAND,
+            measured=self._measured,
+            expanded=self._expanded,
+            best=progress.best.key if progress.best else None,
+            curve=tuple(progress.curve),
+            reference=baseline.agreement,
+            roof=baseline.roof,
+        )
 
     def _find(self, key: str) -> list[StoredCandidate]:
         return self.session.store.find(self.session.setting.scope, [key])

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from schedsearch.core.fields import Fields
+from schedsearch.core.records import RunStatus, TimingKind
 from schedsearch.core.trace import Trace
 from schedsearch.search.progress import Best, Progress
+from schedsearch.search.run_summary import RunEnvironment
 from schedsearch.store.database import Store
-from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import Run, Timed
 
 # What a run measures last says what it is doing.
-_PHASES = {"race": "racing", "confirm": "confirming"}
+_PHASES = {TimingKind.RACE: "racing", TimingKind.CONFIRM: "confirming"}
 
 
 def running(store: Store) -> Run | None:
@@ -34,9 +33,10 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
     What it measures tells how far its end is. Raises UserError for a run that says other things
     than numbers of its budget.
     """
-    budget_s = _seconds(run.settings, "budget_s", 0.0)
-    before_s = _seconds(run.environment, "before_s", 0.0)
-    search_s = _seconds(run.environment, "search_s", budget_s)
+    budget_s = Fields({"budget_s": 0.0, **run.settings}, "the run").number("budget_s", zero=True)
+    environment = RunEnvironment.of(run)
+    before_s = environment.before_s
+    search_s = budget_s if environment.search_s is None else environment.search_s
     recorded_s = max((run.finished_at or now) - run.started_at, timedelta()).total_seconds()
     elapsed_s = before_s + recorded_s
     timeline = store.timeline(run.scope)
@@ -53,17 +53,13 @@ def progress_of(store: Store, run: Run, now: datetime) -> Progress:
         elapsed_s,
         budget_s,
         store.outcomes(run.scope),
-        sum(timed.kind == "screen" for timed in own),
+        sum(timed.kind == TimingKind.SCREEN for timed in own),
         store.expanded(run.id),
         best,
         curve(own, run.started_at),
         search_s,
         baseline_s=_baseline_s(store, run),
     )
-
-
-def _seconds(given: Mapping[str, Any], name: str, default: float) -> float:
-    return Fields({name: default, **given}, "the run").number(name, zero=True)
 
 
 def _baseline_s(store: Store, run: Run) -> float:
@@ -77,6 +73,6 @@ def curve(timeline: list[Timed], start: datetime) -> tuple[tuple[float, float], 
     """Seconds since `start`, and the best speed-up from then on, at every improvement."""
     points: list[tuple[float, float]] = []
     for timed in timeline:
-        if timed.kind != "baseline" and (not points or timed.speedup > points[-1][1]):
+        if timed.kind != TimingKind.BASELINE and (not points or timed.speedup > points[-1][1]):
             points.append(((timed.at - start).total_seconds(), timed.speedup))
     return tuple(points)

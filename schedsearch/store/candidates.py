@@ -3,34 +3,28 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import groupby
-from types import MappingProxyType
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Text, and_, cast, exists, select
+from sqlalchemy import ColumnElement, Connection, Row, Text, cast, exists, select
 from sqlalchemy.orm import aliased
 
 from schedsearch.core.records import Keys, Measurement, Outcome, TuningRecord
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import MOST_STEPS, Rewrite, Trace
-from schedsearch.store.joint import joint
+from schedsearch.store.ranking import RANKS, joint
 from schedsearch.store.schema import CandidateRow, MeasurementRow
-from schedsearch.store.scopes import in_scope
 from schedsearch.store.views import Scope, StoredCandidate
 
 _Original = aliased(CandidateRow)
 _Child = aliased(CandidateRow)
-
-
 _Member = aliased(CandidateRow)
 
 _ROWS_AT_ONCE = 1000
 """Of a walk: PostgreSQL would send, and its client keep, the whole tree."""
-
-_NO_OPTIONS: Mapping[str, Any] = MappingProxyType({})
 
 _COLUMNS = (
     CandidateRow.id,
@@ -56,15 +50,15 @@ _COLUMNS = (
 
 
 def walk(connection: Connection, scope: Scope) -> Iterator[StoredCandidate]:
-    # The whole tree: every ancestor comes before its descendants. Ids are looked up first:
-    # sorting whole rows of a large tree takes more than reading them.
+    """The whole tree: every ancestor comes before its descendants."""
+    # Ids are looked up first: sorting whole rows of a large tree takes more than reading them.
     members = select(_Member.id).where(
         _Member.workload_id == scope.workload_id,
         _Member.target_id == scope.target_id,
         _Member.tree == scope.tree,
     )
     where = CandidateRow.id.in_(members)
-    return _candidates(connection, where, {}, _rewrites(), {"yield_per": _ROWS_AT_ONCE})
+    return _candidates(connection, where, {}, _rewrites())
 
 
 def select_candidates(connection: Connection, where: ColumnElement[bool]) -> list[StoredCandidate]:
@@ -84,39 +78,19 @@ def select_candidates(connection: Connection, where: ColumnElement[bool]) -> lis
     return list(_candidates(connection, where, traces, rewrites, also=ids))
 
 
-def known(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> set[str]:
-    found = select(CandidateRow.trace_key).where(
-        in_scope(scope), CandidateRow.trace_key.in_(trace_keys)
-    )
-    return set(connection.scalars(found))
-
-
-def trace_keys(connection: Connection, scope: Scope, ids: Collection[int]) -> dict[int, str]:
-    """By id, of those that are of this scope."""
-    columns = select(CandidateRow.id, CandidateRow.trace_key)
-    found = connection.execute(columns.where(in_scope(scope), CandidateRow.id.in_(ids)))
-    return {row.id: row.trace_key for row in found}
-
-
-def find(connection: Connection, scope: Scope, trace_keys: Sequence[str]) -> list[StoredCandidate]:
-    return select_candidates(
-        connection, and_(in_scope(scope), CandidateRow.trace_key.in_(trace_keys))
-    )
-
-
 def _candidates(
     connection: Connection,
     where: ColumnElement[bool],
     traces: dict[int, Trace],
     rewrites: Callable[[str], Rewrite],
-    options: Mapping[str, Any] = _NO_OPTIONS,
     also: Collection[int] = (),
 ) -> Iterator[StoredCandidate]:
     """Candidates by id, one at a time; `traces` has their parents' (of those not among them)
-    and gets theirs, as long as they have children. `options` say how rows are fetched, `also`
-    which have an interval though only screened (`joint.py`)."""
+    and gets theirs, as long as they have children. `also` are ids of those that have an interval
+    though they were only screened (`ranking.joint`)."""
+    options = {"yield_per": _ROWS_AT_ONCE}
     samples = (
-        select(MeasurementRow.candidate_id, MeasurementRow.samples)
+        select(MeasurementRow.candidate_id, MeasurementRow.samples, RANKS.label("ranks"))
         .where(MeasurementRow.candidate_id.in_(select(CandidateRow.id).where(where)))
         .order_by(MeasurementRow.candidate_id, MeasurementRow.created_at, MeasurementRow.id)
     )
@@ -135,49 +109,39 @@ def _candidates(
         if row.has_children:
             traces[row.id] = trace
         measurements: tuple[Measurement, ...] = ()
+        ranking = None
         if row.id == measured_id:
-            measurements = tuple(Measurement.from_json(data) for _, data in group)
+            found = [(Measurement.from_json(each.samples), each.ranks) for each in group]
+            measurements = tuple(measurement for measurement, _ in found)
+            ranking = next(measurement for measurement, ranks in found if ranks)
             measured_id, group = next(by_candidate, (None, iter(())))
-        speedup = None
-        if measurements and row.outcome is Outcome.CORRECT:
+        if ranking is not None and row.outcome is Outcome.CORRECT:
             pair = row.workload_id, row.target_id
             if pair not in known:
                 known[pair] = joint(connection, Scope(*pair), also)
-            speedup = known[pair].get(row.id)
-        yield _candidate(row, trace, measurements, speedup)
-
-
-def _candidate(
-    row: Row[Any],
-    trace: Trace,
-    measurements: tuple[Measurement, ...],
-    speedup: Estimate | None,
-) -> StoredCandidate:
-    direct = [m for m in measurements if m.confirmed]
-    indirect = [m for m in measurements if m.kind == "confirm"]  # of earlier versions
-    ranking = (direct or indirect or measurements)[-1:]
-    record = TuningRecord(
-        trace=trace,
-        outcome=row.outcome,
-        keys=Keys(row.ast_key, row.code_key, row.binary_key),
-        message=row.message,
-        duplicate_of=row.original_key,
-        duplicate_level=row.duplicate_level,
-        measurement=replace(ranking[0], joint=speedup) if ranking else None,
-        stage_s=tuple(row.stage_s.items()),
-        predicted=row.predicted,
-    )
-    return StoredCandidate(
-        id=row.id,
-        scope=Scope(row.workload_id, row.target_id, row.tree),
-        trace_key=row.trace_key,
-        parent_id=row.parent_id,
-        run_id=row.run_id,
-        expanded=row.expanded,
-        has_children=row.has_children,
-        record=record,
-        measurements=measurements,
-    )
+            ranking = replace(ranking, joint=known[pair].get(row.id))
+        record = TuningRecord(
+            trace=trace,
+            outcome=row.outcome,
+            keys=Keys(row.ast_key, row.code_key, row.binary_key),
+            message=row.message,
+            duplicate_of=row.original_key,
+            duplicate_level=row.duplicate_level,
+            measurement=ranking,
+            stage_s=tuple(row.stage_s.items()),
+            predicted=row.predicted,
+        )
+        yield StoredCandidate(
+            id=row.id,
+            scope=Scope(row.workload_id, row.target_id, row.tree),
+            trace_key=row.trace_key,
+            parent_id=row.parent_id,
+            run_id=row.run_id,
+            expanded=row.expanded,
+            has_children=row.has_children,
+            record=record,
+            measurements=measurements,
+        )
 
 
 def _trace(row: Row[Any], traces: Mapping[int, Trace], rewrites: Callable[[str], Rewrite]) -> Trace:

@@ -8,43 +8,44 @@ order, and again.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import islice
 from typing import Any
 
 from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.orm import aliased
 
 from schedsearch.core.keys import canonical_json
-from schedsearch.store import verdicts
+from schedsearch.core.records import Outcome
 from schedsearch.store.backend import upsert
 from schedsearch.store.schema import (
     Base,
     CandidateRow,
     CodeRow,
-    FeatureRow,
     MeasurementRow,
     RunRow,
     StageTimeRow,
     TargetRow,
     WorkloadRow,
 )
+from schedsearch.store.views import Merged
 
 _ROWS_AT_ONCE = 500
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
+_Original = aliased(CandidateRow)
+
+_CANDIDATES = select(CandidateRow.__table__, _Original.trace_key.label("original_key")).outerjoin(
+    _Original, CandidateRow.duplicate_of == _Original.id
+)
+"""Candidates with the trace key of what they duplicate."""
+
+_FINAL = {Outcome.INCORRECT: 2, Outcome.CORRECT: 1}
+_KEYS = ("ast_key", "code_key", "binary_key")
+_LEAST = float("-inf")
+
 Ids = dict[int, int]
 """From the ids of the store that is read to those of the one that is written."""
-
-
-@dataclass(frozen=True)
-class Merged:
-    """What was new. `changed`: known candidates of which more is known now."""
-
-    runs: int
-    candidates: int
-    measurements: int
-    changed: int
 
 
 def merge(source: Connection, into: Connection) -> Merged:
@@ -60,7 +61,6 @@ def merge(source: Connection, into: Connection) -> Merged:
     candidates, old = _place_candidates(source, into, workloads, targets)
     changed = _merge_candidates(source, into, workloads, targets, runs, candidates, old)
     measurements = _merge_measurements(source, into, runs, candidates)
-    _merge_features(source, into, candidates)
     new_runs = _count(into, RunRow) - before
     return Merged(new_runs, len(candidates) - len(old), measurements, changed)
 
@@ -174,7 +174,7 @@ def _merge_candidates(
         row.id: (row.started_at, row.uuid) for row in into.execute(select(RunRow.__table__))
     }
     changed = 0
-    for rows in _batches(_read(source, verdicts.CANDIDATES.order_by(CandidateRow.id))):
+    for rows in _batches(_read(source, _CANDIDATES.order_by(CandidateRow.id))):
         new, known = [], {}
         for row in rows:
             theirs = {
@@ -193,10 +193,10 @@ def _merge_candidates(
                 new.append(theirs)
         if new:
             into.execute(insert(CandidateRow), new)
-        ours = verdicts.CANDIDATES.where(CandidateRow.id.in_(known))
+        ours = _CANDIDATES.where(CandidateRow.id.in_(known))
         for own in into.execute(ours).mappings().all():
             theirs = known[own["id"]]
-            values = verdicts.joined(own, theirs)
+            values = joined(own, theirs)
             values["run_id"] = min((own["run_id"], theirs["run_id"]), key=found_by.__getitem__)
             if any(own[name] != value for name, value in values.items()):
                 into.execute(
@@ -204,6 +204,46 @@ def _merge_candidates(
                 )
                 changed += 1
     return changed
+
+
+def joined(one: Mapping[Any, Any], other: Mapping[Any, Any]) -> dict[str, Any]:
+    """The columns that two rows of `_CANDIDATES` for the same candidate, with ids of the same
+    store, may differ in; the same whichever comes first.
+
+    `incorrect` wins, then `correct`, as in one store; of the rest no time is kept: the record on
+    which more time was spent wins. A schedule that is a node of the tree in one store (it may have
+    children) stays one. Duplicates yield to all that an original can be, and so never form a
+    circle.
+    """
+    loser, winner = sorted((one, other), key=_standing)
+    values = {
+        name: winner[name] for name in ("outcome", "message", "duplicate_of", "duplicate_level")
+    }
+    for name in (*_KEYS, "predicted"):
+        values[name] = winner[name] if winner[name] is not None else loser[name]
+    # Each store counted what it spent itself, or what both have from a third: not to be added.
+    values["stage_s"] = {
+        stage: max(row["stage_s"].get(stage, 0.0) for row in (one, other))
+        for stage in {**one["stage_s"], **other["stage_s"]}
+    }
+    values["expanded_at"] = min(
+        (at for at in (one["expanded_at"], other["expanded_at"]) if at is not None), default=None
+    )
+    return values
+
+
+def _standing(row: Mapping[Any, Any]) -> tuple[Any, ...]:
+    outcome = row["outcome"]
+    is_node = row["ast_key"] is not None and row["duplicate_level"] in (None, "binary")
+    if outcome is None:
+        attempt = 2 if row["binary_key"] is not None else 0
+    else:
+        attempt = 1 if outcome is Outcome.DUPLICATE else 3
+    # Of two copies of one record, the later has more time in it.
+    spent = sum(row["stage_s"].values())
+    texts = (row["message"], *(row[name] or "" for name in (*_KEYS, "original_key")))
+    predicted = _LEAST if row["predicted"] is None else row["predicted"]
+    return (_FINAL.get(outcome, 0), is_node, attempt, spent, outcome or "", texts, predicted)
 
 
 def _merge_measurements(source: Connection, into: Connection, runs: Ids, candidates: Ids) -> int:
@@ -221,24 +261,6 @@ def _merge_measurements(source: Connection, into: Connection, runs: Ids, candida
     for rows in _batches(new):
         into.execute(insert(MeasurementRow), rows)
     return len(new)
-
-
-def _merge_features(source: Connection, into: Connection, candidates: Ids) -> None:
-    """Those of the newest version stay."""
-    ours = {
-        row.candidate_id: (row.version, row.vector)
-        for row in into.execute(select(FeatureRow.__table__))
-    }
-    newer = []
-    for row in _read(source, select(FeatureRow.__table__)):
-        own = candidates[row["candidate_id"]]
-        if own not in ours or (row["version"], row["vector"]) > ours[own]:
-            newer.append({**row, "candidate_id": own})
-    statement = upsert(into.dialect.name, FeatureRow)
-    values = {"version": statement.excluded.version, "vector": statement.excluded.vector}
-    statement = statement.on_conflict_do_update(index_elements=["candidate_id"], set_=values)
-    for rows in _batches(newer):
-        into.execute(statement, rows)
 
 
 def _read(connection: Connection, statement: Any) -> Iterable[Mapping[Any, Any]]:

@@ -1,111 +1,68 @@
-"""Measurements and what they say of candidates, inside the caller's transaction."""
+"""How fast candidates are: which measurement ranks one, and what all timings say together.
+
+Functions run inside the caller's transaction.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Mapping
+from math import inf
+from typing import Any
 
-from sqlalchemy import (
-    ColumnElement,
-    Connection,
-    Subquery,
-    and_,
-    case,
-    exists,
-    func,
-    or_,
-    select,
-)
+from sqlalchemy import Connection, Row, case, exists, select
 from sqlalchemy.orm import aliased
 
-from schedsearch.core.records import Outcome
-from schedsearch.store.candidates import select_candidates
-from schedsearch.store.joint import joint
-from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow
-from schedsearch.store.scopes import in_scope, of_pair, scopes
-from schedsearch.store.views import Sample, Scope, StoredCandidate, Timed
+from schedsearch.core.records import Measurement, Outcome, TimingKind
+from schedsearch.core.standings import Comparison, linked, standings
+from schedsearch.core.stats import Estimate
+from schedsearch.store.schema import CandidateRow, MeasurementRow, of_pair
+from schedsearch.store.views import Scope
+
+_Other = aliased(MeasurementRow)
+_Later = aliased(CandidateRow)
+
+RANKS = MeasurementRow.id == (
+    select(_Other.id)
+    .where(_Other.candidate_id == MeasurementRow.candidate_id)
+    .order_by(
+        case((_Other.kind != TimingKind.CONFIRM, 2), (_Other.high == inf, 1), else_=0),
+        _Other.created_at.desc(),
+        _Other.id.desc(),
+    )
+    .limit(1)
+    .scalar_subquery()
+)
+"""Whether a measurement is the one that ranks its candidate: the latest confirmation against the
+procedure as written, else the latest confirmation (earlier versions confirmed against other
+schedules), else the latest."""
 
 _CLOSE_LOOK = 50
 """Of those that were only screened."""
 
-_Parent = aliased(CandidateRow)
-_Later = aliased(CandidateRow)
+_THOROUGH = (TimingKind.CONFIRM, TimingKind.RACE, TimingKind.PAIR)
+"""Their rounds are of processes of their own."""
 
-RANKING_FIRST = (
-    case((MeasurementRow.kind == "confirm", 0), else_=1),
-    MeasurementRow.created_at.desc(),
-    MeasurementRow.id.desc(),
-)
-"""Order of a candidate's measurements in which the one that ranks it comes first."""
+_WRITTEN = "as written"
+"""In place of the root's keys."""
 
-
-def best(connection: Connection, scope: Scope, limit: int) -> list[StoredCandidate]:
-    ids = _best_ids(connection, scope, limit)
-    found = {c.id: c for c in select_candidates(connection, CandidateRow.id.in_(ids))}
-    return [found[id_] for id_ in ids]
-
-
-def best_ids(connection: Connection, limit: int) -> list[int]:
-    """Of every workload and target the best."""
-    return [id_ for scope in scopes(connection) for id_ in _best_ids(connection, scope, limit)]
-
-
-def _best_ids(connection: Connection, scope: Scope, limit: int) -> Sequence[int]:
-    """By what all timings say together. What was only screened and is not among the fastest stays
-    behind: its place is by that screening."""
-    ranked = _ranked(of_pair(CandidateRow, scope))
-    alone = (
-        select(ranked.c.candidate_id, ranked.c.speedup)
-        .where(ranked.c.rank == 1)
-        .order_by(ranked.c.speedup.desc(), ranked.c.candidate_id)
-    )
-    speedups = {row.candidate_id: row.speedup for row in connection.execute(alone)}
-    together = joint(connection, scope, list(speedups)[: max(limit, _CLOSE_LOOK)])
-    speedups |= {id_: found.value for id_, found in together.items() if id_ in speedups}
-    return sorted(speedups, key=lambda id_: (-speedups[id_], id_))[:limit]
-
-
-def timeline(connection: Connection, scope: Scope) -> list[Timed]:
-    columns = (
-        MeasurementRow.created_at,
-        MeasurementRow.run_id,
+_TIMINGS = (
+    select(
+        MeasurementRow.id,
         MeasurementRow.candidate_id,
-        MeasurementRow.kind,
-        MeasurementRow.speedup,
-        MeasurementRow.candidate_ns,
+        MeasurementRow.run_id,
+        MeasurementRow.samples,
+        CandidateRow.code_key,
+        CandidateRow.binary_key,
     )
-    verified = and_(in_scope(scope), CandidateRow.outcome == Outcome.CORRECT)
-    statement = select(*columns).join(CandidateRow).where(verified)
-    statement = statement.order_by(MeasurementRow.created_at, MeasurementRow.id)
-    return [Timed(*row) for row in connection.execute(statement)]
+    .join(CandidateRow, CandidateRow.id == MeasurementRow.candidate_id)
+    .order_by(MeasurementRow.created_at, MeasurementRow.id)
+)
 
 
-def samples(connection: Connection, scope: Scope, version: int) -> list[Sample]:
-    own_tree = or_(CandidateRow.workload_id != scope.workload_id, CandidateRow.tree == scope.tree)
-    ranked = _ranked(and_(CandidateRow.target_id == scope.target_id, own_tree))
-    statement = (
-        select(
-            CandidateRow.workload_id,
-            CandidateRow.trace_key,
-            FeatureRow.vector,
-            ranked.c.speedup,
-            _Parent.trace_key,
-        )
-        .join(FeatureRow, FeatureRow.candidate_id == CandidateRow.id)
-        .join(ranked, ranked.c.candidate_id == CandidateRow.id)
-        .outerjoin(_Parent, CandidateRow.parent_id == _Parent.id)
-        .where(FeatureRow.version == version, ranked.c.rank == 1)
-        .order_by(ranked.c.first, CandidateRow.id)
-    )
-    return [Sample(*row) for row in connection.execute(statement)]
-
-
-def _ranked(where: ColumnElement[bool]) -> Subquery:
-    """Measurements of correct candidates; `rank` 1 is the one that ranks its candidate, and
-    `first` is when the candidate's first was made. What a later tree found out about the same
-    schedule stands for it."""
-    own = MeasurementRow.candidate_id
-    rank = func.row_number().over(partition_by=own, order_by=RANKING_FIRST)
-    first = func.min(MeasurementRow.created_at).over(partition_by=own)
+def best_ids(connection: Connection, scope: Scope, limit: int) -> list[int]:
+    """The fastest of all trees of the scope's workload and target, by what all timings say
+    together. What was only screened and is not among the fastest stays behind: its place is by
+    that screening. What a later tree found out about the same schedule stands for it."""
     later = exists().where(
         _Later.workload_id == CandidateRow.workload_id,
         _Later.target_id == CandidateRow.target_id,
@@ -113,9 +70,78 @@ def _ranked(where: ColumnElement[bool]) -> Subquery:
         _Later.tree > CandidateRow.tree,
         _Later.outcome.is_not(None),
     )
-    return (
-        select(own, MeasurementRow.speedup, rank.label("rank"), first.label("first"))
+    alone = (
+        select(MeasurementRow.candidate_id, MeasurementRow.speedup)
         .join(CandidateRow)
-        .where(where, CandidateRow.outcome == Outcome.CORRECT, ~later)
-        .subquery()
+        .where(of_pair(CandidateRow, scope), CandidateRow.outcome == Outcome.CORRECT, ~later, RANKS)
+        .order_by(MeasurementRow.speedup.desc(), MeasurementRow.candidate_id)
     )
+    speedups = {row.candidate_id: row.speedup for row in connection.execute(alone)}
+    together = joint(connection, scope, list(speedups)[: max(limit, _CLOSE_LOOK)])
+    speedups |= {id_: found.value for id_, found in together.items() if id_ in speedups}
+    return sorted(speedups, key=lambda id_: (-speedups[id_], id_))[:limit]
+
+
+def joint(
+    connection: Connection, scope: Scope, also: Collection[int] = ()
+) -> Mapping[int, Estimate]:
+    """By id, of all verified candidates that were timed thoroughly, and of those of `also` that
+    were screened: how many times faster than the procedure as written they are, if that can be
+    told (`core/standings.py`). Sessions are runs.
+
+    A screening is of one process, and the leader owes its place to luck: it counts where nothing
+    else links a kernel to the procedure as written.
+    """
+    verified = of_pair(CandidateRow, scope) & (CandidateRow.outcome == Outcome.CORRECT)
+    verified &= CandidateRow.code_key.is_not(None)
+
+    def timings(*where: Any) -> dict[int, Row[Any]]:
+        return {row.id: row for row in connection.execute(_TIMINGS.where(verified, *where))}
+
+    rows = timings(MeasurementRow.kind.in_(_THOROUGH))
+    only_screened = sorted(set(also) - {row.candidate_id for row in rows.values()})
+    screened = MeasurementRow.kind == TimingKind.SCREEN
+    asked = timings(screened, CandidateRow.id.in_(only_screened)).values()
+    # The last of each, so that asking for one changes nothing for the others.
+    rows |= {row.id: row for row in {row.candidate_id: row for row in asked}.values()}
+    root = of_pair(CandidateRow, scope) & CandidateRow.parent_id.is_(None)
+    written = [key for key in connection.scalars(select(CandidateRow.code_key).where(root)) if key]
+    looked: set[str] = set()
+    while True:
+        comparisons = _comparisons(rows.values(), written)
+        names = {name for each in comparisons.values() for name in (each.kernel, each.reference)}
+        lost = names - linked(comparisons.values(), _WRITTEN) - looked
+        if not lost:
+            break
+        looked |= lost
+        rows |= timings(screened, CandidateRow.code_key.in_(sorted(lost)))
+    found = standings(comparisons.values(), _WRITTEN)
+    same = _by_binary(rows.values())
+    codes = {row.candidate_id: same.get(row.code_key, row.code_key) for row in rows.values()}
+    return {id_: found[code] for id_, code in codes.items() if code in found}
+
+
+def _comparisons(rows: Iterable[Row[Any]], written: Collection[str]) -> dict[Any, Comparison]:
+    """Of the heats of a race the last, which has the rounds of those before."""
+    rows = list(rows)
+    same = _by_binary(rows) | dict.fromkeys(written, _WRITTEN)
+    found = {}
+    for row in rows:
+        timed = Measurement.from_json(row.samples)
+        kernel, reference = (same.get(code, code) for code in (row.code_key, timed.reference))
+        ratios = [each.speedup for each in timed.rounds]
+        heats = timed.kind == TimingKind.RACE
+        found[(row.candidate_id, row.run_id, reference) if heats else row.id] = Comparison.of(
+            row.run_id, kernel, reference, ratios, fresh=timed.kind != TimingKind.SCREEN
+        )
+    return found
+
+
+def _by_binary(rows: Iterable[Row[Any]]) -> dict[str, str]:
+    """By code, one name of all that have the same machine code."""
+    first: dict[str, str] = {}
+    return {
+        row.code_key: first.setdefault(row.binary_key, row.code_key)
+        for row in rows
+        if row.binary_key
+    }

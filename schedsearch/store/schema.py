@@ -1,7 +1,7 @@
 """Tables of the tuning store.
 
 A change here needs a new revision in `migrations/versions`; so does a new
-`Outcome`, because an older program could not read it.
+`Outcome` or `TimingKind`, because an older program could not read it.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sqlalchemy import (
     JSON,
     BigInteger,
     CheckConstraint,
+    ColumnElement,
     DateTime,
     Dialect,
     Enum,
@@ -23,20 +24,13 @@ from sqlalchemy import (
     Text,
     TypeDecorator,
     UniqueConstraint,
+    and_,
 )
 from sqlalchemy.orm import DeclarativeBase, Mapped, mapped_column
 
-from schedsearch.core.records import Outcome
+from schedsearch.core.records import Outcome, RunStatus, TimingKind
 from schedsearch.core.shown import shown
-
-
-class RunStatus(StrEnum):
-    """State of a run; INTERRUPTED also covers a process that died without saying so."""
-
-    RUNNING = "running"
-    FINISHED = "finished"
-    INTERRUPTED = "interrupted"
-    FAILED = "failed"
+from schedsearch.store.views import Scope
 
 
 class UtcDateTime(TypeDecorator[datetime]):
@@ -76,6 +70,19 @@ class AnyText(ShownText):
         return value and value.encode(errors="backslashreplace").decode().replace("\0", "\\x00")
 
 
+class KindText(TypeDecorator[TimingKind]):
+    """A `TimingKind`, in a column that has been text since the first revision."""
+
+    impl = Text
+    cache_ok = True
+
+    def process_bind_param(self, value: TimingKind | None, dialect: Dialect) -> str | None:
+        return value and str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> TimingKind | None:
+        return TimingKind(value) if value else None
+
+
 def _enum(kind: type[StrEnum]) -> Enum:
     return Enum(kind, native_enum=False, length=16, values_callable=lambda k: [m.value for m in k])
 
@@ -110,6 +117,7 @@ class Base(DeclarativeBase):
         datetime: UtcDateTime(),
         Outcome: _enum(Outcome),
         RunStatus: _enum(RunStatus),
+        TimingKind: KindText(),
     }
 
 
@@ -202,23 +210,13 @@ class MeasurementRow(Base):
     id: Mapped[int] = mapped_column(primary_key=True)
     candidate_id: Mapped[int] = mapped_column(ForeignKey("candidate.id"), index=True)
     run_id: Mapped[int] = mapped_column(ForeignKey("run.id"))
-    kind: Mapped[str]
+    kind: Mapped[TimingKind]
     samples: Mapped[dict[str, Any]]  # Measurement.to_json()
     speedup: Mapped[float]
     low: Mapped[float]
     high: Mapped[float]
     candidate_ns: Mapped[float]
     created_at: Mapped[datetime]
-
-
-class FeatureRow(Base):
-    """Features of a measured candidate, for the learned cost model."""
-
-    __tablename__ = "feature"
-
-    candidate_id: Mapped[int] = mapped_column(ForeignKey("candidate.id"), primary_key=True)
-    version: Mapped[int]  # of what the numbers mean
-    vector: Mapped[bytes]  # float32, little-endian
 
 
 class StageTimeRow(Base):
@@ -240,3 +238,13 @@ class CodeRow(Base):
     header: Mapped[str]
     source: Mapped[str]
     build: Mapped[dict[str, Any] | None]  # Build.to_json(); NULL: the target's own options
+
+
+def of_pair(table: type[CandidateRow | RunRow], scope: Scope) -> ColumnElement[bool]:
+    """Rows of the scope's workload and target, whatever the tree."""
+    return and_(table.workload_id == scope.workload_id, table.target_id == scope.target_id)
+
+
+def in_scope(table: type[CandidateRow | RunRow], scope: Scope) -> ColumnElement[bool]:
+    """Rows of the scope."""
+    return and_(of_pair(table, scope), table.tree == scope.tree)

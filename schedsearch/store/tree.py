@@ -1,10 +1,11 @@
-"""Writing the tree of candidates, inside the caller's transaction."""
+"""Writing rows of a search tree, inside the caller's transaction."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
@@ -12,9 +13,13 @@ from sqlalchemy import Connection, Row, bindparam, func, insert, select, update
 from schedsearch.core.records import Measurement, Outcome, TuningRecord
 from schedsearch.core.stats import Estimate
 from schedsearch.store.backend import upsert
-from schedsearch.store.runs import add_stage_seconds
-from schedsearch.store.schema import CandidateRow, FeatureRow, MeasurementRow, utc_now
-from schedsearch.store.scopes import in_scope
+from schedsearch.store.schema import (
+    CandidateRow,
+    MeasurementRow,
+    StageTimeRow,
+    in_scope,
+    utc_now,
+)
 from schedsearch.store.views import Scope
 
 # Statements that every candidate needs are made once: making one takes SQLAlchemy longer
@@ -38,110 +43,6 @@ _LAST_MEASURED = select(func.max(MeasurementRow.created_at)).where(
 )
 
 
-def add_root(connection: Connection, scope: Scope, run_id: int, record: TuningRecord) -> bool:
-    if record.trace.steps:
-        raise ValueError(f"the root has no rewrites, this trace has {len(record.trace)}")
-    if _find(connection, scope, record.trace.key) is not None:
-        return False
-    _insert(connection, scope, run_id, [record], parent_id=None)
-    add_stage_seconds(connection, run_id, record.stage_s)
-    return True
-
-
-def add_expansion(
-    connection: Connection,
-    scope: Scope,
-    run_id: int,
-    parent_key: str,
-    children: Sequence[TuningRecord],
-    stage_s: Mapping[str, float],
-) -> bool:
-    parent = _get(connection, scope, parent_key)
-    if parent.expanded_at is not None:
-        return False
-    if children:
-        # One hash, then tuple comparisons: all share the parent's steps.
-        above = children[0].trace.parent
-        if above is None or above.key != parent_key:
-            raise ValueError(f"not a child of {parent_key}: {children[0].trace.key}")
-        for child in children:
-            if child.trace.parent != above:
-                raise ValueError(f"not a child of {parent_key}: {child.trace.key}")
-        replayed = set(
-            connection.scalars(
-                select(CandidateRow.trace_key).where(CandidateRow.parent_id == parent.id)
-            )
-        )
-        new = [c for c in children if not replayed or c.trace.key not in replayed]
-        if new:
-            _insert(connection, scope, run_id, new, parent_id=parent.id)
-    connection.execute(_UPDATE, {"known_id": parent.id, "expanded_at": utc_now()})
-    spent = [*stage_s.items(), *(item for child in children for item in child.stage_s)]
-    add_stage_seconds(connection, run_id, spent)
-    return True
-
-
-def add_replay(
-    connection: Connection,
-    scope: Scope,
-    run_id: int,
-    steps: Sequence[TuningRecord],
-    stage_s: Mapping[str, float],
-) -> None:
-    for step in steps:
-        above = step.trace.parent
-        if above is None:
-            raise ValueError("the root is not a step of a replay")
-        parent = _get(connection, scope, above.key)
-        if _find(connection, scope, step.trace.key) is None:
-            _insert(connection, scope, run_id, [step], parent_id=parent.id)
-    spent = [*stage_s.items(), *(item for step in steps for item in step.stage_s)]
-    add_stage_seconds(connection, run_id, spent)
-
-
-def record(
-    connection: Connection, scope: Scope, run_id: int, found: TuningRecord
-) -> Outcome | None:
-    known = _get(connection, scope, found.trace.key)
-    outcome = settle(known.outcome, found.outcome)
-    values: dict[str, Any] = {"outcome": outcome, "message": known.message}
-    if found.outcome in (outcome, None):
-        values |= _keys(found)
-        # What was said of a candidate not yet measured (it cannot be expanded) stays true.
-        if found.message or (outcome != known.outcome and known.outcome is not None):
-            values["message"] = found.message
-        if found.outcome is not None:
-            original = found.duplicate_of and _get(connection, scope, found.duplicate_of).id
-            values |= {"duplicate_of": original, "duplicate_level": found.duplicate_level}
-    else:
-        later = f"later {found.outcome}: {found.message}"
-        values["message"] = f"{known.message}\n{later}" if known.message else later
-    stage_s = dict(known.stage_s)
-    for stage, seconds in found.stage_s:
-        stage_s[stage] = stage_s.get(stage, 0.0) + seconds
-    values["stage_s"] = stage_s
-    connection.execute(_UPDATE, {"known_id": known.id, **values})
-    if found.measurement is not None:
-        # The later one ranks, also if the clock was set back.
-        last = connection.execute(_LAST_MEASURED, {"candidate_id": known.id}).scalar()
-        at = max(utc_now(), last + timedelta(microseconds=1)) if last else utc_now()
-        measured = _measurement(known.id, run_id, found.measurement, at)
-        connection.execute(_ADD_MEASUREMENT, [measured])
-    add_stage_seconds(connection, run_id, found.stage_s)
-    return outcome
-
-
-def add_features(
-    connection: Connection, scope: Scope, vectors: Mapping[str, bytes], version: int
-) -> None:
-    for trace_key, vector in vectors.items():
-        values = {"version": version, "vector": vector}
-        row = upsert(connection.dialect.name, FeatureRow).values(
-            candidate_id=_get(connection, scope, trace_key).id, **values
-        )
-        connection.execute(row.on_conflict_do_update(index_elements=["candidate_id"], set_=values))
-
-
 def settle(known: Outcome | None, found: Outcome | None) -> Outcome | None:
     """The outcome to keep: `incorrect` is final, `correct` yields to nothing else.
 
@@ -155,18 +56,43 @@ def settle(known: Outcome | None, found: Outcome | None) -> Outcome | None:
     return found
 
 
-def _find(connection: Connection, scope: Scope, trace_key: str) -> Row[Any] | None:
+def find(connection: Connection, scope: Scope, trace_key: str) -> Row[Any] | None:
     return connection.execute(_FIND, {**asdict(scope), "trace_key": trace_key}).one_or_none()
 
 
-def _get(connection: Connection, scope: Scope, trace_key: str) -> Row[Any]:
-    row = _find(connection, scope, trace_key)
+def get(connection: Connection, scope: Scope, trace_key: str) -> Row[Any]:
+    row = find(connection, scope, trace_key)
     if row is None:
         raise LookupError(f"no candidate with trace key {trace_key} in {scope}")
     return row
 
 
-def _insert(
+def change(connection: Connection, candidate_id: int, **values: Any) -> None:
+    connection.execute(_UPDATE, {"known_id": candidate_id, **values})
+
+
+def revised(connection: Connection, scope: Scope, known: Row[Any], found: TuningRecord) -> Any:
+    """The columns of a candidate that change with what was found out about it."""
+    outcome = settle(known.outcome, found.outcome)
+    values: dict[str, Any] = {"outcome": outcome, "message": known.message}
+    if found.outcome in (outcome, None):
+        values |= _keys(found)
+        # What was said of a candidate not yet measured (it cannot be expanded) stays true.
+        if found.message or (outcome != known.outcome and known.outcome is not None):
+            values["message"] = found.message
+        if found.outcome is not None:
+            original = found.duplicate_of and get(connection, scope, found.duplicate_of).id
+            values |= {"duplicate_of": original, "duplicate_level": found.duplicate_level}
+    else:
+        later = f"later {found.outcome}: {found.message}"
+        values["message"] = f"{known.message}\n{later}" if known.message else later
+    stage_s = dict(known.stage_s)
+    for stage, seconds in found.stage_s:
+        stage_s[stage] = stage_s.get(stage, 0.0) + seconds
+    return {**values, "stage_s": stage_s}
+
+
+def add_candidates(
     connection: Connection,
     scope: Scope,
     run_id: int,
@@ -179,7 +105,7 @@ def _insert(
         raise ValueError("two children have the same trace")
     wanted = sorted({r.duplicate_of for r in records if r.duplicate_of} - ids.keys())
     stored = select(CandidateRow.trace_key, CandidateRow.id).where(
-        in_scope(scope), CandidateRow.trace_key.in_(wanted)
+        in_scope(CandidateRow, scope), CandidateRow.trace_key.in_(wanted)
     )
     known = ids | dict(connection.execute(stored).all())
     rows = []
@@ -240,3 +166,39 @@ def _measurement(
         "candidate_ns": measurement.candidate_ns,
         "created_at": at,
     }
+
+
+def add_measurement(
+    connection: Connection, candidate_id: int, run_id: int, measurement: Measurement
+) -> None:
+    """The later one ranks, also if the clock was set back."""
+    last = connection.execute(_LAST_MEASURED, {"candidate_id": candidate_id}).scalar()
+    at = max(utc_now(), last + timedelta(microseconds=1)) if last else utc_now()
+    connection.execute(_ADD_MEASUREMENT, [_measurement(candidate_id, run_id, measurement, at)])
+
+
+@cache
+def _adding_seconds(dialect: str) -> Any:
+    row = upsert(dialect, StageTimeRow)
+    return row.on_conflict_do_update(
+        index_elements=["run_id", "stage"],
+        set_={
+            "seconds": StageTimeRow.seconds + row.excluded.seconds,
+            "count": StageTimeRow.count + row.excluded.count,
+        },
+    )
+
+
+def add_stage_seconds(
+    connection: Connection, run_id: int, spent: Iterable[tuple[str, float]]
+) -> None:
+    totals: dict[str, tuple[float, int]] = {}
+    for stage, seconds in spent:
+        total, count = totals.get(stage, (0.0, 0))
+        totals[stage] = (total + seconds, count + 1)
+    rows = [
+        {"run_id": run_id, "stage": stage, "seconds": seconds, "count": count}
+        for stage, (seconds, count) in totals.items()
+    ]
+    if rows:
+        connection.execute(_adding_seconds(connection.dialect.name), rows)

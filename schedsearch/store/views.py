@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from schedsearch.core.records import Measurement, TuningRecord
-from schedsearch.store.schema import RunStatus
+from schedsearch.core.records import Measurement, RunStatus, TimingKind, TuningRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +26,7 @@ class StoredCandidate:
 
     `trace_key` is `record.trace.key`, which is slow to compute. `measurements`
     are all of them, oldest first; `record.measurement` is the one that ranks
-    the candidate: the latest `confirm`, else the latest. `has_children`: some are stored,
+    the candidate (`ranking.py`). `has_children`: some are stored,
     though it may not be `expanded` (replays found them).
     """
 
@@ -49,21 +48,9 @@ class Timed:
     at: datetime
     run_id: int
     candidate_id: int
-    kind: str
+    kind: TimingKind
     speedup: float
     candidate_ns: float
-
-
-@dataclass(frozen=True)
-class Sample:
-    """A measured candidate for the learned cost model: its features, and its speed-up over
-    the unscheduled procedure of its workload. `parent_key` is None for that procedure."""
-
-    workload_id: int
-    trace_key: str
-    vector: bytes
-    speedup: float
-    parent_key: str | None
 
 
 @dataclass(frozen=True)
@@ -94,3 +81,13 @@ class Table:
     def dicts(self) -> Iterator[dict[str, Any]]:
         """Rows by column name."""
         return (dict(zip(self.columns, row, strict=True)) for row in self.rows)
+
+
+@dataclass(frozen=True)
+class Merged:
+    """What a merge added. `changed`: known candidates of which more is known now."""
+
+    runs: int
+    candidates: int
+    measurements: int
+    changed: int

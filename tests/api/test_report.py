@@ -133,7 +133,7 @@ def test_text_from_a_store_stays_text(tmp_path: Path) -> None:
         bad = TuningRecord(children(ROOT)[1].trace, Outcome.ILLEGAL, message=HOSTILE)
         store.add_expansion(scope, run, ROOT.key, [TuningRecord(trace, None), bad], {HOSTILE: 1.0})
         store.add_code([CODE])
-        timed = correct(trace, 2.0, HOSTILE)
+        timed = correct(trace, 2.0)
         store.record(
             scope,
             run,

@@ -15,7 +15,7 @@ from benchmarks.suite.case import Case
 from schedsearch.core.alignment import ALLOCATED, LINE
 from schedsearch.core.records import Measurement, Round
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.elsewhere import Elsewhere
+from schedsearch.search.run_summary import Elsewhere
 
 KERNEL = """from __future__ import annotations
 from exo import proc

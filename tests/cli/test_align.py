@@ -14,7 +14,7 @@ from schedsearch.core.alignment import UNKNOWN
 from schedsearch.core.lock_place import read_lock
 from schedsearch.core.records import Measurement, Round, Target
 from schedsearch.search import session
-from schedsearch.search.elsewhere import Elsewhere
+from schedsearch.search.run_summary import Elsewhere
 from schedsearch.store.database import Store
 
 from .invoke import KERNELS, Answer

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.core.records import Outcome
+from schedsearch.core.records import Outcome, RunStatus
 from schedsearch.evaluate.host import usable_cores
 from schedsearch.search import session
 from schedsearch.store.database import Store
-from schedsearch.store.schema import RunStatus
 from schedsearch.store.views import StoredCandidate
 
 from .invoke import COMMAND, KERNELS, MATMUL, SMALL, Answer, environment, invoke

@@ -1,4 +1,4 @@
-"""What `export` writes besides Exo Python and C: JSON that rebuilds the kernel, and T4."""
+"""What `export` writes besides Exo Python and C: JSON that rebuilds the kernel."""
 
 from __future__ import annotations
 
@@ -8,9 +8,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
-import jsonschema
 import pytest
 from search.worlds import measurement
 
@@ -29,117 +27,6 @@ from .invoke import MATMUL, SMALL, Answer
 pytestmark = pytest.mark.usefixtures("hurried")
 
 Run = Callable[..., Answer]
-
-
-def numbers(*names: str) -> dict[str, Any]:
-    return {name: {"type": "number", "minimum": 0} for name in names}
-
-
-# The properties of T4 results as AutoTuningAssociation/autotuning_methodology has them in
-# schemas/T4.json (version 1.1.0), all of ours required and no others allowed.
-RESULT = {
-    "type": "object",
-    "properties": {
-        "timestamp": {"type": "string"},
-        "configuration": {"type": "object", "minProperties": 1},
-        "objectives": {"const": ["time"]},
-        "times": {
-            "type": "object",
-            "properties": {
-                **numbers("compilation_time", "framework", "validation", "benchmark"),
-                "runtimes": {"type": "array", "items": {"type": "number", "exclusiveMinimum": 0}},
-            },
-            "additionalProperties": False,
-        },
-        "invalidity": {
-            "enum": ["timeout", "compile", "runtime", "correctness", "constraints", "correct"]
-        },
-        "correctness": {"enum": [0, 1]},
-        "measurements": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "name": {"type": "string"},
-                    "value": {"type": ["number", "string", "array"]},
-                    "unit": {"type": "string"},
-                },
-                "required": ["name", "value", "unit"],
-                "additionalProperties": False,
-            },
-        },
-    },
-    "required": ["configuration", "objectives", "times", "invalidity", "correctness"],
-    "additionalProperties": False,
-}
-T4 = {
-    "$schema": "https://json-schema.org/draft/2020-12/schema",
-    "type": "object",
-    "properties": {
-        "schema_version": {"type": "string", "pattern": r"^[0-9]+\.[0-9]+\.[0-9]+$"},
-        "metadata": {
-            "type": "object",
-            "properties": {
-                **{
-                    name: {"type": "string", "minLength": 1}
-                    for name in ("platform", "device", "autotuner", "autotuner_version")
-                },
-                "timestamp": {"type": "string"},
-                "timeunit": {"enum": ["nanoseconds", "microseconds", "milliseconds", "seconds"]},
-            },
-            "additionalProperties": False,
-        },
-        "results": {"type": "array", "items": RESULT},
-    },
-    "required": ["schema_version", "metadata", "results"],
-    "additionalProperties": False,
-}
-
-
-def t4(run: Run, home: Path) -> dict[str, Any]:
-    answer = run("export", "--t4", "results.json")
-    assert answer.code == 0, answer.err
-    assert answer.out == "results.json\n"
-    found: dict[str, Any] = json.loads((home / "results.json").read_text())
-    jsonschema.validate(found, T4)
-    return found
-
-
-def test_every_measured_candidate_is_a_t4_result(tuned: Path, run: Run) -> None:
-    results = t4(run, tuned)["results"]
-    with Store.open(tuned / "schedsearch.sqlite", create=False) as store:
-        (scope,) = store.scopes()
-        measured = {c.record.trace: c for c in store.walk(scope) if c.measurements}
-        order = [timed.candidate_id for timed in store.timeline(scope)]
-    by_trace = {Trace.loads(each["configuration"]["trace"]): each for each in results}
-    assert by_trace.keys() >= measured.keys()
-    assert len(by_trace) == len(results)
-    for trace, candidate in measured.items():
-        measurement = candidate.record.measurement
-        assert measurement is not None
-        values = {each["name"]: each["value"] for each in by_trace[trace]["measurements"]}
-        assert values["time"] == pytest.approx(measurement.candidate_ns * 1e-6)
-        assert values["speedup"] == pytest.approx(measurement.speedup.value)
-        assert min(by_trace[trace]["times"]["runtimes"]) <= values["time"]
-        assert by_trace[trace]["invalidity"] == "correct"
-    ids = [measured[trace].id for trace in by_trace if trace in measured]
-    assert ids == list(dict.fromkeys(order))
-
-
-def test_a_wrong_candidate_has_no_time_in_t4(tuned: Path, run: Run) -> None:
-    with Store.open(tuned / "schedsearch.sqlite", create=False) as store:
-        (scope,) = store.scopes()
-        best = store.best(scope, 1)[0]
-        wrong = TuningRecord(best.record.trace, Outcome.INCORRECT, message="found later")
-        store.record(scope, best.run_id, wrong)
-    for each in t4(run, tuned)["results"]:
-        if Trace.loads(each["configuration"]["trace"]) == best.record.trace:
-            assert (each["invalidity"], each["correctness"]) == ("correctness", 0)
-            (time,) = each["measurements"]
-            assert time["value"] == "RuntimeFailedConfig"
-            break
-    else:
-        pytest.fail("it is missing")
 
 
 def test_json_is_enough_to_build_the_kernel_again(tuned: Path, run: Run) -> None:
@@ -161,12 +48,6 @@ def test_formats_that_there_are_not(tuned: Path, run: Run) -> None:
     answer = run("export", "--format", "py,pdf")
     assert answer.code == 2
     assert "py, c, json" in answer.err
-
-
-def test_t4_where_it_cannot_be_written(tuned: Path, run: Run) -> None:
-    answer = run("export", "--t4", tuned / "missing" / "t4.json")
-    assert answer.code == 2
-    assert "No such file" in answer.err
 
 
 def test_a_shorter_schedule_is_written_and_kept(tuned: Path, run: Run) -> None:

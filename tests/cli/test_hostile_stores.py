@@ -57,6 +57,8 @@ REFUSED = {
     "a parent that is not there": "UPDATE candidate SET parent_id = 999999 "
     "WHERE parent_id IS NOT NULL",
     "an outcome nobody knows": "UPDATE candidate SET outcome = 'fine'",
+    "a kind of timing nobody knows": "UPDATE measurement SET kind = 'x', "
+    "samples = json_set(samples, '$.kind', 'x')",
     "times that are none": "UPDATE measurement SET samples = "
     "json_set(samples, '$.rounds', json('[[[1e999],[1.0]]]'))",
     "no rounds": "UPDATE measurement SET samples = json_set(samples, '$.rounds', json('[]'))",

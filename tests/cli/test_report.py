@@ -21,9 +21,9 @@ from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.budget import Stop
 from schedsearch.search.earlier import Known
-from schedsearch.search.inspection import Inspection
 from schedsearch.search.progress import Best, Progress
 from schedsearch.search.result import Result, Setting
+from schedsearch.search.run_summary import Inspection
 from schedsearch.search.subject import Subject, load_subject
 from schedsearch.store.views import Scope
 

@@ -13,7 +13,8 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Round
 from schedsearch.present import format as fmt
 from schedsearch.search.closing import NOISE, UNLIMITED, Time, session_noise
-from schedsearch.search.elsewhere import MOST_BYTES, Elsewhere, measure_elsewhere
+from schedsearch.search.elsewhere import MOST_BYTES, measure_elsewhere
+from schedsearch.search.run_summary import Elsewhere
 from schedsearch.search.subject import Subject
 
 

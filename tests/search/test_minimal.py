@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transforms.helpers import TARGET
 
 from schedsearch.core.decision import TOLERANCE
-from schedsearch.core.records import Artifact, Outcome, TuningRecord
+from schedsearch.core.records import Artifact, Outcome, RunStatus, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
@@ -26,7 +26,6 @@ from schedsearch.search.pinning import best_of
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
 from schedsearch.store.database import Store
-from schedsearch.store.schema import RunStatus
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.refit import Fate, refit

@@ -12,7 +12,7 @@ import pytest
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
-from schedsearch.core.records import Artifact, Measurement, Outcome
+from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import Cache, TimingPlan
 from schedsearch.search import session
@@ -22,7 +22,6 @@ from schedsearch.search.progress import Progress
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
 from schedsearch.store.database import Store
-from schedsearch.store.schema import RunStatus
 
 from .worlds import measurement
 

@@ -118,13 +118,16 @@ def test_what_nothing_links_has_no_interval(path: Path) -> None:
 def test_a_confirmation_against_another_schedule_ranks_behind_a_direct_one(path: Path) -> None:
     with Store.open(path) as store:
         scope = begin(store)
-        direct, indirect = timed("confirm", 10.0), timed("confirm", 1.0, B, 12.1)
+        direct = timed("confirm", 10.0)
+        indirect = replace(timed("confirm", 1.0, B, 12.1), rounds=(Round((90.0,), (90.0,)),) * 8)
         session(store, scope, (B, timed("confirm", 10.0)), (A, direct))
         session(store, scope, (A, indirect))
         [found] = store.find(scope, [A.key])
         assert found.measurements == (direct, indirect)
         assert found.record.measurement == direct
         assert found.record.measurement.confirmed
+        [row] = [row for row in store.candidate_table(scope).dicts() if row["id"] == found.id]
+        assert row["candidate_ns"] == direct.candidate_ns
 
 
 def test_intervals_of_older_stores_that_were_none_are_dropped(path: Path) -> None:
@@ -133,7 +136,8 @@ def test_intervals_of_older_stores_that_were_none_are_dropped(path: Path) -> Non
         session(store, scope, (A, timed("confirm", 10.0)), (B, timed("confirm", 1.0, A, 10.0)))
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("UPDATE measurement SET low = speedup * 0.99, high = speedup * 1.01")
-        connection.execute("UPDATE alembic_version SET version_num = '0008'")
+        connection.execute("CREATE TABLE feature (candidate_id INTEGER)")
+        connection.execute("UPDATE alembic_version SET version_num = '0009'")
     with Store.open(path, create=False) as store:
         rows = list(store.measurement_table(scope).dicts())
         assert [row["low"] is None for row in rows] == [False, True]

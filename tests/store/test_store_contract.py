@@ -31,7 +31,6 @@ from schedsearch.core.fields import LARGEST
 from schedsearch.core.records import Keys, Measurement, Outcome, Round, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.store import RunStatus, Scope, Store
-from schedsearch.store.views import Sample
 
 FIRST = ROOT.then(step(0))
 SECOND = ROOT.then(step(1))
@@ -285,7 +284,6 @@ def test_duplicates_refer_to_earlier_later_and_stored_candidates(store: Store) -
     store.add_expansion(scope, run, FIRST.key, kids, {})
     parent = next(c for c in store.load(scope) if c.record.trace == FIRST)
     assert [c.record for c in store.children(parent.id)] == kids
-    assert store.duplicates(scope) == {"ast": 1, "code": 1}
 
 
 def test_scopes_do_not_see_each_other(store: Store) -> None:
@@ -397,41 +395,6 @@ def test_a_failed_attempt_is_replaced_by_the_next(store: Store, first: Outcome) 
     assert store.load(scope)[1].record == correct(FIRST, 2.0)
 
 
-def test_samples_are_correct_candidates_with_features_in_the_order_measured(
-    store: Store, reopen: Reopen
-) -> None:
-    scope, run = start_tree(store)
-    other, other_run = start_tree(store, "other")
-    store.record(scope, run, correct(SECOND, 2.0))
-    store.record(other, other_run, correct(FIRST, 3.0))
-    store.record(scope, run, correct(FIRST, 4.0))
-    store.record(scope, run, correct(SECOND, 2.5, "confirm"))
-    store.record(scope, run, TuningRecord(THIRD, Outcome.CRASH))
-    vectors = {trace.key: bytes([n] * 8) for n, trace in enumerate((FIRST, SECOND, THIRD))}
-    store.add_features(scope, vectors, 1)
-    store.add_features(scope, {SECOND.key: b"newer"}, 1)
-    store.add_features(other, {FIRST.key: b"other"}, 1)
-    store.add_features(other, {SECOND.key: b"unmeasured"}, 1)
-    found = reopen().samples(scope, 1)
-    assert found == [
-        Sample(scope.workload_id, SECOND.key, b"newer", 2.5, ROOT.key),
-        Sample(other.workload_id, FIRST.key, b"other", 3.0, ROOT.key),
-        Sample(scope.workload_id, FIRST.key, bytes(8), 4.0, ROOT.key),
-    ]
-
-
-def test_features_of_another_version_or_target_are_no_samples(store: Store) -> None:
-    scope, run = start_tree(store)
-    store.record(scope, run, correct(FIRST, 2.0))
-    store.add_features(scope, {FIRST.key: b"old"}, 1)
-    elsewhere = store.register(workload(), target("zen6"), SOURCE)
-    assert store.samples(scope, 2) == []
-    assert store.samples(elsewhere, 1) == []
-    store.add_features(scope, {FIRST.key: b"new"}, 2)
-    assert [sample.vector for sample in store.samples(scope, 2)] == [b"new"]
-    assert store.samples(scope, 1) == []
-
-
 def test_equal_binaries_are_found_after_the_build(store: Store) -> None:
     scope, run = start_tree(store)
     twin = TuningRecord(
@@ -439,7 +402,6 @@ def test_equal_binaries_are_found_after_the_build(store: Store) -> None:
     )
     store.record(scope, run, twin)
     assert store.load(scope)[2].record == twin
-    assert store.duplicates(scope) == {"binary": 1}
 
 
 # -- fresh starts -----------------------------------------------------------------------
@@ -491,18 +453,6 @@ def test_the_best_are_of_all_trees_and_the_last_has_the_last_word(store: Store) 
     ranked = [(c.scope, c.record.trace, c.record.speedup) for c in store.best(scope)]
     assert ranked == [(scope, THIRD, 2.0), (fresh, SECOND, 1.5)]
     assert store.best(fresh) == store.best(scope)
-
-
-def test_samples_are_of_the_own_tree_and_of_all_of_others(store: Store) -> None:
-    scope, run = start_tree(store)
-    store.record(scope, run, correct(FIRST, 2.0))
-    store.add_features(scope, {FIRST.key: b"old"}, 1)
-    fresh, run = start_afresh(store)
-    store.record(fresh, run, correct(SECOND, 3.0))
-    store.add_features(fresh, {SECOND.key: b"new"}, 1)
-    other, _ = start(store, "other")
-    assert [s.vector for s in store.samples(fresh, 1)] == [b"new"]
-    assert [s.vector for s in store.samples(other, 1)] == [b"old", b"new"]
 
 
 def test_the_later_measurement_ranks_though_the_clock_was_set_back(

@@ -24,17 +24,16 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Keys, Outcome, TuningRecord
 from schedsearch.search.merging import merge_into
 from schedsearch.store import Scope, Store
-from schedsearch.store.merge import Merged
 from schedsearch.store.schema import (
     CandidateRow,
     CodeRow,
-    FeatureRow,
     MeasurementRow,
     RunRow,
     StageTimeRow,
     TargetRow,
     WorkloadRow,
 )
+from schedsearch.store.views import Merged
 
 FIRST = ROOT.then(step(0))
 NOTHING = Merged(0, 0, 0, 0)
@@ -48,7 +47,7 @@ def content(store: Store) -> dict[str, Any]:
                 dict(row) for row in connection.execute(select(table.__table__)).mappings()
             ]
             for table in (
-                *(WorkloadRow, TargetRow, RunRow, CandidateRow, MeasurementRow, FeatureRow),
+                *(WorkloadRow, TargetRow, RunRow, CandidateRow, MeasurementRow),
                 *(StageTimeRow, CodeRow),
             )
         }
@@ -153,7 +152,6 @@ class Author:
             trace, timed.outcome, measurement=timed.measurement, stage_s=(("time", 1.0),)
         )
         self.store.record(self.scope, self.run, spent)
-        self.store.add_features(self.scope, {trace.key: bytes([number])}, 1)
 
     def _fail(self, number: int, outcome: Outcome) -> None:
         trace = self._node(number).trace

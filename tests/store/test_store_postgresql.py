@@ -194,7 +194,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "test"
-down_revision = "0010"
+down_revision = "0011"
 
 
 def upgrade():

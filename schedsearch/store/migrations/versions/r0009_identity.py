@@ -16,7 +16,7 @@ from sqlalchemy import Connection
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome, Target
-from schedsearch.store import verdicts
+from schedsearch.store.merge import joined as joined_rows
 
 revision = "0009"
 down_revision = "0008"
@@ -173,7 +173,7 @@ def _verdicts(connection: Connection, moved: Mapping[int, int]) -> list[dict[str
     found = []
     for gone, kept in moved.items():
         pair = (rows[kept], rows[gone])
-        joined = verdicts.joined(*pair)
+        joined = joined_rows(*pair)
         joined["outcome"] = joined["outcome"] and joined["outcome"].value
         first = min(pair, key=lambda row: (row["started_at"], row["uuid"]))
         values = {**{name: joined[name] for name in _JOINED}, "run_id": first["run_id"]}
