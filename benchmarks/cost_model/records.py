@@ -20,9 +20,9 @@ from schedsearch.search.space_file import is_one, load
 from schedsearch.store.database import Store
 from schedsearch.transforms.features import features, log_costs
 from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.replay import Replayer
+from schedsearch.transforms.vector.instruction_sets import load_again
 
 SPACES = Path(__file__).parent.parent / "spaces"
 

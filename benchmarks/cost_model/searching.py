@@ -28,9 +28,9 @@ from schedsearch.search.strategy import (
 )
 from schedsearch.store.views import Sample
 from schedsearch.transforms.features import features
-from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.replay import Replayer
+from schedsearch.transforms.vector.instruction_sets import load_again
 
 
 class Arm(StrEnum):

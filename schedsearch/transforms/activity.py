@@ -7,6 +7,7 @@ from operator import add
 from typing import Any
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.transforms.compiler_model import stride, vectorisable
 from schedsearch.transforms.scene import Scene
 from schedsearch.transforms.statements import (
@@ -17,7 +18,6 @@ from schedsearch.transforms.statements import (
     loads,
     operations,
 )
-from schedsearch.transforms.walkers import ELEMENT_BITS
 
 INVARIANT, UNIT, STRIDED, IRREGULAR = range(4)
 """How far an access moves per iteration of the loop around it."""

@@ -21,8 +21,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.activity import Activity, Innermost, activity
 from schedsearch.transforms.cost import Estimate, estimate
-from schedsearch.transforms.registers import register_kind
 from schedsearch.transforms.scene import Scene
+from schedsearch.transforms.vector.registers import register_kind
 
 FEATURES_VERSION = 3
 CACHES = 4

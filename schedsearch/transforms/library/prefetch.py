@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps
 from schedsearch.transforms.prefetching import KINDS, Prefetch
-from schedsearch.transforms.walkers import ELEMENT_BITS, loops
+from schedsearch.transforms.walkers import loops
 
 VERSION = 1
 

@@ -23,10 +23,10 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.factors import divides
-from schedsearch.transforms.fused.model import widest
-from schedsearch.transforms.fused.recognise import fuse
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Op, OpArg, Proposal, Steps
+from schedsearch.transforms.vector.fused.model import widest
+from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.walkers import fresh, loops, names, next_path
 
 VERSION = 1

@@ -1,0 +1,1 @@
+"""Which vector code does what a loop does, and what is its text?"""
