@@ -22,7 +22,7 @@ from schedsearch.transforms.features import features, log_costs
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.replay import Replayer
-from schedsearch.transforms.vector.instruction_sets import load_again
+from schedsearch.transforms.vector.instruction_sets import load_sets
 
 SPACES = Path(__file__).parent.parent / "spaces"
 
@@ -121,7 +121,7 @@ def table(kernel: Kernel, limit: int) -> Table:
     if len(picked) > limit:
         chosen = random.Random(0).sample(range(1, len(picked)), limit - 1)
         picked = [picked[n] for n in (0, *sorted(chosen))]
-    load_again(kernel.target.instructions)
+    load_sets(kernel.target.instructions)
     procedure = load_source(kernel.source).procs[kernel.proc]
     replayer = Replayer(specialize(procedure, kernel.fixed))
     vectors, kept = [], []

@@ -30,7 +30,7 @@ from schedsearch.store.views import Sample
 from schedsearch.transforms.features import features
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.replay import Replayer
-from schedsearch.transforms.vector.instruction_sets import load_again
+from schedsearch.transforms.vector.instruction_sets import load_sets
 
 
 class Arm(StrEnum):
@@ -62,7 +62,7 @@ class Known:
 
 def with_features(space: Space) -> Known:
     """Replays the whole space: some ten milliseconds a schedule."""
-    load_again(space.target.instructions)
+    load_sets(space.target.instructions)
     procedure = load_source(SPACES / "kernels.py").procs[KERNELS[space.name][0]]
     replayer = Replayer(procedure)
     traces: dict[str, Trace] = {}

@@ -14,8 +14,9 @@ from schedsearch.core import ast as q
 from schedsearch.core.isa import KNOWN
 from schedsearch.core.keys import digest
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.transforms.vector.extension import vector_set
+from schedsearch.transforms.vector.extension import execute, vector_set
 from schedsearch.transforms.vector.instruction_sets import shipped
+from schedsearch.transforms.vector.table import SETS, X86, Set, set_text
 from transforms.instruction_program import Case, make_case, run
 from transforms.interpret import interpret
 
@@ -73,6 +74,18 @@ def cases(name: str) -> list[Case]:
 def test_texts_are_those_that_stored_traces_and_targets_name() -> None:
     """Another text is another target, and stored traces that use the set no longer replay."""
     assert {name: each.record.digest for name, each in shipped().items()} == DIGESTS
+
+
+def test_a_width_is_a_row(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the operations whose C is said, and no others."""
+    halves = {"all": {"w": "", "reg": "__m128<t>"}}
+    row = Set("Halves", "immintrin.h", 128, (X86, halves), ("f32", "i32"))
+    monkeypatch.setitem(SETS, "halves", row)
+    found = execute("halves", set_text("halves"), {})
+    instr = found["halves_f32_fma"]._loopir_proc.instr.c_instr
+    assert instr.startswith("{acc_data} = (vec_f32x4)_mm_fmadd_ps((__m128){a_data}, ")
+    assert {"halves_i32_mul", "halves_f32_div", "halves_convert_i32_to_f32"} <= found.keys()
+    assert not {"halves_i32_div", "halves_f32_load_n", "halves_f32_sum"} & found.keys()
 
 
 def test_instructions_of_registers_are_those_of_stored_code() -> None:

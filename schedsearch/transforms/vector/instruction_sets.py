@@ -127,7 +127,7 @@ def load_instructions(path: Path) -> InstructionSet:
     return found.record
 
 
-def load_again(records: Sequence[InstructionSet]) -> None:
+def load_sets(records: Sequence[InstructionSet]) -> None:
     """Make sets known to this process that the user gave to another one of this run.
 
     Raises UserError if a file has changed since.

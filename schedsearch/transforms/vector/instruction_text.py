@@ -94,5 +94,6 @@ def _filled(text: str, words: Words) -> str:
 
 
 def known(text: str, words: Words) -> bool:
-    """Whether all words in a row's C are said."""
-    return all(match[1] in words for match in _WORD.finditer(text))
+    """Whether all words in a row's C are said, and those in them."""
+    found = [match[1] for match in _WORD.finditer(text)]
+    return all(word in words and known(words[word], words) for word in found)

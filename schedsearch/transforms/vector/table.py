@@ -408,7 +408,8 @@ def _instructions(name: str, table: Set) -> Iterator[tuple[str, Row, Words]]:
                 if known(OPERATIONS[operation].c, words[kind]):
                     yield f"{name}_{kind}_{operation}", OPERATIONS[operation], words[kind]
         for (kind, operation), row in CONVERSIONS.items():
-            yield f"{name}_{operation}", row, words[kind]
+            if known(row.c, words.get(kind, {})):
+                yield f"{name}_{operation}", row, words[kind]
     yield from ((dot, row, words["i32"]) for dot, row in table.dots.items())
 
 
