@@ -12,9 +12,6 @@ from typing import Any
 
 from schedsearch.transforms.vector.extension import define
 
-KINDS = ("f32", "f64", "i8", "i32", "ui8", "ui16")
-"""Element types that have a prefetch."""
-
 
 @dataclass(frozen=True)
 class Prefetch:

@@ -82,7 +82,7 @@ def vector_source(kind: str, lanes: int) -> str:
     )
     words = register_words(kind, lanes) | {"get": "*(const <vec>_u *)&{$1_data}"}
     texts = (definition(f"{vec}_{name}", row, words) for name, row in _INSTRUCTIONS.items())
-    return "\n\n".join((memory, *texts)) + "\n"
+    return f"{memory}\n\n" + "\n\n\n".join(texts) + "\n"
 
 
 @cache

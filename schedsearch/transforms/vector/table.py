@@ -106,7 +106,7 @@ X86 = {
         "bits": "<s>",
         "mul": "_mm<w>_mul_<s>",
         "div": "_mm<w>_div_<s>",
-        "max": "_mm<w>_max_<s>(<r b>, <r a>)",  # which is b for NaN, as the body says
+        "max": "_mm<w>_max_<s>(<r b>, <r a>)",  # of NaN `a`, as the body says
         "fma": "_mm<w>_fmadd_<s>(<$1 a>, <$2 b>, <r acc>)",
     },
     "integer": {
@@ -259,10 +259,11 @@ DOTPROD = {
 
 @dataclass(frozen=True)
 class Set:
-    """A row: the registers, the families whose words hold, the last one first.
+    """A row: the length of registers, their types of element, and the families that say the C;
+    of two, the later one's word holds.
 
-    `operations`: whether it has those of every set. `dots` are its own, on sums in i32.
-    The order of the text is part of its digest: `masked_last` is history.
+    `operations`: whether it has those that are not its own. `dots` are: sums in i32. With
+    `masked_last` the order of the text is another, which the digests of stored traces need.
     """
 
     about: str
