@@ -23,7 +23,7 @@ from schedsearch.present import format as fmt
 from schedsearch.search.subject import Subject, bench_of, cache_dir, load_subject
 from schedsearch.search.targets import read_target, resolve_target, runs_here
 from schedsearch.search.turns import measuring_slot
-from schedsearch.transforms.instruction_sets import find
+from schedsearch.transforms.vector.instruction_sets import find
 
 NOISE = TimingPlan(kind=TimingKind.NOISE, min_rounds=10, max_rounds=10)
 

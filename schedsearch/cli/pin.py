@@ -24,7 +24,7 @@ from schedsearch.present import format as fmt
 from schedsearch.search.pinning import Pins, changes, lock_entry, pin_best
 from schedsearch.search.recorded import find_scopes
 from schedsearch.store.database import Store
-from schedsearch.transforms.instruction_sets import load_instructions
+from schedsearch.transforms.vector.instruction_sets import load_instructions
 
 
 def pin(

@@ -24,7 +24,7 @@ from schedsearch.search.budget import Budget
 from schedsearch.search.kept import as_recorded, replayed
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.instruction_sets import load_instructions
+from schedsearch.transforms.vector.instruction_sets import load_instructions
 
 if TYPE_CHECKING:
     from schedsearch.api.searched import Search

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from schedsearch.core.element_types import ELEMENT_TYPES
+
 Path = tuple[int | str, ...]
 """Where a statement is: indices into nested bodies; `"e"` before an index means
 the `else` branch. `(0, 1, "e", 0)` is written `0.1.e.0`."""
@@ -382,7 +384,7 @@ def per_node(question: Callable[[Node], Answer]) -> Callable[[Node], Answer]:
     return answered
 
 
-SCALAR_TYPES = ("R", "f16", "f32", "f64", "i8", "ui8", "ui16", "i32")
+SCALAR_TYPES = tuple(ELEMENT_TYPES)
 CONTROL_TYPES = ("int", "index", "size", "stride", "bool")
 
 # -- generic walks -------------------------------------------------------------

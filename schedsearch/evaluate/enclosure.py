@@ -14,24 +14,11 @@ from functools import cached_property
 from itertools import count
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
 from schedsearch.evaluate.inline import inline_calls
-
-INTEGERS = {"i8": (-128, 127), "ui8": (0, 255), "ui16": (0, 65535), "i32": (-(2**31), 2**31 - 1)}
-"""Range of each integer type."""
-
-C_TYPES = {
-    "R": "float",
-    "f16": "_Float16",
-    "f32": "float",
-    "f64": "double",
-    "i8": "int8_t",
-    "ui8": "uint8_t",
-    "ui16": "uint16_t",
-    "i32": "int32_t",
-}
 
 # unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.
@@ -169,7 +156,7 @@ class _Emitter(Indices):
                 self.arguments[arg.var] = position
                 yield f"    USED struct cell *const {name_of(arg.var)} = cells[{position}];"
             else:
-                ctype = C_TYPES[arg.type]
+                ctype = ELEMENT_TYPES[arg.type].c
                 yield f"    USED const {ctype} *const {name_of(arg.var)} = {place}.data;"
         yield from _indented(self.block(self.proc.body))
         yield "}"
@@ -339,7 +326,7 @@ def _limits(kind: str) -> str:
 
 def _constant(value: float, kind: str) -> str:
     """A constant of the source in the type of its expression."""
-    return f"exactly(({C_TYPES[kind]}){value!r})"
+    return f"exactly(({ELEMENT_TYPES[kind].c}){value!r})"
 
 
 def _converted(value: str, kind: str, stored: str) -> str:
@@ -347,4 +334,4 @@ def _converted(value: str, kind: str, stored: str) -> str:
     if stored in INTEGERS:
         name = "int_as_int" if kind in INTEGERS else "float_as_int"
         return f"{name}({value}, {_limits(stored)})"
-    return f"as_float({value}, ({C_TYPES[stored]}){value}.value, {stored})"
+    return f"as_float({value}, ({ELEMENT_TYPES[stored].c}){value}.value, {stored})"

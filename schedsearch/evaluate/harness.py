@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.binding import Binding
@@ -33,8 +34,7 @@ _FILES = (
     *("libraries.h", "sandbox.h", "syscalls.h", "state.h"),
 )
 
-# Positions in the enums of runtime/harness.h and case.c.
-_TYPES = {"f16": 0, "f32": 1, "R": 1, "f64": 2, "i8": 3, "ui8": 4, "ui16": 5, "i32": 6}
+# Positions in the enum of runtime/case.c.
 _FILLS = {
     Fill.POISON: 0,
     Fill.INTEGERS: 1,
@@ -43,21 +43,10 @@ _FILLS = {
     Fill.SPECIALS: 4,
     Fill.NEAR: 5,
 }
+_DATA_FIELDS = {f"HS_{kind.upper()}": kind for kind in ("f16", "f32", "f64", "i8", "i32")}
 _FIELD_TYPES = {
-    "_Float16": "HS_F16",
-    "float": "HS_F32",
-    "double": "HS_F64",
-    "int8_t": "HS_I8",
-    "int32_t": "HS_I32",
-    "int_fast32_t": "HS_INDEX",
-    "bool": "HS_BOOL",
-}
-_DATA_FIELDS = {
-    "HS_F16": "f16",
-    "HS_F32": "f32",
-    "HS_F64": "f64",
-    "HS_I8": "i8",
-    "HS_I32": "i32",
+    **{ELEMENT_TYPES[kind].c: field for field, kind in _DATA_FIELDS.items()},
+    **{"int_fast32_t": "HS_INDEX", "bool": "HS_BOOL"},
 }
 
 _CONTEXT = re.compile(r"^typedef struct kernel_Context \{.*?^\} kernel_Context;", re.M | re.S)
@@ -170,7 +159,7 @@ class Buffer:
 
     @property
     def bytes(self) -> int:
-        return self.elements * element_bytes(self.type)
+        return self.elements * ELEMENT_TYPES[self.type].bits // 8
 
     def index(self, flat: int) -> tuple[int, ...] | None:
         """Multi-index of an element offset; None if it falls between rows."""
@@ -179,10 +168,6 @@ class Buffer:
             out[dim] = min(rest // self.strides[dim], self.shape[dim] - 1)
             rest -= out[dim] * self.strides[dim]
         return None if rest else tuple(out)
-
-
-def element_bytes(kind: str) -> int:
-    return {"f64": 8, "f16": 2, "ui16": 2, "i8": 1, "ui8": 1}.get(kind, 4)
 
 
 def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
@@ -265,7 +250,14 @@ class Case:
                 lines.append(f"0 {item}")
                 continue
             own, written = data[item.name].rung, int(data[item.name].written)
-            values = [1, _TYPES[item.type], _FILLS[own.fill], own.lo, own.hi, written]
+            values = [
+                1,
+                ELEMENT_TYPES[item.type].harness,
+                _FILLS[own.fill],
+                own.lo,
+                own.hi,
+                written,
+            ]
             values += [own.density, len(item.shape), *item.shape, *item.strides]
             lines.append(" ".join(map(repr, values)))
         return "\n".join(lines)

@@ -35,8 +35,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import INTEGERS
 from schedsearch.evaluate.effects import read_buffers, written_buffers
-from schedsearch.evaluate.enclosure import INTEGERS, expression_kind
+from schedsearch.evaluate.enclosure import expression_kind
 from schedsearch.evaluate.inline import inline_calls
 
 SHARP = 0.4

@@ -12,12 +12,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.evaluate.accesses import Access, Values, involved, list_accesses, truth
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.boxes import NOTHING, Box, classes, progression
 from schedsearch.evaluate.effects import control_values
 from schedsearch.evaluate.elements import elements, halves, outermost
-from schedsearch.evaluate.harness import Buffer, element_bytes, layout
+from schedsearch.evaluate.harness import Buffer, layout
 
 # What is no box is looked at iteration by iteration; where these are many, as boxes row by row
 # of a loop, or halved this often. Beyond, all of its array counts as accessed.
@@ -77,7 +78,7 @@ def _of_array(buffer: Buffer, accesses: Sequence[Access], values: Values) -> tup
         for access in accesses:
             touched.add(access, values)
         totals = touched.totals()
-    return tuple(element_bytes(buffer.type) * elements for elements in totals)
+    return tuple(ELEMENT_TYPES[buffer.type].bits // 8 * elements for elements in totals)
 
 
 def _by_classes(dims: int, accesses: Sequence[Access], values: Values) -> Totals | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import INTEGERS
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import control_values
 from schedsearch.evaluate.inline import inline_calls
@@ -51,7 +52,7 @@ def count_work(proc: q.Proc, binding: Binding) -> Work:
     ops: Counter[str] = Counter()
     bytewise = any(arg.type in _BYTES for arg in proc.args)
     for (kind, _), count in needed.items():
-        narrow = bytewise and kind in _INTEGERS
+        narrow = bytewise and kind in INTEGERS
         ops["i8" if narrow else "f32" if kind == "R" else kind] += count
     return Work(tuple(sorted(ops.items())), count_streams(inlined, binding))
 
@@ -89,7 +90,6 @@ def _steps(stmt: q.Assign | q.Reduce) -> int:
 
 
 _BYTES = ("i8", "ui8")
-_INTEGERS = ("i8", "ui8", "ui16", "i32")
 
 Values = dict[q.Atom, int]
 

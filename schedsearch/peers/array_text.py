@@ -10,6 +10,7 @@ from math import prod
 import numpy as np
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.text import show_affine
 from schedsearch.peers.arraywise import (
     Access,
@@ -21,15 +22,7 @@ from schedsearch.peers.arraywise import (
     computed,
 )
 
-DTYPES = {
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "i8": "int8",
-    "ui8": "uint8",
-    "ui16": "uint16",
-    "i32": "int32",
-}
+DTYPES = {name: each.numpy for name, each in ELEMENT_TYPES.items()}
 _MAGNITUDES = {"i8": 1 << 7, "ui8": 1 << 8, "ui16": 1 << 16}
 _EXACT = {"f32": 1 << 24, "f64": 1 << 53}
 _MOST_ELEMENTS = 1 << 27

@@ -19,7 +19,7 @@ from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import TargetRequest, require_native, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
-from schedsearch.transforms.instruction_sets import not_shipped
+from schedsearch.transforms.vector.instruction_sets import not_shipped
 
 
 def options_again(

@@ -21,12 +21,12 @@ from schedsearch.search.turns import make_turn, measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.expand import Expander, Expansion, Replay
 from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.instruction_sets import load_again
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.own import install
 from schedsearch.transforms.registry import Transform, select
 from schedsearch.transforms.replay import Replayer
+from schedsearch.transforms.vector.instruction_sets import load_sets
 
 
 @dataclass(frozen=True)
@@ -129,7 +129,7 @@ class Loaded:
         source = load_source(self.spec.source)
         if source.sha != self.spec.source_sha:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
-        load_again(self.spec.target.instructions)
+        load_sets(self.spec.target.instructions)
         procedure = specialize(source.procs[self.spec.proc], dict(self.spec.fixed))
         return Replayer(procedure, fp=self.spec.target.fp)
 

@@ -19,10 +19,10 @@ from schedsearch.search.trust import doubt
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
 from schedsearch.transforms.identity import ast_key, proc_key
-from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.replay import Replayer, State
+from schedsearch.transforms.vector.instruction_sets import load_instructions
 
 if TYPE_CHECKING:  # `check` does without a store
     from schedsearch.store.views import StoredCandidate

@@ -22,8 +22,8 @@ from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here
 from schedsearch.transforms.generated import code_key
-from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import imports_exo, load_source, pick
+from schedsearch.transforms.vector.instruction_sets import load_instructions
 
 SHOWN = 12
 """Lines of a difference between C texts."""

@@ -25,7 +25,11 @@ from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.search.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
-from schedsearch.transforms.instruction_sets import given_file, load_instructions, not_shipped
+from schedsearch.transforms.vector.instruction_sets import (
+    given_file,
+    load_instructions,
+    not_shipped,
+)
 
 AMONG = 50
 """The fastest of a scope, among which the first confirmed one is its best."""

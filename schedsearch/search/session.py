@@ -48,9 +48,9 @@ from schedsearch.search.turns import measuring_slot
 from schedsearch.search.workers import make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
-from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.replay import Replayer
+from schedsearch.transforms.vector.instruction_sets import not_shipped
 
 PATIENCE = 0.1 / 12
 """Of the budget: if a call of the procedure as written takes longer, only a part of it is timed. It

@@ -38,7 +38,7 @@ from schedsearch.core.text_file import read_text
 from schedsearch.core.toml_text import toml_data
 from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.host import FALLBACK_CACHES, FALLBACK_LINE, cpu_identity, probe_target
-from schedsearch.transforms.instruction_sets import with_instructions
+from schedsearch.transforms.vector.instruction_sets import with_instructions
 
 CROSS_COMPILERS = {"aarch64": "aarch64-linux-gnu-gcc", "x86_64": "x86_64-linux-gnu-gcc"}
 

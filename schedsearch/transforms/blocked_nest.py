@@ -13,7 +13,7 @@ from schedsearch.transforms.ops import After, Args, At, Memory, Op, Steps, Vecto
 from schedsearch.transforms.reductions import ReductionNest, first_dim
 from schedsearch.transforms.straighten import divided, straighten
 from schedsearch.transforms.tile_windows import along_last, operand_panel, result_tile
-from schedsearch.transforms.vectors import memory_name, set_name
+from schedsearch.transforms.vector.registers import memory_name, set_name
 from schedsearch.transforms.walkers import fresh, names, shifted
 
 PACKED = 2

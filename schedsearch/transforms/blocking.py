@@ -4,9 +4,9 @@ Smith, Quintana-Orti: Analytical Modeling is Enough for High-Performance BLIS, T
 from __future__ import annotations
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.transforms.locality import L1_WAY
 from schedsearch.transforms.reductions import ReductionNest, longest_extent
-from schedsearch.transforms.walkers import ELEMENT_BITS
 
 MAX_DEPTH = 4096
 """No reduction needs to be longer to hide what a tile costs to load and store."""

@@ -9,9 +9,9 @@ from collections.abc import Collection, Container
 
 from schedsearch.core import ast as q
 from schedsearch.core.build import PEEL
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
 from schedsearch.transforms.statements import Access, loads
-from schedsearch.transforms.walkers import ELEMENT_BITS
 
 UNROLLED = 8
 """Compilers unroll innermost loops of constant length up to about this."""

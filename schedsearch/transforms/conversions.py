@@ -19,13 +19,9 @@ before it converts, changes the result.
 from __future__ import annotations
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import INTEGERS, PLAIN
 from schedsearch.core.errors import RewriteError
 from schedsearch.transforms.walkers import next_path, rest_of_block
-
-INTEGERS = frozenset({"i8", "ui8", "ui16", "i32"})
-
-PLAIN = frozenset({"f32", "f64", "i32"})
-"""Types that C also computes in: storing a value of such a type leaves it as it is."""
 
 FLOAT_EXTERNS = frozenset({"expf", "fmaxf", "sin", "sqrt"})
 """External functions that in C return a float whatever they are given."""
@@ -73,7 +69,7 @@ def mergeable(first: Store, second: q.Reduce) -> bool:
     """Whether adding before storing gives what `first` and then `second` store."""
     one, other = value_type(first.rhs, first.type), value_type(second.rhs, second.type)
     stored = _known(first.type)
-    return one == other and ({one, stored} <= INTEGERS or one == stored != "f16")
+    return one == other and ({one, stored} <= INTEGERS.keys() or one == stored != "f16")
 
 
 def conversion_lost(value: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
@@ -149,7 +145,7 @@ def float_of_integers(proc: q.Proc) -> str | None:
             return found
         for node in (node for expr in q.stmt_exprs(stmt) for node in q.walk_expr(expr)):
             if isinstance(node, q.Extern) and node.name in FLOAT_EXTERNS:
-                kinds = _types(node) & INTEGERS
+                kinds = _types(node) & INTEGERS.keys()
                 if kinds:
                     other = "use select" if node.name == "fmaxf" else "convert it to f32 first"
                     return f"{node.name} of {min(kinds)} is a float to C: {other}"

@@ -9,12 +9,7 @@ from typing import Any
 from schedsearch.core import ast as q
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.conversions import Route
-from schedsearch.transforms.excerpt import excerpt
 from schedsearch.transforms.fixed_sizes import specialize, specialize_lines
-from schedsearch.transforms.fused.model import Fused
-from schedsearch.transforms.fused.naming import fused_name
-from schedsearch.transforms.fused.source import fused_source, register_kinds
-from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.loader import Source
 from schedsearch.transforms.memories import MEMORIES
 from schedsearch.transforms.mirror import mirror
@@ -34,7 +29,11 @@ from schedsearch.transforms.ops import (
 )
 from schedsearch.transforms.prefetching import Prefetch, prefetch_source
 from schedsearch.transforms.registry import carry_out
-from schedsearch.transforms.vectors import IMPORTS, vector_source
+from schedsearch.transforms.vector.excerpt import excerpt
+from schedsearch.transforms.vector.extension import IMPORTS, vector_source
+from schedsearch.transforms.vector.fused.model import Fused, fused_name
+from schedsearch.transforms.vector.fused.source import fused_source, register_kinds
+from schedsearch.transforms.vector.instruction_sets import find
 
 
 def schedule_lines(procedure: Any, trace: Trace) -> list[str]:

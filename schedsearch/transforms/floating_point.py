@@ -19,15 +19,16 @@ from collections.abc import Iterator
 from typing import Any
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import FLOATS, INTEGERS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.transforms.exo_order import sums_in_order
-from schedsearch.transforms.fused.model import Fused
-from schedsearch.transforms.fused.rounding import loses_rounding, sums_lanes
-from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Index, Instruction, Op, Pair, Parts, run_op
-from schedsearch.transforms.rounding import FLOATS, INTEGERS, inexact_body, rounds_as_stored
+from schedsearch.transforms.rounding import inexact_body, rounds_as_stored
+from schedsearch.transforms.vector.fused.model import Fused
+from schedsearch.transforms.vector.fused.rounding import loses_rounding, sums_lanes
+from schedsearch.transforms.vector.instruction_sets import find
 from schedsearch.transforms.walkers import next_path
 
 _HARMLESS = frozenset(

@@ -14,6 +14,7 @@ from typing import Any
 from exo.API import Procedure
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.text_file import read_text
@@ -26,9 +27,7 @@ from schedsearch.transforms.outside import outside
 SOURCE_PREFIX = "schedsearch_source_"
 """Modules are called that and a digest of their path, whatever the file is called."""
 
-EXO_TYPES = frozenset(
-    ("R", "f16", "f32", "f64", "i8", "ui8", "ui16", "i32", "index", "size", "stride")
-)
+EXO_TYPES = frozenset((*ELEMENT_TYPES, "index", "size", "stride"))
 
 
 @dataclass(frozen=True)

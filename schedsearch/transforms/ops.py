@@ -26,13 +26,13 @@ from schedsearch.transforms.exo_compat import (
     unsound_result,
 )
 from schedsearch.transforms.exo_messages import said
-from schedsearch.transforms.fused.model import Fused
-from schedsearch.transforms.fused.source import fused_instruction
-from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.memories import memory
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.prefetching import Prefetch, prefetch_instruction
-from schedsearch.transforms.vectors import vector_set
+from schedsearch.transforms.vector.extension import vector_set
+from schedsearch.transforms.vector.fused.model import Fused
+from schedsearch.transforms.vector.fused.source import fused_instruction
+from schedsearch.transforms.vector.instruction_sets import find
 from schedsearch.transforms.walkers import statement_count
 
 MOST_STATEMENTS = 100_000

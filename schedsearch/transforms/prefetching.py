@@ -10,10 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from schedsearch.transforms.vectors import define
-
-KINDS = ("f32", "f64", "i8", "i32", "ui8", "ui16")
-"""Element types that have a prefetch."""
+from schedsearch.transforms.vector.extension import define
 
 
 @dataclass(frozen=True)
@@ -28,7 +25,7 @@ class Prefetch:
 
 
 def prefetch_source(kind: str) -> str:
-    """Python text that defines one prefetch; needs `vectors.IMPORTS` before it."""
+    """Python text that defines one prefetch; needs `extension.IMPORTS` before it."""
     return f"""
 @instr("__builtin_prefetch(&{{x_data}});")
 def prefetch_{kind}(x: [{kind}][1] @ DRAM):

@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import PLAIN, VECTORS
 from schedsearch.transforms.conversions import value_type
-from schedsearch.transforms.fused.model import ELEMENTS
 from schedsearch.transforms.ranges import bounds, ranges_at
-from schedsearch.transforms.vectors import C_TYPES
 from schedsearch.transforms.walkers import shifted
 
 
@@ -85,7 +84,7 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
     """Every nest of the procedure whose result can stay in vector registers: of every
     statement the longest perfect one, and the longest after splitting others off."""
     for found in q.walk(proc.body):
-        if not (isinstance(found, q.Reduce) and found.type in C_TYPES and found.idx):
+        if not (isinstance(found, q.Reduce) and found.type in PLAIN and found.idx):
             continue
         if value_type(found.rhs, found.type) != found.type:
             continue  # there is no instruction that converts
@@ -181,7 +180,7 @@ def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
         if isinstance(s, q.Alloc) and s.mem.startswith("DRAM")
     }
     used = [stmt.buf, *(read.buf for read in _reads(stmt))]
-    return all(plain.get(buf) in ELEMENTS for buf in used)
+    return all(plain.get(buf) in VECTORS for buf in used)
 
 
 def _reads(stmt: q.Reduce) -> Iterator[q.Read]:

@@ -7,18 +7,10 @@ given to instructions of any file. An exported schedule defines it instead of im
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-from schedsearch.transforms.vectors import C_TYPES, vector_set
-
-
-def register_kind(name: str) -> tuple[str, int] | None:
-    """`"VEC_F32X16"` -> `("f32", 16)`; None for other names."""
-    match = re.fullmatch(r"VEC_([A-Z]+\d+)X([1-9]\d*)", name)
-    if match is None or match[1].lower() not in C_TYPES:
-        return None
-    return match[1].lower(), int(match[2])
+from schedsearch.transforms.vector.extension import vector_set
+from schedsearch.transforms.vector.registers import register_kind
 
 
 def __getattr__(name: str) -> Any:

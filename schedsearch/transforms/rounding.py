@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import FLOATS
 
-FLOATS = ("f16", "f32", "f64")
-INTEGERS = ("i8", "ui8", "ui16", "i32")
 _RANKS = ("", "i32", "f32", "f64")
 
 _RESULTS = {"sqrt": "f64", "sin": "f64", "expf": "f32", "fmaxf": "f32"}

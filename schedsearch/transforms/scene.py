@@ -9,11 +9,11 @@ from functools import lru_cache
 from typing import Any, TypeVar
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
 from schedsearch.transforms.compiler_model import is_cautious, may_overlap, unrolls
 from schedsearch.transforms.conditions import possible, sizes_of
 from schedsearch.transforms.identical import ByIdentity
-from schedsearch.transforms.walkers import ELEMENT_BITS
 
 Answer = TypeVar("Answer")
 

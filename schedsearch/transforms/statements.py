@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.walkers import ELEMENT_BITS
+from schedsearch.core.element_types import ELEMENT_BITS
 
 LOAD = 0.5
 """Cost of a load where an operation costs 1: two loads a cycle."""

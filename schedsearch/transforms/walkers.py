@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
-
-ELEMENT_BITS = {"f16": 16, "f32": 32, "f64": 64, "i8": 8, "ui8": 8, "ui16": 16, "i32": 32, "R": 32}
 
 
 def loops(proc: q.Proc) -> Iterator[q.For]:

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.evaluate.effects import written_buffers
-from schedsearch.evaluate.enclosure import C_TYPES, INTEGERS, enclosure_source
+from schedsearch.evaluate.enclosure import enclosure_source
 from schedsearch.evaluate.harness import runtime_source
 from schedsearch.evaluate.inline import inline_calls
 
@@ -154,7 +155,7 @@ class Enclosure:
 
 
 def _reader(kind: str) -> str:
-    assert kind in C_TYPES
+    assert kind in ELEMENT_TYPES
     load = "load_int(&cells[i])" if kind in INTEGERS else f"load_float(&cells[i], {_format(kind)})"
     return f"""
 void read_{kind}(const struct cell *cells, double *into, size_t count)

@@ -19,7 +19,7 @@ from fuzz.procedures import Generated, procedures
 from schedsearch.core.isa import KNOWN
 from schedsearch.core.records import Target
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.transforms.instruction_sets import with_instructions
+from schedsearch.transforms.vector.instruction_sets import with_instructions
 
 PROCEDURES = 20
 """Drawn from one seed."""

@@ -27,12 +27,12 @@ from schedsearch.core.trace import Trace
 from schedsearch.transforms import conversions
 from schedsearch.transforms.conversions import INTEGERS
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.fused import function, source
 from schedsearch.transforms.library import inline_value, merge_writes
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, registry, select
 from schedsearch.transforms.replay import State
+from schedsearch.transforms.vector.fused import function, source
 
 
 def test_random_schedules_compute_what_the_procedure_means() -> None:

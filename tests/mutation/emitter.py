@@ -17,8 +17,9 @@ from functools import cached_property
 from pathlib import Path
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES, FLOATS
 from schedsearch.core.records import Artifact, GeneratedC
-from schedsearch.evaluate.enclosure import C_TYPES, expression_kind
+from schedsearch.evaluate.enclosure import expression_kind
 from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
 
 
@@ -94,8 +95,8 @@ def c_of(
     is noticed."""
     args = variants[0].proc.args
     types = {
-        kind: "double" if floats is Floats.DOUBLE and kind in ("R", "f16", "f32", "f64") else ctype
-        for kind, ctype in C_TYPES.items()
+        kind: "double" if floats is Floats.DOUBLE and kind in ("R", *FLOATS) else each.c
+        for kind, each in ELEMENT_TYPES.items()
     }
     context = _CONTEXT.search(code.header)
     parameters = ", ".join(["void *context", *map(_parameter, args)])

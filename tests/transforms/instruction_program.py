@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.registers import register_kind
+from schedsearch.core.element_types import ELEMENT_TYPES, VECTORS
+from schedsearch.transforms.vector.registers import register_kind
 from transforms.interpret import DTYPES
 
-C_TYPES = {"f32": "float", "f64": "double", "i32": "int32_t", "i8": "int8_t", "ui8": "uint8_t"}
+C_TYPES = {name: each.c for name, each in ELEMENT_TYPES.items() if name in VECTORS}
 
 GUARD = 7
 """Elements before, between and after the rows of arrays in memory; they must not change."""

@@ -19,13 +19,13 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.compiler import default_flags
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.floating_point import run_within
-from schedsearch.transforms.instruction_sets import shipped, with_instructions
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import Replayer
 from schedsearch.transforms.rounding import inexact_body
+from schedsearch.transforms.vector.instruction_sets import shipped, with_instructions
 from transforms.helpers import PROCS, TARGET, kernels, walk
 from transforms.native import Library
 

@@ -15,19 +15,19 @@ import numpy as np
 import pytest
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.isa import isa
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.instruction_sets import with_instructions
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.vector.instruction_sets import with_instructions
 from transforms.helpers import PROCS, TARGET, arguments
 from transforms.interpret import interpret
 
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
 ABSENT = [tool for tool in (CROSS, QEMU) if not shutil.which(tool)]
-C_TYPES = {"f32": "float", "f64": "double", "i32": "int32_t", "i8": "int8_t"}
 
 NEON = with_instructions(
     replace(
@@ -73,7 +73,7 @@ def program(code: GeneratedC, proc: q.Proc, args: list[Any]) -> str:
     for arg, value in zip(proc.args, args, strict=True):
         name = f"held_{arg.var.name}"
         if isinstance(value, np.ndarray):
-            reads.append(f"static {C_TYPES[arg.type]} {name}[{value.size}];")
+            reads.append(f"static {ELEMENT_TYPES[arg.type].c} {name}[{value.size}];")
             reads.append(f"if (fread({name}, sizeof {name}, 1, stdin) != 1) return 1;")
             writes.append(f"fwrite({name}, sizeof {name}, 1, stdout);")
             passed.append(name)

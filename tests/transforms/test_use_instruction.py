@@ -16,10 +16,14 @@ from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.instruction_sets import find, load_instructions, with_instructions
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
+from schedsearch.transforms.vector.instruction_sets import (
+    find,
+    load_instructions,
+    with_instructions,
+)
 from transforms.helpers import PROCS, TARGET, arguments
 from transforms.interpret import interpret
 from transforms.native import Library

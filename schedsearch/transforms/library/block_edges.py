@@ -37,7 +37,7 @@ from schedsearch.transforms.reductions import (
     reduction_nests,
     row_length,
 )
-from schedsearch.transforms.vectors import register_of
+from schedsearch.transforms.vector.registers import register_kind
 from schedsearch.transforms.walkers import fresh, names, next_path
 
 VERSION = 1
@@ -51,7 +51,7 @@ MAX_REGISTERS = 64
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     blocked = any(
-        isinstance(stmt, q.Alloc) and register_of(stmt.mem) is not None
+        isinstance(stmt, q.Alloc) and register_kind(stmt.mem) is not None
         for stmt in q.walk(proc.body)
     )
     if blocked and next(_edges(proc), None) is not None:

@@ -26,13 +26,13 @@ producer that writes those rows only, and the value takes the place of the copy.
 from collections.abc import Iterator
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.ops import Args, Proposal, Steps
 from schedsearch.transforms.overlap import Overlap, overlaps
 from schedsearch.transforms.recompute import recompute
-from schedsearch.transforms.walkers import ELEMENT_BITS
 
 VERSION = 1
 

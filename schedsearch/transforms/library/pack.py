@@ -19,12 +19,13 @@ from collections.abc import Iterator
 from math import prod
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.ops import Args, At, Memory, Op, Proposal, Steps
 from schedsearch.transforms.reductions import first_dim, moves
-from schedsearch.transforms.walkers import ELEMENT_BITS, Access, accesses, fresh, loops, names
+from schedsearch.transforms.walkers import Access, accesses, fresh, loops, names
 
 VERSION = 1
 

@@ -15,11 +15,11 @@ from collections.abc import Iterator
 from math import prod
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.memories import MEMORIES
 from schedsearch.transforms.ops import Args, At, Memory, Op, Proposal, Steps
-from schedsearch.transforms.walkers import ELEMENT_BITS
 
 VERSION = 1
 

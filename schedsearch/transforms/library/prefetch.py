@@ -17,12 +17,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS, VECTORS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps
-from schedsearch.transforms.prefetching import KINDS, Prefetch
-from schedsearch.transforms.walkers import ELEMENT_BITS, loops
+from schedsearch.transforms.prefetching import Prefetch
+from schedsearch.transforms.walkers import loops
 
 VERSION = 1
 
@@ -96,7 +97,7 @@ def _arrays(proc: q.Proc) -> dict[q.Var, str]:
         for s in q.walk(proc.body)
         if isinstance(s, q.Alloc) and s.shape and s.mem == "DRAM"
     }
-    return {buf: kind for buf, kind in found.items() if kind in KINDS}
+    return {buf: kind for buf, kind in found.items() if kind in VECTORS}
 
 
 def _names_at(proc: q.Proc, loop: q.For) -> list[str]:

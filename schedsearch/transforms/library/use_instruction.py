@@ -22,12 +22,12 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
-from schedsearch.transforms.instruction_sets import find
-from schedsearch.transforms.matching import Context, alike, context_of, kinds_of, match
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Instruction, Op, Proposal, Steps
 from schedsearch.transforms.ranges import bounds
 from schedsearch.transforms.rounding import inexact_body
+from schedsearch.transforms.vector.instruction_sets import find
+from schedsearch.transforms.vector.matching import Context, alike, context_of, kinds_of, match
 from schedsearch.transforms.walkers import fresh, loops, names
 
 VERSION = 1

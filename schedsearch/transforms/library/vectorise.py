@@ -10,7 +10,7 @@ for i in seq(0, n):                      for io in seq(0, n / 8):
 For a loop of assignments and reductions whose iterations are independent, whose
 accesses move with it by one element or not at all, and which writes only what moves;
 scalars declared inside become registers. Each copy of the body is one instruction
-(`transforms/fused`), generated for it.
+(`transforms/vector/fused`), generated for it.
 
 `lanes` is the length of a register, `unroll` how many follow each other. What the
 registers do not cover is the argument `tail`: `none` (nothing is left), `cut` (a
@@ -23,10 +23,10 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.factors import divides
-from schedsearch.transforms.fused.model import widest
-from schedsearch.transforms.fused.recognise import fuse
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Op, OpArg, Proposal, Steps
+from schedsearch.transforms.vector.fused.model import widest
+from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.walkers import fresh, loops, names, next_path
 
 VERSION = 1

@@ -28,19 +28,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import FLOATS, PLAIN
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
 from schedsearch.transforms.factors import divides
-from schedsearch.transforms.fused.model import reads, widest
-from schedsearch.transforms.fused.recognise import fuse
 from schedsearch.transforms.library.vectorise import TAILS, guarded_tail, replacement
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps, Vector
 from schedsearch.transforms.reductions import first_dim, moves
-from schedsearch.transforms.rounding import FLOATS
-from schedsearch.transforms.vectors import C_TYPES, memory_name
+from schedsearch.transforms.vector.fused.model import reads, widest
+from schedsearch.transforms.vector.fused.recognise import fuse
+from schedsearch.transforms.vector.registers import memory_name
 from schedsearch.transforms.walkers import fresh, loops, names, next_path
 
 VERSION = 1
@@ -92,7 +92,7 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Reduce | None:
     (reduce,) = (s for s in loop.body if isinstance(s, q.Reduce) and s.buf not in local)
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
     around += [outer.iter.name for outer in _around(proc, loop)]
-    if len(set(around)) < len(around) or reduce.type not in C_TYPES:
+    if len(set(around)) < len(around) or reduce.type not in PLAIN:
         return None  # windows are written with names
     return reduce
 

@@ -14,15 +14,7 @@ from dataclasses import dataclass
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
-
-
-@dataclass(frozen=True)
-class Array:
-    """An array in plain view: its element type, shape and memory."""
-
-    type: str
-    shape: tuple[q.Affine, ...]
-    mem: str
+from schedsearch.transforms.vector.fused.operands import Array, declared
 
 
 @dataclass(frozen=True)
@@ -35,14 +27,7 @@ class Context:
 
 def context_of(proc: q.Proc, path: q.Path) -> Context:
     """Of the statement at `path`. Windows are left out: their strides are not known."""
-    arrays = {
-        arg.var: Array(arg.type, arg.shape, arg.mem or "DRAM")
-        for arg in proc.args
-        if arg.shape is not None and not arg.window
-    }
-    for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.Alloc):
-            arrays[stmt.buf] = Array(stmt.type, stmt.shape, stmt.mem)
+    arrays = {var: array for var, array in declared(proc).items() if not array.window}
     ranges: Ranges = {}
     bind_args(ranges, ((arg.var.uid, arg.type == "size") for arg in proc.args))
     for depth in range(1, len(path)):

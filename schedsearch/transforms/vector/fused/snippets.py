@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from schedsearch.transforms.fused.model import ELEMENTS
-from schedsearch.transforms.vectors import set_name
+from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.transforms.vector.registers import set_name
 
 Snippet = tuple[str, str]
 
@@ -26,15 +26,15 @@ _ARITY = {"select": 4, "fmaxf": 2}
 
 # Masked intrinsics by bytes of a register: width in their names, and what they need.
 _WIDTHS = {64: ("512", "__AVX512F__"), 32: ("256", "__AVX512VL__"), 16: ("", "__AVX512VL__")}
-_SUFFIXES = {"f32": "ps", "f64": "pd", "i32": "epi32", "i8": "epi8", "ui8": "epi8", "ui16": "epi16"}
 
 
 def types(kind: str, lanes: int) -> Snippet:
     """A register type, and its unaligned form (`_u`) for memory."""
-    vec, (ctype, size) = set_name(kind, lanes), ELEMENTS[kind]
+    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
+    size = element.bits // 8
     text = (
-        f"typedef {ctype} {vec} __attribute__((vector_size({lanes * size})));\n"
-        f"typedef {ctype} {vec}_u "
+        f"typedef {element.c} {vec} __attribute__((vector_size({lanes * size})));\n"
+        f"typedef {element.c} {vec}_u "
         f"__attribute__((vector_size({lanes * size}), aligned({size}), may_alias));"
     )
     return vec, guarded(vec, text)
@@ -42,7 +42,7 @@ def types(kind: str, lanes: int) -> Snippet:
 
 def spread(kind: str, lanes: int) -> Snippet:
     """A scalar in every lane."""
-    return _lanewise(f"{set_name(kind, lanes)}_all", kind, lanes, f"{ELEMENTS[kind][0]} a", "a")
+    return _lanewise(f"{set_name(kind, lanes)}_all", kind, lanes, f"{ELEMENT_TYPES[kind].c} a", "a")
 
 
 def conversion(before: str, after: str, lanes: int) -> Snippet:
@@ -65,7 +65,7 @@ def extern(name: str, kind: str, lanes: int) -> Snippet:
 
 def total(kind: str, lanes: int) -> Snippet:
     """The sum of all lanes, by halves: left to itself, gcc adds them one by one."""
-    vec, ctype = set_name(kind, lanes), ELEMENTS[kind][0]
+    vec, ctype = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     if lanes == 2:
         return _function(f"{vec}_sum", ctype, f"{vec} a", "return a[0] + a[1];")
     if lanes == 4:
@@ -97,27 +97,28 @@ def merge(kind: str, lanes: int) -> Snippet:
 
 def partial_load(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes from memory, 0 in the others."""
-    vec, (ctype, _) = set_name(kind, lanes), ELEMENTS[kind]
+    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
     plain = f"{vec} r = {{0}};\n    for (long l = 0; l < n; l++) r[l] = p[l];\n    return r;"
-    masked = f"return ({vec})_mm{{width}}_maskz_loadu_{_SUFFIXES[kind]}({{mask}}, p);"
-    return _partial(kind, lanes, "load_n", vec, f"const {ctype} *p, long n", masked, plain)
+    masked = f"return ({vec})_mm{{width}}_maskz_loadu_{element.x86}({{mask}}, p);"
+    return _partial(kind, lanes, "load_n", vec, f"const {element.c} *p, long n", masked, plain)
 
 
 def partial_store(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes to memory."""
-    vec, (ctype, size) = set_name(kind, lanes), ELEMENTS[kind]
+    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
+    params = f"{element.c} *p, {vec} a, long n"
     plain = "for (long l = 0; l < n; l++) p[l] = a[l];"
     cast = {"f32": "__m{bits}", "f64": "__m{bits}d"}.get(kind, "__m{bits}i")
-    register = f"({cast.format(bits=lanes * size * 8)})a"
-    masked = f"_mm{{width}}_mask_storeu_{_SUFFIXES[kind]}(p, {{mask}}, {register});"
-    return _partial(kind, lanes, "store_n", "void", f"{ctype} *p, {vec} a, long n", masked, plain)
+    register = f"({cast.format(bits=lanes * element.bits)})a"
+    masked = f"_mm{{width}}_mask_storeu_{element.x86}(p, {{mask}}, {register});"
+    return _partial(kind, lanes, "store_n", "void", params, masked, plain)
 
 
 def _partial(
     kind: str, lanes: int, name: str, result: str, params: str, masked: str, plain: str
 ) -> Snippet:
     """A function with a masked instruction where the target has one."""
-    name, size = f"{set_name(kind, lanes)}_{name}", ELEMENTS[kind][1]
+    name, size = f"{set_name(kind, lanes)}_{name}", ELEMENT_TYPES[kind].bits // 8
     if lanes * size not in _WIDTHS:
         return _function(name, result, params, plain)
     width, feature = _WIDTHS[lanes * size]

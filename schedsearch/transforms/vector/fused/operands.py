@@ -6,16 +6,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.fused.model import (
+from schedsearch.core.element_types import VECTORS
+from schedsearch.transforms.vector.fused.model import (
     COPY,
-    ELEMENTS,
     LANE,
     MAX_PLACES,
     Operand,
     operand,
     place_index,
 )
-from schedsearch.transforms.vectors import register_of
+from schedsearch.transforms.vector.registers import register_kind
 
 MAX_SPAN = 64
 """Accesses to one array that are further apart do not make one window."""
@@ -89,13 +89,13 @@ def scalar(uid: int) -> Given:
 
 def as_operand(uid: int, array: Array, accesses: Accesses, lanes: int) -> Given | None:
     """The operand number `uid`; None if the array cannot be one."""
-    if array.type not in ELEMENTS or not array.dense or None in accesses.moves:
+    if array.type not in VECTORS or not array.dense or None in accesses.moves:
         return None
     if any(len(place) != len(array.shape) for place in accesses.places):
         return None
     if not _apart(accesses):
         return None
-    if register_of(array.mem) is not None:
+    if register_kind(array.mem) is not None:
         return _register(uid, array, accesses, lanes)
     if not array.mem.startswith("DRAM"):
         return None
@@ -127,7 +127,11 @@ def _moves(idx: Indices, lane: q.Var) -> bool | None:
 def _register(uid: int, array: Array, accesses: Accesses, lanes: int) -> Given | None:
     """A whole register, or as many as there are copies."""
     (first, *others), lane = accesses.places, q.as_affine(accesses.loop.iter)
-    if register_of(array.mem) != (array.type, lanes) or first[-1] != lane or set(others) - {first}:
+    if (
+        register_kind(array.mem) != (array.type, lanes)
+        or first[-1] != lane
+        or set(others) - {first}
+    ):
         return None
     outer, box, corner = accesses.outer, [1] * len(first), list(first)
     if outer and len(first) > 1 and first[-2].coefficient(outer.iter) == 1:

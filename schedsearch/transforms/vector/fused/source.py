@@ -6,17 +6,19 @@ from functools import cache
 from typing import Any
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.fused.function import c_function
-from schedsearch.transforms.fused.model import (
+from schedsearch.transforms.vector.extension import define, vector_set
+from schedsearch.transforms.vector.fused.function import c_function
+from schedsearch.transforms.vector.fused.model import (
     Fused,
     Operand,
+    body_lines,
     by_value,
+    fused_name,
     moving,
     place_index,
     strides,
 )
-from schedsearch.transforms.fused.naming import body_lines, fused_name
-from schedsearch.transforms.vectors import define, memory_name, vector_set
+from schedsearch.transforms.vector.registers import memory_name
 
 
 @cache
@@ -36,7 +38,7 @@ def register_kinds(fused: Fused) -> tuple[str, ...]:
 
 
 def fused_source(fused: Fused) -> str:
-    """Python text that defines the instruction; needs `vectors.IMPORTS` before it, and
+    """Python text that defines the instruction; needs `extension.IMPORTS` before it, and
     the vector sets of `register_kinds`."""
     name = fused_name(fused)
     params = ["n: size"] if fused.counted else []

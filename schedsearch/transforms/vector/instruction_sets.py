@@ -1,8 +1,8 @@
-"""Instruction sets: Python files of Exo `@instr` procedures, shipped or the user's own.
+"""Instruction sets: texts of Exo `@instr` procedures, generated here or a user's own file.
 
-A set is named by its file and identified by a digest of its text. Rewrites refer to
+A set has a name (its file's) and is identified by a digest of its text. Rewrites refer to
 instructions by both, so that a trace says which text it needs. Text is executed only if
-it is part of this package, or of a file that was given to `load_instructions`: what a
+this package generates it, or if its file was given to `load_instructions`: what a
 store or a trace says about sets is compared, never run.
 """
 
@@ -27,6 +27,8 @@ from schedsearch.core.records import InstructionSet, Target
 from schedsearch.core.text_file import read_text
 from schedsearch.transforms.loader import SOURCE_PREFIX, import_file
 from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.vector.extension import execute
+from schedsearch.transforms.vector.table import SETS, set_text
 
 Operand = tuple[str, str]
 """Element type and memory of an array."""
@@ -77,10 +79,10 @@ class Instructions:
     @cached_property
     def procedures(self) -> dict[str, Any]:
         """Exo procedures by name. Raises UserError if the file fails or has none."""
-        path = Path(self.record.path)
+        path = self.record.path
         found = {
             name: value
-            for name, value in vars(_imported(path) or import_file(path)).items()
+            for name, value in self._defined().items()
             if isinstance(value, Procedure) and value.is_instr()
         }
         if not found:
@@ -89,6 +91,12 @@ class Instructions:
             if value.name() != name:
                 raise UserError(f"{path}: instruction {value.name()} is bound to another name")
         return found
+
+    def _defined(self) -> dict[str, Any]:
+        if not self.record.path:
+            return execute(self.record.name, self.text, {})
+        path = Path(self.record.path)
+        return dict(vars(_imported(path) or import_file(path)))
 
     @cached_property
     def asts(self) -> dict[str, q.Proc]:
@@ -102,9 +110,9 @@ _given: dict[str, Instructions] = {}
 
 @cache
 def shipped() -> dict[str, Instructions]:
-    """The sets of this package by name."""
-    folder = Path(__file__).parent / "instructions"
-    return {path.stem: _read(path) for path in sorted(folder.glob("*.py"))}
+    """The sets of this package by name; they have no path."""
+    texts = {name: set_text(name) for name in sorted(SETS)}
+    return {n: Instructions(InstructionSet(n, digest(t), ""), t) for n, t in texts.items()}
 
 
 def load_instructions(path: Path) -> InstructionSet:
@@ -119,7 +127,7 @@ def load_instructions(path: Path) -> InstructionSet:
     return found.record
 
 
-def load_again(records: Sequence[InstructionSet]) -> None:
+def load_sets(records: Sequence[InstructionSet]) -> None:
     """Make sets known to this process that the user gave to another one of this run.
 
     Raises UserError if a file has changed since.

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.fused.model import Fused, reads
-from schedsearch.transforms.rounding import FLOATS, INTEGERS
+from schedsearch.core.element_types import FLOATS, INTEGERS
+from schedsearch.transforms.vector.fused.model import Fused, reads
 
 _SAME = {
     "f32": frozenset({"relu", "select", "fmaxf", "expf"}),
@@ -23,7 +23,7 @@ def sums_lanes(fused: Fused) -> bool:
         isinstance(stmt, q.Reduce)
         and stmt.buf.uid < len(fused.operands)
         and not fused.operands[stmt.buf.uid].moves
-        and {stmt.type, _kind(stmt)} & {*FLOATS}
+        and {stmt.type, _kind(stmt)} & FLOATS
         for stmt in fused.body
     )
 
@@ -43,7 +43,7 @@ def _exact(stmt: q.Assign | q.Reduce) -> bool:
 def _kind(stmt: q.Assign | q.Reduce) -> str:
     """The type of the right side, which mixes none."""
     kinds = {read.type for read in reads(stmt.rhs)} or {stmt.type}
-    return "i32" if kinds <= {*INTEGERS} else min(kinds)
+    return "i32" if kinds <= INTEGERS.keys() else min(kinds)
 
 
 def _same_as_c(expr: q.Expr, kind: str, rounded: bool) -> bool:

@@ -6,18 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
+from schedsearch.core.keys import digest
+from schedsearch.core.text import header
 from schedsearch.transforms.conversions import promoted, value_type
-from schedsearch.transforms.walkers import ELEMENT_BITS
-
-ELEMENTS = {
-    "f32": ("float", 4),
-    "f64": ("double", 8),
-    "i32": ("int32_t", 4),
-    "i8": ("int8_t", 1),
-    "ui8": ("uint8_t", 1),
-    "ui16": ("uint16_t", 2),
-}
-"""C type and bytes of the element types there are vectors of."""
+from schedsearch.transforms.vector.registers import set_name
 
 EXTERNS = frozenset({"relu", "select", "sqrt", "fmaxf", "expf", "sin", "sigmoid"})
 """Exo's external functions that have a vector form."""
@@ -118,3 +111,30 @@ def by_value(op: Operand) -> bool:
 def strides(op: Operand) -> list[int]:
     """Dimensions whose stride the instruction needs."""
     return [dim for dim, n in enumerate(op.box[:-1]) if n > 1 and not op.registers]
+
+
+def fused_name(fused: Fused) -> str:
+    """`vec_f32x16_mul_add_0123456789`: the operators, and a digest of everything."""
+    kind = next(stmt.type for stmt in fused.body if isinstance(stmt, q.Assign | q.Reduce))
+    shape = repr((fused.lanes, fused.counted, fused.operands, fused.copies))
+    text = "\n".join([shape, *body_lines(fused)])
+    words = [*_words(fused)][:3] or ["set"]
+    return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])
+
+
+def _words(fused: Fused) -> Iterator[str]:
+    names = {"+": "add", "-": "sub", "*": "mul", "/": "div"}
+    for stmt in fused.body:
+        if isinstance(stmt, q.Assign | q.Reduce):
+            for node in q.walk_expr(stmt.rhs):
+                if isinstance(node, q.BinOp):
+                    yield names[node.op]
+                elif isinstance(node, q.Extern):
+                    yield node.name
+            if isinstance(stmt, q.Reduce):
+                yield "add"
+
+
+def body_lines(fused: Fused) -> list[str]:
+    """The statements of one iteration, in Exo's syntax."""
+    return [header(stmt) for stmt in fused.body]

@@ -13,8 +13,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from schedsearch.core import ast as q
-from schedsearch.transforms.fused.model import ELEMENTS, EXTERNS, Fused, arithmetic, reads
-from schedsearch.transforms.fused.operands import Accesses, Given, as_operand, declared, scalar
+from schedsearch.core.element_types import VECTORS
+from schedsearch.transforms.vector.fused.model import EXTERNS, Fused, arithmetic, reads
+from schedsearch.transforms.vector.fused.operands import (
+    Accesses,
+    Given,
+    as_operand,
+    declared,
+    scalar,
+)
 
 MAX_LANES = 64
 
@@ -37,7 +44,7 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
     allocs = [stmt for stmt in loop.body if isinstance(stmt, q.Alloc)]
     if not simple or not all(_computable(stmt, counted) for stmt in simple):
         return None
-    if any(alloc.shape or alloc.type not in ELEMENTS for alloc in allocs):
+    if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
         return None
     locals_ = {alloc.buf for alloc in allocs}
     places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
@@ -67,12 +74,12 @@ def _computable(stmt: q.Assign | q.Reduce, counted: bool) -> bool:
     """Whether the expression has a vector form. Whole-number division has none that is fast,
     and lanes beyond `n` would divide by 0."""
     kind = arithmetic(stmt)
-    if kind is None or stmt.type not in ELEMENTS:
+    if kind is None or stmt.type not in VECTORS:
         return False
     for node in q.walk_expr(stmt.rhs):
         match node:
             case q.Read():
-                if node.type not in ELEMENTS:
+                if node.type not in VECTORS:
                     return False
             case q.BinOp():
                 if node.op not in "+-*/" or (node.op == "/" and kind == "i32"):

@@ -16,18 +16,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.transforms.conversions import promoted
-from schedsearch.transforms.fused import snippets
-from schedsearch.transforms.fused.model import (
-    ELEMENTS,
+from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused.model import (
     LANE,
     Fused,
     arithmetic,
     by_value,
+    fused_name,
     place_of,
     strides,
 )
-from schedsearch.transforms.fused.naming import fused_name
 
 
 def c_function(fused: Fused) -> str:
@@ -75,7 +75,7 @@ class _Function:
         if self.fused.counted:
             yield "long n"
         for uid, op in enumerate(self.fused.operands):
-            ctype = self.vec(op.type) if op.registers else ELEMENTS[op.type][0]
+            ctype = self.vec(op.type) if op.registers else ELEMENT_TYPES[op.type].c
             const = "" if op.written else "const "
             if op.places:
                 yield from (f"{const}{ctype} *x{uid}_{place}" for place in range(op.places))
@@ -209,7 +209,7 @@ class _Function:
         if before == kind:
             return value
         if not register:
-            return f"(({ELEMENTS[kind][0]}){text})", kind, False
+            return f"(({ELEMENT_TYPES[kind].c}){text})", kind, False
         helper = self.need(snippets.conversion(before, kind, self.fused.lanes), before, kind)
         return f"{helper}({text})", kind, True
 

@@ -6,8 +6,10 @@ import ast
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from schedsearch.transforms.registers import __name__ as REGISTERS
-from schedsearch.transforms.registers import register_kind
+from schedsearch.transforms.vector.registers import register_kind
+
+REGISTERS = "schedsearch.transforms.registers"
+"""The module that files of instructions import their memories from."""
 
 
 @dataclass(frozen=True)
