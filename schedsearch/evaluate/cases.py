@@ -8,6 +8,7 @@ from functools import cached_property
 from math import prod
 from pathlib import Path
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
@@ -16,7 +17,6 @@ from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
 from schedsearch.evaluate.harness import Buffer, Case, Placement, layout
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import (
     LADDERS,
     SHARP,

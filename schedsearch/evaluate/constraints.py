@@ -7,10 +7,10 @@ from typing import Any
 
 import z3
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_affine, show_expr
-from schedsearch.evaluate.inline import inline_calls
 
 _TIMEOUT_MS = 2000
 _LARGEST = 2**31  # control values are int_fast32_t

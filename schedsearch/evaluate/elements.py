@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis.accesses import Access, Points, Values, evaluate, involved, truth
 from schedsearch.core import ast as q
-from schedsearch.evaluate.accesses import Access, Points, Values, evaluate, involved, truth
 
 _POINTS = 1 << 22  # iterations looked at at a time
 

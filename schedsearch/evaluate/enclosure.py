@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
-from schedsearch.evaluate.inline import inline_calls
 
 INTEGERS = {"i8": (-128, 127), "ui8": (0, 255), "ui16": (0, 65535), "i32": (-(2**31), 2**31 - 1)}
 """Range of each integer type."""

@@ -34,10 +34,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.effects import read_buffers, written_buffers
 from schedsearch.evaluate.enclosure import INTEGERS, expression_kind
-from schedsearch.evaluate.inline import inline_calls
 
 SHARP = 0.4
 """Share of the elements of an output that have to be sharp; many are zero by right (`relu`)."""

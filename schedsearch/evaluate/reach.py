@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import COMPARISONS
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine, show_expr
-from schedsearch.evaluate.accesses import COMPARISONS
 from schedsearch.evaluate.binding import Binding, near, verification_bindings
 from schedsearch.evaluate.constraints import Constraints, Undecided
 from schedsearch.evaluate.effects import control_values
-from schedsearch.evaluate.inline import inline_calls
 
 _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256

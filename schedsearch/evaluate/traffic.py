@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis.accesses import Access, Values, involved, list_accesses, truth
 from schedsearch.core import ast as q
-from schedsearch.evaluate.accesses import Access, Values, involved, list_accesses, truth
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.boxes import NOTHING, Box, classes, progression
 from schedsearch.evaluate.effects import control_values

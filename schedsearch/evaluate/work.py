@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import control_values
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.operations import Needs, operations
 from schedsearch.evaluate.traffic import Streams, count_streams
 

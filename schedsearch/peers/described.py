@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.harness import Buffer, layout
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.peers.array_text import DTYPES
 from schedsearch.peers.arrays import Argument, Fill
 

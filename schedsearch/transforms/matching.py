@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from schedsearch.analysis.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.core import ast as q
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
 
 @dataclass(frozen=True)

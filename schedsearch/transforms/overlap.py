@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.ranges import Ranges, bind_loop, bounds
 from schedsearch.core import ast as q
-from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
 from schedsearch.transforms.walkers import Access, accesses
 
 MAX_BETWEEN = 4

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
+from schedsearch.analysis.ranges import bounds, ranges_at
 from schedsearch.core import ast as q
 from schedsearch.transforms.conversions import value_type
 from schedsearch.transforms.fused.model import ELEMENTS
-from schedsearch.transforms.ranges import bounds, ranges_at
 from schedsearch.transforms.vectors import C_TYPES
 from schedsearch.transforms.walkers import shifted
 

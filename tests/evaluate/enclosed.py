@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import C_TYPES, INTEGERS, enclosure_source
 from schedsearch.evaluate.harness import runtime_source
-from schedsearch.evaluate.inline import inline_calls
 
 _DIMS = 16
 _CELL = np.dtype(

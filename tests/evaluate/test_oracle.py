@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.agreement import Agreement, Power, Told, unclear_parts, weaknesses
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.effects import read_buffers, written_buffers
 from schedsearch.evaluate.harness import Case
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import LADDERS, Fill, Mode, Rung, oracle
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror

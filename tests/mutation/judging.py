@@ -15,6 +15,7 @@ import numpy as np
 
 from mutation.emitter import WATCHED, Floats, Variant, artifact, c_of, compiled
 from mutation.operators import Mutant, mutants
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Outcome
 from schedsearch.core.text import show_proc
@@ -23,7 +24,6 @@ from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.harness import Buffer, context_fields, layout
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.work import count_steps
 from schedsearch.transforms.exo_compat import generate_c

@@ -9,9 +9,9 @@ from typing import Any
 
 from exo.core.LoopIR import LoopIR
 
+from schedsearch.analysis.ranges import bounds
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo_speed.facts import Facts, Undecided, value_of, variable
-from schedsearch.transforms.ranges import bounds
 
 READ, REDUCE, WRITE = "read", "reduce", "write"
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from exo.core.LoopIR import LoopIR, T
 
+from schedsearch.analysis.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.core import ast as q
 from schedsearch.transforms.mirror import is_control, to_affine
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
 _SWAPPED = {">": "<", ">=": "<="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}

@@ -14,13 +14,13 @@ a loop that stores to arrays it cannot tell apart. `levels` loops are left.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_expr
 from schedsearch.transforms.conversions import Route
 from schedsearch.transforms.ops import After, Args, At, Op, Pair, Parts, Proposal, Steps
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.transforms.walkers import fresh, names, next_path, written
 
 VERSION = 1

@@ -16,11 +16,11 @@ is never seen outside.
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.ranges import Ranges, bind_loop, bounds
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
-from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
 from schedsearch.transforms.walkers import Access, accesses
 
 VERSION = 1

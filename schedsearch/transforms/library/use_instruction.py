@@ -18,6 +18,7 @@ whole nest, that without a variable length is taken.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from schedsearch.analysis.ranges import bounds
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
@@ -26,7 +27,6 @@ from schedsearch.transforms.instruction_sets import find
 from schedsearch.transforms.matching import Context, alike, context_of, kinds_of, match
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Instruction, Op, Proposal, Steps
-from schedsearch.transforms.ranges import bounds
 from schedsearch.transforms.rounding import inexact_body
 from schedsearch.transforms.walkers import fresh, loops, names
 

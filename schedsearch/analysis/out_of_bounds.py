@@ -41,7 +41,7 @@ class _View:
             yield from self.array.without(inner)
 
 
-def outside(proc: q.Proc) -> str | None:
+def out_of_bounds(proc: q.Proc) -> str | None:
     """A sentence on an access outside of its array or named window, with values for which it
     happens; None if there is none, or none that can be shown.
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_expr
-from schedsearch.transforms.ranges import Ranges, bounds, ranges_at
 
 
 def broken_assert(proc: q.Proc, path: q.Path) -> str | None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
+from transforms.helpers import kernels
 
+from schedsearch.analysis.ranges import bind_args, bind_loop, bounds
 from schedsearch.core import ast as q
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ranges import bind_args, bind_loop, bounds
-from transforms.helpers import kernels
 
 VARS = tuple(q.Var(name, uid) for uid, name in enumerate("ijk"))
 VALUES = st.recursive(

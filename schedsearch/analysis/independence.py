@@ -19,8 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from math import inf
 
+from schedsearch.analysis.ranges import Ranges, bind_loop, bounds, ranges_at
 from schedsearch.core import ast as q
-from schedsearch.transforms.ranges import Ranges, bind_loop, bounds, ranges_at
 
 Box = tuple[tuple[q.Affine, q.Affine], ...]
 """First and last index of an access in each dimension; empty if not known."""

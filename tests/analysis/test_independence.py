@@ -9,7 +9,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transforms.helpers import PROCS, TARGET
 
+from schedsearch.analysis.independence import conflict, races, thread_private
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
@@ -17,9 +19,7 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
-from schedsearch.transforms.races import conflict, races, thread_private
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET
 
 PROCEDURES = load_source(PROCS / "races.py").procs
 (PARALLELIZE,) = select(["parallelize"])
