@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis import conditions
 from schedsearch.core import ast as q
 
 Loops = tuple[q.For, ...]
@@ -73,23 +73,4 @@ def evaluate(value: q.Affine, values: Values, points: Points) -> Any:
 
 def truth(condition: q.Expr, values: Values, points: Points) -> Any:
     """A condition's value at each point; None if it depends on more than loops and sizes."""
-    match condition:
-        case q.BinOp(op="and" | "or" as op):
-            sides = [truth(side, values, points) for side in (condition.lhs, condition.rhs)]
-            if sides[0] is None or sides[1] is None:
-                return None
-            return sides[0] & sides[1] if op == "and" else sides[0] | sides[1]
-        case q.BinOp(op=op, lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
-            left, right = (evaluate(side, values, points) for side in (lhs, rhs))
-            return np.asarray(COMPARISONS[op](left, right))
-        case _:
-            return None
-
-
-COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "==": operator.eq,
-}
+    return conditions.truth(condition, lambda value: evaluate(value, values, points))

@@ -6,9 +6,9 @@ elements that lie next to each other, is accepted for 16, or for a column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.conditions import at_most_zero, guards
 from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_expr
@@ -22,11 +22,11 @@ def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
         return None
     around = [proc.by_path[path[:end]] for end in range(1, len(path)) if path[:end] in proc.by_path]
     loops = tuple(stmt for stmt in reversed(around) if isinstance(stmt, q.For))
-    known = [*proc.asserts, *_guards(proc, path)]
+    known = [*proc.asserts, *guards(proc, path)]
     facts = tuple(
         fact
         for condition in known
-        for fact in _at_most_zero(condition)
+        for fact in at_most_zero(condition)
         if not any(isinstance(part, q.ConfigField) for part in q.walk_expr(fact))  # may change
     )
     site = _Site(proc, call, ranges_at(proc, path), loops, facts)
@@ -189,24 +189,3 @@ def _undivided(expr: q.Affine) -> q.Affine:
             whole = atom.num.scaled(factor // atom.den)
             bound = bound + whole - q.as_affine(atom).scaled(factor)
     return bound
-
-
-def _guards(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
-    """Conditions that hold at the statement at `path`, because it is in their branch."""
-    for end in range(1, len(path)):
-        stmt = proc.by_path.get(path[:end])
-        if isinstance(stmt, q.If) and path[end] != "e":
-            yield stmt.cond
-
-
-def _at_most_zero(condition: q.Expr) -> Iterator[q.Affine]:
-    """Expressions that are at most 0 because of a condition."""
-    match condition:
-        case q.BinOp(op="and"):
-            yield from _at_most_zero(condition.lhs)
-            yield from _at_most_zero(condition.rhs)
-        case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
-            if condition.op in ("<", "<=", "=="):
-                yield lhs - rhs + (1 if condition.op == "<" else 0)
-            if condition.op in (">", ">=", "=="):
-                yield rhs - lhs + (1 if condition.op == ">" else 0)
