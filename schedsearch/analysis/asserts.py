@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from schedsearch.analysis.conditions import at_most_zero, guards
 from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
+from schedsearch.analysis.windows import View, of_window, views
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_expr
 
@@ -123,19 +124,18 @@ class _Site:
 
     def stride(self, array: q.Expr, dim: int) -> q.Affine | None:
         """Elements from one index to the next along `dim` of what a call is given."""
+        known = views(self.proc.body)
         match array:
             case q.Read(idx=()):
-                return self.buffer_stride(array.buf, dim)
+                view = known.get(array.buf, View(array.buf))
             case q.Window():
-                kept = [n for n, part in enumerate(array.idx) if isinstance(part, q.Interval)]
-                return self.buffer_stride(array.buf, kept[dim]) if dim < len(kept) else None
+                view = of_window(array, known)
             case _:
                 return None
+        return self.buffer_stride(view.buf, view.dim(dim))
 
     def buffer_stride(self, buf: q.Var, dim: int) -> q.Affine | None:
         for stmt in q.walk(self.proc.body):
-            if isinstance(stmt, q.WindowStmt) and stmt.name == buf:
-                return self.stride(stmt.window, dim)
             if isinstance(stmt, q.Alloc) and stmt.buf == buf:
                 return _dense_stride(stmt.shape, dim)
         arg = next((arg for arg in self.proc.args if arg.var == buf), None)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from math import inf
 
 from schedsearch.analysis.ranges import Ranges, bind_loop, bounds, ranges_at
+from schedsearch.analysis.windows import Views, behind, views
 from schedsearch.core import ast as q
 
 Box = tuple[tuple[q.Affine, q.Affine], ...]
@@ -106,21 +107,12 @@ def _invariant(atom: q.Atom, loop: q.For) -> bool:
     return all(var.uid < loop.iter.uid for var in q.expr_vars(atom))
 
 
-@dataclass(frozen=True)
-class _View:
-    """What a window shows of a buffer: per dimension the index of its first element, and
-    whether the window keeps the dimension."""
-
-    buf: q.Var
-    dims: tuple[tuple[q.Affine, bool], ...]
-
-
 @dataclass
 class _Accesses:
     """Accesses of a loop's body, in terms of the buffers behind windows."""
 
     ranges: Ranges = field(default_factory=dict)
-    views: dict[q.Var, _View] = field(default_factory=dict)
+    views: Views = field(default_factory=dict)
     boxes: dict[q.Var, list[Box]] = field(default_factory=dict)
     written: set[q.Var] = field(default_factory=set)
     private: set[q.Var] = field(default_factory=set)
@@ -129,43 +121,16 @@ class _Accesses:
     def enter(self, proc: q.Proc, path: q.Path) -> None:
         """Bind what is bound around the statement at `path`, and its own variable."""
         self.ranges = ranges_at(proc, path)
-        for stmt in q.walk(proc.body):
-            if isinstance(stmt, q.WindowStmt):
-                self.view(stmt)
-
-    def view(self, stmt: q.WindowStmt) -> None:
-        buf, accesses = self.resolve(stmt.window)
-        dims = tuple(
-            (access.lo, True) if isinstance(access, q.Interval) else (access, False)
-            for access in accesses
-        )
-        self.views[stmt.name] = _View(buf, dims)
-
-    def resolve(self, window: q.Window | q.Read) -> tuple[q.Var, list[q.Interval | q.Affine]]:
-        """The buffer behind an access and the access to it; no indices: all of it, unknown."""
-        view = self.views.get(window.buf)
-        if view is None:
-            return window.buf, list(window.idx)
-        if not window.idx:
-            return view.buf, []
-        accesses: list[q.Interval | q.Affine] = []
-        own = iter(window.idx)
-        for start, kept in view.dims:
-            access = next(own) if kept else None
-            match access:
-                case None:
-                    accesses.append(start)
-                case q.Interval():
-                    accesses.append(q.Interval(start + access.lo, start + access.hi))
-                case _:
-                    accesses.append(start + access)
-        return view.buf, accesses
+        self.views = views(proc.body)
 
     def touch(self, access: q.Window | q.Read, writes: bool) -> None:
-        buf, accesses = self.resolve(access)
+        """Without indices all of a buffer is accessed, as far as is known."""
+        buf, place = behind(access.buf, self.views), access.idx
+        if place and access.buf in self.views:
+            place = self.views[access.buf].at(place).idx or ()
         box = tuple(
             (part.lo, part.hi - 1) if isinstance(part, q.Interval) else (part, part)
-            for part in accesses
+            for part in place
         )
         self.boxes.setdefault(buf, []).append(box)
         if writes:
@@ -194,8 +159,6 @@ class _Accesses:
             case q.Assign() | q.Reduce():
                 self.touch(q.Read(stmt.buf, stmt.idx, stmt.type), writes=True)
                 self.reads(stmt.rhs)
-            case q.WindowStmt():
-                self.view(stmt)
             case q.Call():
                 self.call(stmt)
             case q.WriteConfig():
@@ -219,19 +182,17 @@ class _Accesses:
 
 def _written_args(proc: q.Proc) -> frozenset[q.Var]:
     """Arguments that a procedure may write, through windows and calls too."""
-    behind: dict[q.Var, q.Var] = {}
+    known = views(proc.body)
     found: set[q.Var] = set()
     for stmt in q.walk(proc.body):
         match stmt:
-            case q.WindowStmt():
-                behind[stmt.name] = behind.get(stmt.window.buf, stmt.window.buf)
             case q.Assign() | q.Reduce():
-                found.add(behind.get(stmt.buf, stmt.buf))
+                found.add(behind(stmt.buf, known))
             case q.Call():
                 changed = _written_args(stmt.proc)
                 for arg, value in zip(stmt.proc.args, stmt.args, strict=True):
                     if arg.var in changed and isinstance(value, q.Read | q.Window):
-                        found.add(behind.get(value.buf, value.buf))
+                        found.add(behind(value.buf, known))
     return frozenset(found)
 
 
