@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from schedsearch.analysis.ranges import Ranges, bind_args, bind_loop, bounds
+from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
 from schedsearch.core import ast as q
 
 
@@ -43,13 +43,7 @@ def context_of(proc: q.Proc, path: q.Path) -> Context:
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.Alloc):
             arrays[stmt.buf] = Array(stmt.type, stmt.shape, stmt.mem)
-    ranges: Ranges = {}
-    bind_args(ranges, ((arg.var.uid, arg.type == "size") for arg in proc.args))
-    for depth in range(1, len(path)):
-        loop = proc.by_path.get(path[:depth])
-        if isinstance(loop, q.For):
-            bind_loop(ranges, loop.iter.uid, loop.lo, loop.hi)
-    return Context(arrays, ranges)
+    return Context(arrays, ranges_at(proc, path[:-1]))
 
 
 def kinds_of(nest: q.For, context: Context) -> frozenset[tuple[str, str]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from schedsearch.analysis.ranges import Ranges, bind_loop, bounds
+from schedsearch.analysis.ranges import bind_loops, bounds
 from schedsearch.core import ast as q
 from schedsearch.transforms.walkers import Access, accesses
 
@@ -139,10 +139,7 @@ def _aligned(
     alloc: q.Alloc, producer: _Producer, consumer: q.For, between: int, reads: list[Access]
 ) -> Iterator[Overlap]:
     """The pair, for every dimension in which a loop of the consumer moves through the rows."""
-    ranges: Ranges = {}
-    for stmt in q.walk((consumer,)):
-        if isinstance(stmt, q.For):
-            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
+    ranges = bind_loops({}, (consumer,))
     for depth, loop in enumerate(_nest(consumer)):
         readers = [n for n, s in enumerate(loop.body) if alloc.buf in q.used_vars((s,))]
         if not loop.lo.is_const:

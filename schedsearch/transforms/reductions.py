@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
-from schedsearch.analysis.ranges import bounds, ranges_at
+from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.core import ast as q
 from schedsearch.transforms.conversions import value_type
 from schedsearch.transforms.fused.model import ELEMENTS
@@ -236,7 +236,7 @@ def _operand(read: q.Read, along: q.For) -> str | None:
 
 def longest_extent(proc: q.Proc, loop: q.For) -> float:
     """An upper bound of a loop's number of iterations; infinite if not known."""
-    return bounds(loop.hi - loop.lo, ranges_at(proc, loop.path[:-1]))[1]
+    return trips(loop, ranges_at(proc, loop.path[:-1]))[1]
 
 
 def row_length(proc: q.Proc, read: q.Read) -> float:

@@ -14,7 +14,7 @@ a loop that stores to arrays it cannot tell apart. `levels` loops are left.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from schedsearch.analysis.ranges import Ranges, bind_args, bind_loop, bounds
+from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args, trips
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -48,7 +48,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _invariants(proc: q.Proc) -> Iterator[_Invariant]:
-    ranges = _ranges(proc)
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
     arguments = {arg.var for arg in proc.args}
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce):
@@ -63,15 +63,6 @@ def _invariants(proc: q.Proc) -> Iterator[_Invariant]:
             yield _Invariant(stmt, text, tuple(routes[expr]), _levels(expr, around))
 
 
-def _ranges(proc: q.Proc) -> Ranges:
-    ranges: Ranges = {}
-    bind_args(ranges, [(arg.var.uid, arg.type == "size") for arg in proc.args])
-    for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.For):
-            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
-    return ranges
-
-
 def _loops_around(proc: q.Proc, stmt: q.Stmt, ranges: Ranges) -> Iterator[q.For]:
     """The loops directly around `stmt`, inner first, that run at least once."""
     inner: q.Stmt = stmt
@@ -79,7 +70,7 @@ def _loops_around(proc: q.Proc, stmt: q.Stmt, ranges: Ranges) -> Iterator[q.For]
         loop = proc.by_path[inner.path[:-1]]
         if not isinstance(loop, q.For) or loop.parallel or loop.lo != q.Affine(0):
             return
-        if bounds(loop.hi, ranges)[0] < 1 or _position(inner) > MAX_BEFORE:
+        if trips(loop, ranges)[0] < 1 or _position(inner) > MAX_BEFORE:
             return
         yield loop
         inner = loop

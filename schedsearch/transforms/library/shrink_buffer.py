@@ -16,7 +16,7 @@ is never seen outside.
 
 from collections.abc import Iterator
 
-from schedsearch.analysis.ranges import Ranges, bind_loop, bounds
+from schedsearch.analysis.ranges import bind_loops, bounds
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -55,10 +55,7 @@ def _own_rows(loop: q.For, found: list[Access], dim: int) -> int | None:
     if len(steps) > 1 or max(steps) < 1:
         return None
     (step,) = steps
-    ranges: Ranges = {}
-    for stmt in q.walk(loop.body):
-        if isinstance(stmt, q.For):
-            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
+    ranges = bind_loops({}, loop.body)
     for access in found:
         low, high = bounds(access.idx[dim] - q.affine(0, ((loop.iter, step),)), ranges)
         if low < 0 or high >= step:
