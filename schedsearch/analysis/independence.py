@@ -15,7 +15,7 @@ As Exo does, it takes different arguments of a procedure for different memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
@@ -86,25 +86,48 @@ def touch_apart(proc: q.Proc, loop: q.For, buf: q.Var) -> bool:
     return buf not in found.boxes or (found.refusal is None and found.apart(buf, loop))
 
 
-def _separates(loop: q.For, spans: list[tuple[q.Affine, q.Affine]], found: _Accesses) -> bool:
-    """Whether one dimension keeps iterations apart; `spans`: first and last index of accesses."""
-    step = spans[0][0].coefficient(loop.iter)
-    bases: set[tuple[tuple[q.Atom, int], ...]] = set()
-    low, high = inf, -inf
-    for first, last in spans:
-        for index in (first, last):
-            rest = index - q.as_affine(loop.iter).scaled(step)
-            steady = tuple(term for term in rest.terms if _invariant(term[0], loop))
-            bases.add(steady)
-            moving = rest - q.Affine(0, steady)
-            low = min(low, bounds(moving, found.ranges)[0])
-            high = max(high, bounds(moving, found.ranges)[1])
-    return len(bases) == 1 and high - low < abs(step)
-
-
 def _invariant(atom: q.Atom, loop: q.For) -> bool:
     """Whether an atom has one value during the whole loop: what is bound earlier has."""
     return all(var.uid < loop.iter.uid for var in q.expr_vars(atom))
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Indices `step * i + base + [low, high]` in a loop of `i`, with one or several `bases`."""
+
+    step: int
+    bases: frozenset[tuple[tuple[q.Atom, int], ...]]
+    low: float
+    high: float
+
+
+def sweep(
+    loop: q.Var, ends: Iterable[tuple[q.Affine, Ranges]], steady: Callable[[q.Atom], bool]
+) -> Sweep:
+    """Of indices, with the ranges of variables there; a base is what is `steady`."""
+    step: int | None = None
+    bases = set()
+    low, high = inf, -inf
+    for index, ranges in ends:
+        step = index.coefficient(loop) if step is None else step
+        rest = index - q.as_affine(loop).scaled(step)
+        base = tuple(term for term in rest.terms if steady(term[0]))
+        bases.add(base)
+        least, most = bounds(rest - q.Affine(0, base), ranges)
+        low, high = min(low, least), max(high, most)
+    return Sweep(step or 0, frozenset(bases), low, high)
+
+
+def separates(
+    loop: q.Var, boxes: Sequence[tuple[Box, Ranges]], steady: Callable[[q.Atom], bool]
+) -> bool:
+    """Whether boxes accessed in different iterations of `loop` certainly have no element in
+    common, by the rule above; `steady` are atoms that are the same in both iterations."""
+    for dim in range(min(len(box) for box, _ in boxes)):
+        found = sweep(loop, ((end, at) for box, at in boxes for end in box[dim]), steady)
+        if len(found.bases) == 1 and found.high - found.low < abs(found.step):
+            return True
+    return False
 
 
 @dataclass
@@ -138,9 +161,8 @@ class _Accesses:
 
     def apart(self, buf: q.Var, loop: q.For) -> bool:
         """Whether one dimension keeps the iterations of `loop` apart."""
-        boxes = self.boxes[buf]
-        dims = range(min(map(len, boxes)))
-        return any(_separates(loop, [box[dim] for box in boxes], self) for dim in dims)
+        boxes = [(box, self.ranges) for box in self.boxes[buf]]
+        return separates(loop.iter, boxes, lambda atom: _invariant(atom, loop))
 
     def block(self, body: tuple[q.Stmt, ...]) -> None:
         for stmt in body:

@@ -18,7 +18,7 @@ from schedsearch.transforms.mirror import mirror
 
 from .execution import Event, TooLong, execute
 
-COUNT = 60
+COUNT = 30
 """Random procedures, of which most get through Exo's front end."""
 
 

@@ -16,7 +16,8 @@ is never seen outside.
 
 from collections.abc import Iterator
 
-from schedsearch.analysis.ranges import bind_loops, bounds
+from schedsearch.analysis.independence import sweep
+from schedsearch.analysis.ranges import bind_loops
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -51,16 +52,10 @@ def _rows(proc: q.Proc) -> Iterator[tuple[q.Alloc, int, int]]:
 
 def _own_rows(loop: q.For, found: list[Access], dim: int) -> int | None:
     """`c`, if every index is `c * i + rest` with `rest` below `c` in the loop of `i`."""
-    steps = {access.idx[dim].coefficient(loop.iter) for access in found}
-    if len(steps) > 1 or max(steps) < 1:
-        return None
-    (step,) = steps
     ranges = bind_loops({}, loop.body)
-    for access in found:
-        low, high = bounds(access.idx[dim] - q.affine(0, ((loop.iter, step),)), ranges)
-        if low < 0 or high >= step:
-            return None
-    return step
+    rows = sweep(loop.iter, ((access.idx[dim], ranges) for access in found), lambda atom: False)
+    own = rows.step >= 1 and rows.low >= 0 and rows.high < rows.step
+    return rows.step if own else None
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
