@@ -1,76 +1,85 @@
-"""What a procedure accesses: every load and store of its text, with what is around it."""
+"""What statements access: every load and store of their text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from schedsearch.analysis import conditions
 from schedsearch.core import ast as q
 
 Loops = tuple[q.For, ...]
-Values = dict[q.Atom, int]
-Points = dict[q.Atom, NDArray[np.int64]]
-"""Values of loop variables, iteration by iteration: arrays of one length."""
+Conditions = tuple[tuple[q.Expr, bool], ...]
+"""Conditions, each with its outcome."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """`loops` and `conditions` (with the outcome that leads here) are around it."""
+    """A read or write of an array or scalar; whole buffers and windows given to calls or
+    named by statements have no indices, and count as both. So does a buffer whose strides
+    are asked for. `loops` and `conditions` are around it, where `placed` found it."""
 
     buf: q.Var
     idx: tuple[q.Affine, ...]
-    loops: Loops
-    conditions: tuple[tuple[q.Expr, bool], ...]
-    store: bool
+    writes: bool
+    loops: Loops = ()
+    conditions: Conditions = ()
 
 
-def list_accesses(
-    body: tuple[q.Stmt, ...], loops: Loops, conditions: tuple[tuple[q.Expr, bool], ...]
-) -> Iterator[Access]:
-    """In the order of the text; of a statement, loads first."""
-    for stmt in body:
+def reads(expr: q.Expr) -> Iterator[q.Read]:
+    """Elements, scalars and whole buffers that an expression reads."""
+    return (node for node in q.walk_expr(expr) if isinstance(node, q.Read))
+
+
+def accesses(body: tuple[q.Stmt, ...]) -> Iterator[Access]:
+    """Every access in `body`, in textual order; a reduction is a write here."""
+    for stmt in q.walk(body):
+        opaque = isinstance(stmt, q.Call | q.WindowStmt)
         for expr in q.stmt_exprs(stmt):
             for node in q.walk_expr(expr):
-                if isinstance(node, q.Read):
-                    yield Access(node.buf, node.idx, loops, conditions, store=False)
+                match node:
+                    case q.Read():
+                        yield Access(node.buf, () if opaque else node.idx, opaque)
+                    case q.Window() | q.StrideOf():
+                        yield Access(node.buf, (), True)
+        if isinstance(stmt, q.Assign | q.Reduce):
+            yield Access(stmt.buf, stmt.idx, True)
+
+
+def placed(
+    body: tuple[q.Stmt, ...], loops: Loops = (), conditions: Conditions = ()
+) -> Iterator[Access]:
+    """Every load and store of an inlined procedure, with what is around it; of a statement,
+    loads first. A reduction loads and stores."""
+    for stmt in body:
+        for expr in q.stmt_exprs(stmt):
+            for read in reads(expr):  # type: ignore[arg-type]  # there are no windows
+                yield Access(read.buf, read.idx, False, loops, conditions)
         match stmt:
             case q.Assign() | q.Reduce():
                 if isinstance(stmt, q.Reduce):
-                    yield Access(stmt.buf, stmt.idx, loops, conditions, store=False)
-                yield Access(stmt.buf, stmt.idx, loops, conditions, store=True)
+                    yield Access(stmt.buf, stmt.idx, False, loops, conditions)
+                yield Access(stmt.buf, stmt.idx, True, loops, conditions)
             case q.For():
-                yield from list_accesses(stmt.body, (*loops, stmt), conditions)
+                yield from placed(stmt.body, (*loops, stmt), conditions)
             case q.If():
-                yield from list_accesses(stmt.body, loops, (*conditions, (stmt.cond, True)))
-                yield from list_accesses(stmt.orelse, loops, (*conditions, (stmt.cond, False)))
+                yield from placed(stmt.body, loops, (*conditions, (stmt.cond, True)))
+                yield from placed(stmt.orelse, loops, (*conditions, (stmt.cond, False)))
             case _:
                 pass
 
 
-def involved(exprs: Iterable[q.Expr], loops: dict[q.Var, q.For]) -> set[q.Var]:
-    """Loop variables that `exprs` depend on, and those that their bounds depend on."""
-    found = set[q.Var]()
-    left = [var for expr in exprs for var in q.expr_vars(expr) & loops.keys()]
-    while left:
-        var = left.pop()
-        if var not in found:
-            found.add(var)
-            loop = loops[var]
-            left += (q.expr_vars(loop.lo) | q.expr_vars(loop.hi)) & loops.keys()
-    return found
+def written_buffers(body: tuple[q.Stmt, ...]) -> frozenset[q.Var]:
+    """Buffers assigned or reduced into, including whole buffers passed to calls."""
+    found: set[q.Var] = set()
+    for stmt in q.walk(body):
+        match stmt:
+            case q.Assign() | q.Reduce():
+                found.add(stmt.buf)
+            case q.Call():
+                found |= {arg.buf for arg in stmt.args if isinstance(arg, q.Read | q.Window)}
+    return frozenset(found)
 
 
-def evaluate(value: q.Affine, values: Values, points: Points) -> Any:
-    """An integer, or an array of one per point."""
-    known: dict[q.Atom, Any] = values | points
-    return q.evaluate_affine(value, known.__getitem__)
-
-
-def truth(condition: q.Expr, values: Values, points: Points) -> Any:
-    """A condition's value at each point; None if it depends on more than loops and sizes."""
-    return conditions.truth(condition, lambda value: evaluate(value, values, points))
+def read_buffers(body: tuple[q.Stmt, ...]) -> frozenset[q.Var]:
+    """Buffers of an inlined procedure whose contents matter: read, or reduced into."""
+    return frozenset(access.buf for access in placed(body) if not access.writes)

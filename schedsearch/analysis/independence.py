@@ -19,6 +19,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.ranges import Ranges, bind_loop, bounds, ranges_at
 from schedsearch.analysis.windows import Views, behind, views
 from schedsearch.core import ast as q
@@ -187,9 +188,8 @@ class _Accesses:
                 self.refusal = f"iterations share {stmt.config}.{stmt.field}, and it is written"
 
     def reads(self, expr: q.Expr) -> None:
-        for node in q.walk_expr(expr):
-            if isinstance(node, q.Read):
-                self.touch(node, writes=False)
+        for read in reads(expr):
+            self.touch(read, writes=False)
 
     def call(self, call: q.Call) -> None:
         """A call accesses, at most, all of the windows and buffers it is given."""

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
+from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
 
 INTEGERS = {"i8": (-128, 127), "ui8": (0, 255), "ui16": (0, 65535), "i32": (-(2**31), 2**31 - 1)}
@@ -150,7 +150,7 @@ class _Emitter(Indices):
         return frozenset(sampled_loops(self.proc))
 
     def function(self) -> Iterator[str]:
-        written = written_buffers(self.proc)
+        written = written_buffers(self.proc.body)
         yield "void hs_enclose(const struct hs_arg *args, void *context, struct cell *const *cells,"
         yield "                struct cell *fields)"
         yield "{"

@@ -34,9 +34,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from schedsearch.analysis.accesses import read_buffers, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate.effects import read_buffers, written_buffers
 from schedsearch.evaluate.enclosure import INTEGERS, expression_kind
 
 SHARP = 0.4
@@ -152,7 +152,7 @@ class Oracle:
 def oracle(proc: q.Proc, mode: Mode, rung: Rung) -> Oracle:
     """Inputs of `proc` (not inlined) of one distribution."""
     proc = inline_calls(proc)
-    reads, written = read_buffers(proc), written_buffers(proc)
+    reads, written = read_buffers(proc.body), written_buffers(proc.body)
     arrays = [arg for arg in proc.args if arg.type not in q.CONTROL_TYPES]
     data = []
     for position, arg in enumerate(arrays):

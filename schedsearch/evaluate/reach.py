@@ -17,9 +17,8 @@ from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine, show_expr
-from schedsearch.evaluate.binding import Binding, near, verification_bindings
+from schedsearch.evaluate.binding import Binding, control_values, near, verification_bindings
 from schedsearch.evaluate.constraints import Constraints, Undecided
-from schedsearch.evaluate.effects import control_values
 
 _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256

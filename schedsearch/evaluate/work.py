@@ -10,8 +10,7 @@ from functools import lru_cache
 from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import control_values
+from schedsearch.evaluate.binding import Binding, control_values
 from schedsearch.evaluate.operations import Needs, operations
 from schedsearch.evaluate.traffic import Streams, count_streams
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from schedsearch.analysis.accesses import accesses
 from schedsearch.analysis.independence import touch_apart
 from schedsearch.analysis.ranges import (
     Ranges,
@@ -19,7 +20,7 @@ from schedsearch.analysis.ranges import (
     ranges_at,
 )
 from schedsearch.core import ast as q
-from schedsearch.transforms.walkers import accesses, next_path, rest_of_block, shifted
+from schedsearch.transforms.walkers import next_path, rest_of_block, shifted
 
 
 def carried(proc: q.Proc, path: q.Path) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.analysis.ranges import bind_loops, bounds
 from schedsearch.core import ast as q
-from schedsearch.transforms.walkers import Access, accesses
 
 MAX_BETWEEN = 4
 """Statements between producer and consumer that are moved out of the way, one by one."""

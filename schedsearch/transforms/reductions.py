@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.core import ast as q
 from schedsearch.transforms.conversions import value_type
@@ -165,7 +166,7 @@ def _as_reduction(
             instruction = _instruction(stmt, loop)
             reduced = any(first_dim(stmt.idx, other) is None for other in loops)
             if instruction is not None and reduced:
-                kinds = {_operand(read, loop): read for read in _reads(stmt)}
+                kinds = {_operand(read, loop): read for read in reads(stmt.rhs)}
                 transposed = "column" in kinds
                 operand = kinds["column" if transposed else "vector"]
                 return ReductionNest(loops, stmt, loop, instruction, operand, transposed, converted)
@@ -180,12 +181,8 @@ def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
         for s in q.walk(proc.body)
         if isinstance(s, q.Alloc) and s.mem.startswith("DRAM")
     }
-    used = [stmt.buf, *(read.buf for read in _reads(stmt))]
+    used = [stmt.buf, *(read.buf for read in reads(stmt.rhs))]
     return all(plain.get(buf) in ELEMENTS for buf in used)
-
-
-def _reads(stmt: q.Reduce) -> Iterator[q.Read]:
-    return (node for node in q.walk_expr(stmt.rhs) if isinstance(node, q.Read))
 
 
 def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.analysis import solver
-from schedsearch.analysis.accesses import truth
 from schedsearch.analysis.conditions import (
     COMPARISONS,
     NEGATED,
@@ -19,6 +18,7 @@ from schedsearch.analysis.conditions import (
 )
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_expr
+from schedsearch.evaluate.elements import truth
 
 from .expressions import CONDITIONS, FLAG, POINTS, VARS
 

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import C_TYPES, INTEGERS, enclosure_source
 from schedsearch.evaluate.harness import runtime_source
 
@@ -87,7 +87,7 @@ class Enclosure:
 
     def __init__(self, proc: q.Proc, folder: Path) -> None:
         self.proc = inline_calls(proc)
-        self.written = written_buffers(self.proc)
+        self.written = written_buffers(self.proc.body)
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("harness.h", "enclosure.h"):
             (folder / name).write_text(runtime_source(name))

@@ -14,6 +14,7 @@ a loop that stores to arrays it cannot tell apart. `levels` loops are left.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import reads, written_buffers
 from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args, trips
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -21,7 +22,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_expr
 from schedsearch.transforms.conversions import Route
 from schedsearch.transforms.ops import After, Args, At, Op, Pair, Parts, Proposal, Steps
-from schedsearch.transforms.walkers import fresh, names, next_path, written
+from schedsearch.transforms.walkers import fresh, names, next_path
 
 VERSION = 1
 
@@ -105,10 +106,10 @@ def _worthwhile(expr: q.Expr, arguments: set[q.Var]) -> bool:
         case q.Read():
             return bool(expr.idx) or expr.buf in arguments
         case q.BinOp() | q.USub() | q.Extern():
-            reads = [node for node in q.walk_expr(expr) if isinstance(node, q.Read)]
-            memory = any(read.idx or read.buf in arguments for read in reads)
+            used = list(reads(expr))
+            memory = any(read.idx or read.buf in arguments for read in used)
             costly = any(isinstance(n, q.Extern) for n in q.walk_expr(expr))
-            return expr.type in FLOATS and (memory or (costly and bool(reads)))
+            return expr.type in FLOATS and (memory or (costly and bool(used)))
         case _:
             return False
 
@@ -120,7 +121,7 @@ def _levels(expr: q.Expr, around: list[q.For]) -> int:
         return 0
     for level, loop in enumerate(around):
         local = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
-        if loop.iter in used or used & (written(loop.body) | local):
+        if loop.iter in used or used & (written_buffers(loop.body) | local):
             return level
     return len(around)
 

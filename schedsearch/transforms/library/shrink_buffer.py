@@ -16,13 +16,13 @@ is never seen outside.
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.analysis.independence import sweep
 from schedsearch.analysis.ranges import bind_loops
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
-from schedsearch.transforms.walkers import Access, accesses
 
 VERSION = 1
 
