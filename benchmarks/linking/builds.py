@@ -20,7 +20,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, OPENMP, Build
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Target
-from schedsearch.evaluate.effects import extents
+from schedsearch.evaluate.binding import extents
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export_c import c_files
 from schedsearch.transforms.mirror import mirror

@@ -182,3 +182,33 @@ def _check_names(constraints: Constraints, requested: Mapping[str, int]) -> None
             )
         if constraints.kinds[name] == "size" and value < 1:
             raise UserError(f"size {name}={value} of {constraints.proc.name} must be at least 1.")
+
+
+def control_values(proc: q.Proc, binding: Binding) -> dict[q.Atom, int]:
+    """Values of the atoms a binding determines: arguments, window strides, configuration."""
+    values: dict[q.Atom, int] = {}
+    bound, strides = dict(binding.values), dict(binding.strides)
+    for arg in proc.args:
+        if arg.var.name in bound:
+            values[arg.var] = bound[arg.var.name]
+    for arg in proc.args:
+        if arg.shape is not None:
+            own = strides.get(arg.var.name) or dense_strides(extents(arg, values))
+            for dim, stride in enumerate(own):
+                values[q.StrideOf(arg.var, dim)] = stride
+    for name, value in binding.config:
+        config, field = name.split(".")
+        values[q.ConfigField(config, field)] = value
+    return values
+
+
+def extents(arg: q.Arg, values: Mapping[q.Atom, int]) -> tuple[int, ...]:
+    return tuple(q.evaluate_affine(extent, values.__getitem__) for extent in arg.shape or ())
+
+
+def dense_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """Row-major strides in elements."""
+    strides = [1]
+    for extent in shape[:0:-1]:
+        strides.insert(0, strides[0] * extent)
+    return tuple(strides) if shape else ()

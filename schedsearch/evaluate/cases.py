@@ -8,15 +8,15 @@ from functools import cached_property
 from math import prod
 from pathlib import Path
 
+from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.evaluate.agreement import Told, next_rung
 from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
 from schedsearch.evaluate.harness import Buffer, Case, Placement, layout
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import (
     LADDERS,
     SHARP,
@@ -163,7 +163,7 @@ def _otherwise(proc: q.Proc, calls: Sequence[Binding], call: Binding) -> list[Bi
 
 def _outputs(proc: q.Proc, call: Binding) -> int:
     """Elements of the arrays that are written."""
-    written = {var.name for var in written_buffers(inline_calls(proc))}
+    written = {var.name for var in written_buffers(inline_calls(proc).body)}
     arrays = [each for each in layout(proc, call) if isinstance(each, Buffer)]
     return sum(prod(each.shape) for each in arrays if each.name in written)
 
@@ -176,7 +176,7 @@ def is_cheap(proc: q.Proc, call: Binding) -> bool:
 def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
     """Whether it takes no more than that as written, and no larger arrays: all of each is filled,
     and, if it is written, compared."""
-    written = {var.name for var in written_buffers(inline_calls(proc))}
+    written = {var.name for var in written_buffers(inline_calls(proc).body)}
     buffers = [item for item in layout(proc, call) if isinstance(item, Buffer)]
     arrays = sum(item.bytes * (1 + (item.name in written)) for item in buffers)
     return arrays <= size and count_steps(proc, call) <= steps

@@ -7,10 +7,11 @@ from typing import Any
 
 import z3
 
+from schedsearch.analysis import solver
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_affine, show_expr
-from schedsearch.evaluate.inline import inline_calls
 
 _TIMEOUT_MS = 2000
 _LARGEST = 2**31  # control values are int_fast32_t
@@ -139,23 +140,18 @@ class Constraints:
     # -- translation ---------------------------------------------------------
 
     def _integer(self, value: q.Affine) -> Any:
-        total: Any = z3.IntVal(value.const)
-        for atom, coefficient in value.terms:
-            total = total + coefficient * self._atom(atom)
-        return total
+        return solver.integer(value, self._atom)
 
     def _atom(self, atom: q.Atom) -> Any:
         match atom:
             case q.Var():
                 return z3.Int(self._names[atom.uid])
-            case q.FloorDiv():
-                return self._integer(atom.num) / atom.den  # z3's integer division floors
-            case q.Mod():
-                return self._integer(atom.num) % atom.den
             case q.StrideOf():
                 return self._stride(self._args[atom.buf.uid], atom.dim)
             case q.ConfigField():
                 return z3.Int(f"{atom.config}.{atom.field}")
+            case _:
+                raise AssertionError("divisions are translated")
 
     def _stride(self, arg: q.Arg, dim: int) -> Any:
         if arg.window:
@@ -166,40 +162,15 @@ class Constraints:
         return stride
 
     def _truth(self, expr: q.Expr) -> Any:
-        match expr:
-            case q.Const():
-                return z3.BoolVal(bool(expr.value))
-            case q.Read():
-                return z3.Int(expr.buf.name) == 1
-            case q.ReadConfig():
-                return z3.Int(f"{expr.config}.{expr.field}") == 1
-            case q.BinOp(op="and"):
-                return z3.And(self._truth(expr.lhs), self._truth(expr.rhs))
-            case q.BinOp(op="or"):
-                return z3.Or(self._truth(expr.lhs), self._truth(expr.rhs))
-            case q.BinOp():
-                return self._comparison(expr)
-            case _:
-                raise UserError(f"cannot evaluate the assert {show_expr(expr)}")
+        try:
+            return solver.truth(expr, self._atom, _boolean)
+        except solver.NoTerm:
+            raise UserError(f"cannot evaluate the assert {show_expr(expr)}") from None
 
-    def _comparison(self, expr: q.BinOp) -> Any:
-        if isinstance(expr.lhs, q.Affine) and isinstance(expr.rhs, q.Affine):
-            lhs, rhs = self._integer(expr.lhs), self._integer(expr.rhs)
-        else:
-            lhs, rhs = self._truth(expr.lhs), self._truth(expr.rhs)
-        match expr.op:
-            case "<":
-                return lhs < rhs
-            case "<=":
-                return lhs <= rhs
-            case ">":
-                return lhs > rhs
-            case ">=":
-                return lhs >= rhs
-            case "==":
-                return lhs == rhs
-            case _:
-                raise UserError(f"cannot evaluate the assert {show_expr(expr)}")
+
+def _boolean(expr: q.Read | q.ReadConfig) -> Any:
+    name = expr.buf.name if isinstance(expr, q.Read) else f"{expr.config}.{expr.field}"
+    return z3.Int(name) == 1
 
 
 def _within(variable: Any, preferred: int, distance: int) -> Any:

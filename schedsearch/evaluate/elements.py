@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis import conditions
+from schedsearch.analysis.accesses import Access
 from schedsearch.core import ast as q
-from schedsearch.evaluate.accesses import Access, Points, Values, evaluate, involved, truth
+
+Values = dict[q.Atom, int]
+Points = dict[q.Atom, NDArray[np.int64]]
+"""Values of loop variables, iteration by iteration: arrays of one length."""
 
 _POINTS = 1 << 22  # iterations looked at at a time
 
@@ -91,3 +98,27 @@ def _points(loops: list[q.For], values: Values) -> tuple[int, Points] | None:
         points = {var: held[within] for var, held in points.items()}
         points[loop.iter] = (lo - first)[within] + np.arange(count)
     return count, points
+
+
+def involved(exprs: Iterable[q.Expr], loops: dict[q.Var, q.For]) -> set[q.Var]:
+    """Loop variables that `exprs` depend on, and those that their bounds depend on."""
+    found = set[q.Var]()
+    left = [var for expr in exprs for var in q.expr_vars(expr) & loops.keys()]
+    while left:
+        var = left.pop()
+        if var not in found:
+            found.add(var)
+            loop = loops[var]
+            left += (q.expr_vars(loop.lo) | q.expr_vars(loop.hi)) & loops.keys()
+    return found
+
+
+def evaluate(value: q.Affine, values: Values, points: Points) -> Any:
+    """An integer, or an array of one per point."""
+    known: dict[q.Atom, Any] = values | points
+    return q.evaluate_affine(value, known.__getitem__)
+
+
+def truth(condition: q.Expr, values: Values, points: Points) -> Any:
+    """A condition's value at each point; None if it depends on more than loops and sizes."""
+    return conditions.truth(condition, lambda value: evaluate(value, values, points))

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
+from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
-from schedsearch.evaluate.inline import inline_calls
 
 # unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.
@@ -137,7 +137,7 @@ class _Emitter(Indices):
         return frozenset(sampled_loops(self.proc))
 
     def function(self) -> Iterator[str]:
-        written = written_buffers(self.proc)
+        written = written_buffers(self.proc.body)
         yield "void hs_enclose(const struct hs_arg *args, void *context, struct cell *const *cells,"
         yield "                struct cell *fields)"
         yield "{"

@@ -21,8 +21,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import control_values, dense_strides, extents
+from schedsearch.evaluate.binding import Binding, control_values, dense_strides, extents
 from schedsearch.evaluate.enclosure import enclosure_source, unknown_externs
 from schedsearch.evaluate.oracle import Fill, Oracle, Rung, of_type
 

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import combinations
 
+from schedsearch.analysis.accesses import written_buffers
 from schedsearch.core import ast as q
 
 Loops = frozenset[q.Var]
@@ -118,7 +119,7 @@ def _only_values(proc: q.Proc) -> dict[q.Var, q.Expr]:
 
 @q.per_node
 def _written(loop: q.For) -> frozenset[q.Var]:
-    return frozenset(s.buf for s in q.walk(loop.body) if isinstance(s, q.Assign | q.Reduce))
+    return written_buffers(loop.body)
 
 
 @q.per_node

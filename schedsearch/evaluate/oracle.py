@@ -34,11 +34,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from schedsearch.analysis.accesses import read_buffers, written_buffers
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
-from schedsearch.evaluate.effects import read_buffers, written_buffers
 from schedsearch.evaluate.enclosure import expression_kind
-from schedsearch.evaluate.inline import inline_calls
 
 SHARP = 0.4
 """Share of the elements of an output that have to be sharp; many are zero by right (`relu`)."""
@@ -153,7 +153,7 @@ class Oracle:
 def oracle(proc: q.Proc, mode: Mode, rung: Rung) -> Oracle:
     """Inputs of `proc` (not inlined) of one distribution."""
     proc = inline_calls(proc)
-    reads, written = read_buffers(proc), written_buffers(proc)
+    reads, written = read_buffers(proc.body), written_buffers(proc.body)
     arrays = [arg for arg in proc.args if arg.type not in q.CONTROL_TYPES]
     data = []
     for position, arg in enumerate(arrays):

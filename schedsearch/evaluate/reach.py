@@ -13,13 +13,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from schedsearch.analysis.conditions import holds
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine, show_expr
-from schedsearch.evaluate.accesses import COMPARISONS
-from schedsearch.evaluate.binding import Binding, near, verification_bindings
+from schedsearch.evaluate.binding import Binding, control_values, near, verification_bindings
 from schedsearch.evaluate.constraints import Constraints, Undecided
-from schedsearch.evaluate.effects import control_values
-from schedsearch.evaluate.inline import inline_calls
 
 _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256
@@ -265,7 +264,7 @@ class _Run:
     def branches(self, stmt: q.If, at: int) -> int:
         middle = at + 1 + _count(stmt.body)
         after = middle + (1 + _count(stmt.orelse) if stmt.orelse else 0)
-        if self.truth(stmt.cond):
+        if holds(stmt.cond, self.values):
             self.found.add(at)
             self.block(stmt.body, at + 1)
         elif stmt.orelse:
@@ -275,26 +274,6 @@ class _Run:
 
     def value(self, value: q.Affine) -> int:
         return q.evaluate_affine(value, self.values.__getitem__)
-
-    def truth(self, expr: q.Expr) -> bool:
-        match expr:
-            case q.Const():
-                return bool(expr.value)
-            case q.Read():
-                return bool(self.values[expr.buf])
-            case q.ReadConfig():
-                return bool(self.values[q.ConfigField(expr.config, expr.field)])
-            case q.BinOp(op="and"):
-                return self.truth(expr.lhs) and self.truth(expr.rhs)
-            case q.BinOp(op="or"):
-                return self.truth(expr.lhs) or self.truth(expr.rhs)
-            case q.BinOp(op=op, lhs=lhs, rhs=rhs):
-                return bool(COMPARISONS[op](self.side(lhs), self.side(rhs)))
-            case _:
-                raise AssertionError("not a condition")
-
-    def side(self, expr: q.Expr) -> int:
-        return self.value(expr) if isinstance(expr, q.Affine) else int(self.truth(expr))
 
 
 def _count(body: tuple[q.Stmt, ...]) -> int:

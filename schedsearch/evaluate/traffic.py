@@ -11,13 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis.accesses import Access, placed
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.evaluate.accesses import Access, Values, involved, list_accesses, truth
-from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.binding import Binding, control_values
 from schedsearch.evaluate.boxes import NOTHING, Box, classes, progression
-from schedsearch.evaluate.effects import control_values
-from schedsearch.evaluate.elements import elements, halves, outermost
+from schedsearch.evaluate.elements import Values, elements, halves, involved, outermost, truth
 from schedsearch.evaluate.harness import Buffer, layout
 
 # What is no box is looked at iteration by iteration; where these are many, as boxes row by row
@@ -60,7 +59,7 @@ def count_streams(proc: q.Proc, binding: Binding) -> Streams:
     """
     values = control_values(proc, binding)
     found: dict[q.Var, list[Access]] = {}
-    for access in list_accesses(proc.body, (), ()):
+    for access in placed(proc.body):
         found.setdefault(access.buf, []).append(access)
     totals = [
         _of_array(item, found[arg.var], values)
@@ -97,7 +96,7 @@ def _by_classes(dims: int, accesses: Sequence[Access], values: Values) -> Totals
     loaded, stored = np.zeros(shape, bool), np.zeros(shape, bool)
     for number, (access, box) in enumerate(zip(accesses, boxes, strict=True)):
         if NOTHING not in (box or ()):
-            _mark(loaded, stored, np.ix_(*(own[number] for own in held)), access.store)
+            _mark(loaded, stored, np.ix_(*(own[number] for own in held)), access.writes)
     weights = reduce(np.multiply.outer, counts, np.ones((), np.int64))
     return _totals(loaded, stored, lambda mask: int(np.sum(weights, where=mask)))
 
@@ -172,7 +171,7 @@ class _Touched:
 
     def add(self, access: Access, values: Values) -> None:
         for where in self._places(access, values) if self.scale == 1 else [...]:
-            _mark(self.loaded, self.stored, where, access.store)
+            _mark(self.loaded, self.stored, where, access.writes)
 
     def _places(self, access: Access, values: Values) -> Iterator[Any]:
         """Indices into the array."""

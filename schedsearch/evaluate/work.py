@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from schedsearch.analysis.conditions import holds
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import control_values
-from schedsearch.evaluate.inline import inline_calls
+from schedsearch.evaluate.binding import Binding, control_values
 from schedsearch.evaluate.operations import Needs, operations
 from schedsearch.evaluate.traffic import Streams, count_streams
 
@@ -110,7 +110,8 @@ class _Counter:
                     field = q.ConfigField(stmt.config, stmt.field)
                     values[field] = q.evaluate_affine(stmt.rhs, values.__getitem__)
                 case q.If():
-                    taken = stmt.body if _holds(stmt.cond, values) else stmt.orelse
+                    held = holds(stmt.cond, values)
+                    taken = stmt.orelse if held is False else stmt.body
                     total.update(self.block(taken, values, budget))
                 case q.For():
                     total.update(self.loop(stmt, values, budget))
@@ -148,35 +149,3 @@ def _steers(loop: q.For) -> bool:
         ):
             return True
     return False
-
-
-def _holds(cond: q.Expr, values: Values) -> bool:
-    """Value of a condition; one that depends on unknown state counts as true."""
-    match cond:
-        case q.Const():
-            return bool(cond.value)
-        case q.Read():
-            return bool(values[cond.buf])
-        case q.ReadConfig():
-            return bool(values.get(q.ConfigField(cond.config, cond.field), 1))
-        case q.BinOp(op="and"):
-            return _holds(cond.lhs, values) and _holds(cond.rhs, values)
-        case q.BinOp(op="or"):
-            return _holds(cond.lhs, values) or _holds(cond.rhs, values)
-        case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
-            left = q.evaluate_affine(lhs, values.__getitem__)
-            right = q.evaluate_affine(rhs, values.__getitem__)
-            return _COMPARISONS[cond.op](left, right)
-        case q.BinOp(op="=="):
-            return _holds(cond.lhs, values) == _holds(cond.rhs, values)
-        case _:
-            return True
-
-
-_COMPARISONS = {
-    "<": int.__lt__,
-    "<=": int.__le__,
-    ">": int.__gt__,
-    ">=": int.__ge__,
-    "==": int.__eq__,
-}

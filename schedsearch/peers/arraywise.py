@@ -13,12 +13,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import header
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import control_values, extents
-from schedsearch.evaluate.inline import inline_calls
+from schedsearch.evaluate.binding import Binding, control_values, extents
 
 # Each iteration in order costs some microseconds in Python.
 _MOST_IN_ORDER = 256

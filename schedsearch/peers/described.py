@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.harness import Buffer, layout
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.peers.array_text import DTYPES
 from schedsearch.peers.arrays import Argument, Fill
 
@@ -20,7 +20,7 @@ def arguments(
     proc: q.Proc, binding: Binding, fills: Mapping[str, Fill] | None = None
 ) -> tuple[Argument, ...]:
     """What `proc` is called with; `fills` by argument, if not the usual ones."""
-    writes = {var.name for var in written_buffers(inline_calls(proc))}
+    writes = {var.name for var in written_buffers(inline_calls(proc).body)}
     found = []
     for arg, item in zip(proc.args, layout(proc, binding), strict=True):
         name = arg.var.name

@@ -9,6 +9,7 @@ from typing import Any
 
 from platformdirs import user_cache_path
 
+from schedsearch.analysis.independence import races
 from schedsearch.core import ast as q
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import CodegenError, DisagreementError, UserError
@@ -28,7 +29,6 @@ from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.part import part_of
-from schedsearch.transforms.races import races
 from schedsearch.transforms.signature import signature
 
 

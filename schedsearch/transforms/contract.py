@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import combinations
 
+from schedsearch.analysis.ranges import bounds, ranges_at
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.generated import lasting_memory
-from schedsearch.transforms.ranges import bounds, ranges_at
 
 _OPERATORS = {"and": "&&", "or": "||"}
 

@@ -18,11 +18,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import log
 
+from schedsearch.analysis.independence import has_parallel_loops
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.compiler_model import auto_lanes, stride, unrolls, vectorisable
 from schedsearch.transforms.locality import Traffic, traffic
-from schedsearch.transforms.races import has_parallel_loops
 from schedsearch.transforms.scene import Scene
 from schedsearch.transforms.statements import (
     LOAD,

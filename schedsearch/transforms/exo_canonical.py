@@ -8,10 +8,10 @@ from exo.core.LoopIR import LoopIR, T
 from exo.core.prelude import Sym, null_srcinfo
 from exo.core.proc_eqv import derive_proc
 
+from schedsearch.analysis.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo_windows import with_right_windows
 from schedsearch.transforms.mirror import Env, call_args, is_control, shape_of, to_affine
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 
 
 def canonical(proc: Any) -> Any:

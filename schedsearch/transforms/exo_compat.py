@@ -22,9 +22,9 @@ that fails once Exo no longer needs it:
 11. `replace` makes `a[i, k]` the window `a[i:i+1, k]` or
    `a[i, k:k+1]`, as it happens                       -> `call_args` takes the last dimension.
 12. `parallelize_loop` accepts races                   -> refused by `unsound`, and wherever
-   else one comes from by `registry.carry_out`; what races is decided in `races.py`.
+   else one comes from by `registry.carry_out`; what races is decided in `analysis/independence.py`.
 13. `replace` ignores the asserts of an instruction     -> refused by `unsound_result` unless
-   they can be shown to hold (`asserts.py`).
+   they can be shown to hold (`analysis/asserts.py`).
 14. `fission` moves `s = 0` away from `s += x`           -> its check is replaced
    (`exo_fission.py`).
 15. Shapes of arrays keep index variables that a rewrite
@@ -100,13 +100,14 @@ from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
 
+from schedsearch.analysis.asserts import broken_assert
+from schedsearch.analysis.independence import conflict
+from schedsearch.analysis.windows import aliased
 from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms import exo_fission, exo_order, exo_speed
-from schedsearch.transforms.aliases import aliased
-from schedsearch.transforms.asserts import broken_assert
 from schedsearch.transforms.conversions import (
     CONVERTING,
     Route,
@@ -120,7 +121,6 @@ from schedsearch.transforms.exo_speed.facts import blocks
 from schedsearch.transforms.generated import with_build
 from schedsearch.transforms.liveness import carried, left_stale, overtaken
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.races import conflict
 from schedsearch.transforms.walkers import next_path, rest_of_block
 
 EXO_ERRORS: tuple[type[Exception], ...] = (

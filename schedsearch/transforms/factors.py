@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from math import isqrt
 
+from schedsearch.analysis.conditions import known
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
-from schedsearch.transforms.conditions import known
 from schedsearch.transforms.walkers import lanes
 
 LANE_MULTIPLES = (1, 2, 4)

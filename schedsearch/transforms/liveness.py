@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from schedsearch.core import ast as q
-from schedsearch.transforms.races import touch_apart
-from schedsearch.transforms.ranges import (
+from schedsearch.analysis.accesses import accesses
+from schedsearch.analysis.independence import touch_apart
+from schedsearch.analysis.ranges import (
     Ranges,
     always_apart,
     bind_loop,
@@ -19,7 +19,8 @@ from schedsearch.transforms.ranges import (
     lowest,
     ranges_at,
 )
-from schedsearch.transforms.walkers import accesses, next_path, rest_of_block, shifted
+from schedsearch.core import ast as q
+from schedsearch.transforms.walkers import next_path, rest_of_block, shifted
 
 
 def carried(proc: q.Proc, path: q.Path) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 
 from exo.API import Procedure
 
+from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
@@ -22,7 +23,6 @@ from schedsearch.transforms.conversions import float_of_integers
 from schedsearch.transforms.exo_compat import prepare
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.outside import outside
 
 SOURCE_PREFIX = "schedsearch_source_"
 """Modules are called that and a digest of their path, whatever the file is called."""
@@ -89,7 +89,7 @@ def pick(source: Source, name: str | None) -> Any:
     """
     procedure = _chosen(source, name)
     ast = mirror(procedure)
-    if problem := outside(ast) or float_of_integers(ast):
+    if problem := out_of_bounds(ast) or float_of_integers(ast):
         raise UserError(f"{source.path}: in {procedure.name()}, {problem} (Exo did not check this)")
     return procedure
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import Access, accesses
+from schedsearch.analysis.ranges import bind_loops, bounds
 from schedsearch.core import ast as q
-from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
-from schedsearch.transforms.walkers import Access, accesses
 
 MAX_BETWEEN = 4
 """Statements between producer and consumer that are moved out of the way, one by one."""
@@ -139,10 +139,7 @@ def _aligned(
     alloc: q.Alloc, producer: _Producer, consumer: q.For, between: int, reads: list[Access]
 ) -> Iterator[Overlap]:
     """The pair, for every dimension in which a loop of the consumer moves through the rows."""
-    ranges: Ranges = {}
-    for stmt in q.walk((consumer,)):
-        if isinstance(stmt, q.For):
-            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
+    ranges = bind_loops({}, (consumer,))
     for depth, loop in enumerate(_nest(consumer)):
         readers = [n for n, s in enumerate(loop.body) if alloc.buf in q.used_vars((s,))]
         if not loop.lo.is_const:

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import inf
 
+from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import PLAIN, VECTORS
 from schedsearch.transforms.conversions import value_type
-from schedsearch.transforms.ranges import bounds, ranges_at
 from schedsearch.transforms.walkers import shifted
 
 
@@ -164,7 +165,7 @@ def _as_reduction(
             instruction = _instruction(stmt, loop)
             reduced = any(first_dim(stmt.idx, other) is None for other in loops)
             if instruction is not None and reduced:
-                kinds = {_operand(read, loop): read for read in _reads(stmt)}
+                kinds = {_operand(read, loop): read for read in reads(stmt.rhs)}
                 transposed = "column" in kinds
                 operand = kinds["column" if transposed else "vector"]
                 return ReductionNest(loops, stmt, loop, instruction, operand, transposed, converted)
@@ -179,12 +180,8 @@ def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
         for s in q.walk(proc.body)
         if isinstance(s, q.Alloc) and s.mem.startswith("DRAM")
     }
-    used = [stmt.buf, *(read.buf for read in _reads(stmt))]
+    used = [stmt.buf, *(read.buf for read in reads(stmt.rhs))]
     return all(plain.get(buf) in VECTORS for buf in used)
-
-
-def _reads(stmt: q.Reduce) -> Iterator[q.Read]:
-    return (node for node in q.walk_expr(stmt.rhs) if isinstance(node, q.Read))
 
 
 def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:
@@ -235,7 +232,7 @@ def _operand(read: q.Read, along: q.For) -> str | None:
 
 def longest_extent(proc: q.Proc, loop: q.For) -> float:
     """An upper bound of a loop's number of iterations; infinite if not known."""
-    return bounds(loop.hi - loop.lo, ranges_at(proc, loop.path[:-1]))[1]
+    return trips(loop, ranges_at(proc, loop.path[:-1]))[1]
 
 
 def row_length(proc: q.Proc, read: q.Read) -> float:

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from schedsearch.analysis.independence import has_parallel_loops, races
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.fields import brief
@@ -34,7 +35,6 @@ from schedsearch.transforms import library
 from schedsearch.transforms.floating_point import run_within
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, Op, Proposal, Steps
-from schedsearch.transforms.races import has_parallel_loops, races
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from collections.abc import Callable, Hashable, Mapping
 from functools import lru_cache
 from typing import Any, TypeVar
 
+from schedsearch.analysis.conditions import possible, sizes_of
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
 from schedsearch.transforms.compiler_model import is_cautious, may_overlap, unrolls
-from schedsearch.transforms.conditions import possible, sizes_of
 from schedsearch.transforms.identical import ByIdentity
 
 Answer = TypeVar("Answer")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 
@@ -18,16 +18,10 @@ SIMPLE_EXTERNS = frozenset({"fmaxf", "relu", "select", "sqrt"})
 Access = tuple[q.Var, tuple[q.Affine, ...]]
 
 
-def reads(expr: q.Expr) -> Iterator[Access]:
-    for node in q.walk_expr(expr):
-        if isinstance(node, q.Read):
-            yield (node.buf, node.idx)
-
-
 @q.per_node
 def loads(stmt: q.Assign | q.Reduce) -> tuple[Access, ...]:
     """Every read on the right side, in textual order."""
-    return tuple(reads(stmt.rhs))
+    return tuple((read.buf, read.idx) for read in reads(stmt.rhs))
 
 
 @q.per_node

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 from schedsearch.core import ast as q
@@ -32,44 +31,6 @@ def neighbours(proc: q.Proc) -> Iterator[tuple[q.Stmt, q.Stmt]]:
 def depends_on(stmts: tuple[q.Stmt, ...], var: q.Var) -> bool:
     """Whether `var` is used in `stmts`."""
     return var in q.used_vars(stmts)
-
-
-def written(body: tuple[q.Stmt, ...]) -> frozenset[q.Var]:
-    """Buffers assigned or reduced into, including whole buffers passed to calls."""
-    found: set[q.Var] = set()
-    for stmt in q.walk(body):
-        match stmt:
-            case q.Assign() | q.Reduce():
-                found.add(stmt.buf)
-            case q.Call():
-                found |= {arg.buf for arg in stmt.args if isinstance(arg, q.Read | q.Window)}
-    return frozenset(found)
-
-
-@dataclass(frozen=True)
-class Access:
-    """A read or write of an array or scalar; whole buffers and windows given to calls or
-    named by statements have no indices, and count as both. So does a buffer whose strides
-    are asked for."""
-
-    buf: q.Var
-    idx: tuple[q.Affine, ...]
-    writes: bool
-
-
-def accesses(body: tuple[q.Stmt, ...]) -> Iterator[Access]:
-    """Every access in `body`, in textual order; a reduction is a write here."""
-    for stmt in q.walk(body):
-        opaque = isinstance(stmt, q.Call | q.WindowStmt)
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                match node:
-                    case q.Read():
-                        yield Access(node.buf, () if opaque else node.idx, opaque)
-                    case q.Window() | q.StrideOf():
-                        yield Access(node.buf, (), True)
-        if isinstance(stmt, q.Assign | q.Reduce):
-            yield Access(stmt.buf, stmt.idx, True)
 
 
 def names(proc: q.Proc) -> frozenset[str]:

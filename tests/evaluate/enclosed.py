@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import enclosure_source
 from schedsearch.evaluate.harness import runtime_source
-from schedsearch.evaluate.inline import inline_calls
 
 _DIMS = 16
 _CELL = np.dtype(
@@ -88,7 +88,7 @@ class Enclosure:
 
     def __init__(self, proc: q.Proc, folder: Path) -> None:
         self.proc = inline_calls(proc)
-        self.written = written_buffers(self.proc)
+        self.written = written_buffers(self.proc.body)
         folder.mkdir(parents=True, exist_ok=True)
         for name in ("harness.h", "enclosure.h"):
             (folder / name).write_text(runtime_source(name))

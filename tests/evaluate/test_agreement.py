@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core.errors import BaselineError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact
@@ -14,7 +15,6 @@ from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.enclosure import sampled_loops
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
 

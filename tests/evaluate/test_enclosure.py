@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from transforms.helpers import CONTROLS, arguments, kernels
 from transforms.interpret import interpret
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.transforms.mirror import mirror
 
 from . import procs

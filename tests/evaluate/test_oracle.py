@@ -3,13 +3,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from schedsearch.analysis.accesses import read_buffers, written_buffers
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.agreement import Agreement, Power, Told, unclear_parts, weaknesses
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.effects import read_buffers, written_buffers
 from schedsearch.evaluate.harness import Case
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import LADDERS, Fill, Mode, Rung, oracle
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.mirror import mirror
@@ -145,7 +145,7 @@ def test_inlining_resolves_windows_and_calls() -> None:
     kinds = {type(stmt) for stmt in q.walk(inlined.body)}
     assert kinds == {q.For, q.Reduce, q.Assign}
     y, x = inlined.args[1].var, inlined.args[2].var
-    assert written_buffers(inlined) == {y}
-    assert read_buffers(inlined) == {x, y}
+    assert written_buffers(inlined.body) == {y}
+    assert read_buffers(inlined.body) == {x, y}
     assign = next(s for s in q.walk(inlined.body) if isinstance(s, q.Assign))
     assert assign.idx[0] == q.Affine(3)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from exo.stdlib.scheduling import divide_loop, specialize
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.coverage import blocks, counting
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.reach import Reach, Reacher
 from schedsearch.evaluate.sanitize import COVERAGE, Finding, Inspector

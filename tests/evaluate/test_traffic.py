@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.traffic import Streams, count_streams
 from schedsearch.transforms.mirror import mirror
 

@@ -17,6 +17,7 @@ from fuzz.enclosure import Undefined, enclosures, within
 from fuzz.examine import Finding
 from fuzz.procedures import Generated
 from fuzz.schedules import walk
+from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.floats import FloatingPoint
@@ -27,7 +28,6 @@ from schedsearch.evaluate.oracle import has_floats, has_integers
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.outside import outside
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42)
 HUGE = 3e38
@@ -53,7 +53,7 @@ def findings(
     except (UserError, CodegenError):
         return
     meaning = mirror(original)
-    if outside(meaning):
+    if out_of_bounds(meaning):
         return
     for choices in walks:
         for step in walk(original, choices, target, dict(generated.sizes[-1])):

@@ -13,6 +13,7 @@ from fuzz import elsewhere
 from fuzz.procedures import Generated
 from fuzz.running import Disagreement, cases, differences
 from fuzz.schedules import Step, walk
+from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC, Target
@@ -20,7 +21,6 @@ from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.outside import outside
 
 ELSEWHERE = 16
 """One of so many schedules is also replayed from text, exported, and asked of Exo as it is."""
@@ -83,7 +83,7 @@ def examine(
     original = source.procs["fuzzed"]
     meaning = mirror(original)
     where = f"for {target.isa}, {target.threads} threads, {' '.join(flags)}"
-    if outside(meaning):  # a name was shadowed: the loader refuses it
+    if out_of_bounds(meaning):  # a name was shadowed: the loader refuses it
         report.left_out["drawn with an access out of bounds"] += 1
         return report
     try:
@@ -110,7 +110,7 @@ def examine(
             for step in walk(original, choices, target, dict(generated.sizes[-1])):
                 steps.append(step)
                 report.pairs.add(digest(f"{root} {step.trace.key}"))
-                if problem := outside(step.state.ast):
+                if problem := out_of_bounds(step.state.ast):
                     report.findings.append(Finding(generated.text, step.trace, problem, where))
                 try:
                     code = generate_c(step.state.procedure, step.state.build)

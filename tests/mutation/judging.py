@@ -15,15 +15,15 @@ import numpy as np
 
 from mutation.emitter import WATCHED, Floats, Variant, artifact, c_of, compiled
 from mutation.operators import Mutant, mutants
+from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Outcome
 from schedsearch.core.text import show_proc
 from schedsearch.evaluate.bench import Bench
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.harness import Buffer, context_fields, layout
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.work import count_steps
 from schedsearch.transforms.exo_compat import generate_c
@@ -117,7 +117,7 @@ def _accepted(
         return
     variants = [Variant(own), *(mutant.variant for _, mutant in accepted)]
     exact = Comparison(own, code, variants, bench, folder)
-    outputs = {var.name for var in written_buffers(own)}
+    outputs = {var.name for var in written_buffers(own.body)}
     weak = {text.split()[0] for text in bench.agreement.weak}
     for number, (_, mutant) in enumerate(accepted, 1):
         differs = exact.differences(number)

@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 
 from mutation.emitter import ROUNDINGS, Variant
+from schedsearch.analysis.accesses import written_buffers
 from schedsearch.core import ast as q
-from schedsearch.evaluate.effects import written_buffers
 from schedsearch.evaluate.enclosure import INTEGERS, expression_kind
 
 Write = q.Assign | q.Reduce
@@ -209,7 +209,7 @@ def nothing(proc: q.Proc) -> Iterator[Variant]:
 
 def zeros(proc: q.Proc) -> Iterator[Variant]:
     """Every result is 0."""
-    outputs = {arg.var for arg in proc.args} & written_buffers(proc)
+    outputs = {arg.var for arg in proc.args} & written_buffers(proc.body)
 
     def change(body: tuple[q.Stmt, ...]) -> Replacement:
         return tuple(

@@ -13,12 +13,12 @@ from evaluate import lossy, procs
 from mutation.emitter import Variant
 from mutation.judging import Comparison, Fate, Verdicts, _different, judge, judged
 from mutation.operators import OPERATORS, mutants
+from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate import enclosure, oracle, preparing
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.inline import inline_calls
 from schedsearch.evaluate.oracle import Fill, Mode, Rung
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.exo_compat import generate_c

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from math import inf
 from typing import Any
 
 from exo.core.LoopIR import LoopIR
 
+from schedsearch.analysis import independence
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo_speed.facts import Facts, Undecided, value_of, variable
-from schedsearch.transforms.ranges import bounds
 
 READ, REDUCE, WRITE = "read", "reduce", "write"
 
@@ -21,7 +20,7 @@ class Access:
     """First and last index per dimension, and what is known there."""
 
     kind: str
-    box: tuple[tuple[q.Affine, q.Affine], ...]
+    box: independence.Box
     facts: Facts
 
 
@@ -128,26 +127,10 @@ def harmless(accesses: Iterable[Access], in_order: bool = False) -> bool:
 
 def separates(loop: q.Var, accesses: list[Access], moving: set[q.Var]) -> bool:
     """Whether accesses in different iterations of `loop` are certainly to different elements.
-
-    One dimension is enough in which all of them are `c * loop + base + [low, high]`
-    with `high - low < |c|` and one `base`. `moving` are the variables that need not be the
-    same in both iterations.
-    """
-    dims = min(len(access.box) for access in accesses)
-    return any(_separates(loop, accesses, moving | {loop}, dim) for dim in range(dims))
-
-
-def _separates(loop: q.Var, accesses: list[Access], moving: set[q.Var], dim: int) -> bool:
-    step = accesses[0].box[dim][0].coefficient(loop)
-    bases = set()
-    low, high = inf, -inf
-    for access in accesses:
-        for index in access.box[dim]:
-            rest = index - q.as_affine(loop).scaled(step)
-            steady = tuple(
-                term for term in rest.terms if not q.expr_vars(q.as_affine(term[0])) & moving
-            )
-            bases.add(steady)
-            least, most = bounds(rest - q.Affine(0, steady), access.facts.ranges)
-            low, high = min(low, least), max(high, most)
-    return len(bases) == 1 and high - low < abs(step)
+    `moving` are the variables that need not be the same in both iterations."""
+    other = moving | {loop}
+    return independence.separates(
+        loop,
+        [(access.box, access.facts.ranges) for access in accesses],
+        lambda atom: other.isdisjoint(q.expr_vars(atom)),
+    )

@@ -1,25 +1,21 @@
 """What is certain about control values at a statement of a LoopIR procedure.
 
-Interval analysis of affine forms, with loop variables replaced by their own bounds where
-plain intervals are not enough: `8 * io + ii < 8 * (n / 8)`. True answers are proofs;
-otherwise nothing is known.
+True answers are proofs; otherwise nothing is known.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
 from exo.core.LoopIR import LoopIR, T
 
+from schedsearch.analysis.certain import Certain
+from schedsearch.analysis.conditions import NEGATED
+from schedsearch.analysis.ranges import bind_args, bind_loop
 from schedsearch.core import ast as q
 from schedsearch.transforms.mirror import is_control, to_affine
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
-
-_SWAPPED = {">": "<", ">=": "<="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 class Undecided(Exception):
@@ -49,24 +45,13 @@ def value_of(expr: Any) -> q.Affine:
         value = to_affine(expr, _VARS)
     except NotImplementedError as error:
         raise Undecided from error
-    if any(isinstance(atom, q.ConfigField) for atom in _atoms(value)):
+    if any(type(atom) is not q.Var for atom, _ in value.terms) and q.may_change(value):
         raise Undecided  # it may change on the way
     return value
 
 
-def _atoms(value: q.Affine) -> Iterator[q.Atom]:
-    for atom, _ in value.terms:
-        yield atom
-        if isinstance(atom, q.FloorDiv | q.Mod):
-            yield from _atoms(atom.num)
-
-
-@dataclass
-class Facts:
-    """Ranges of variables, and the loops around, outermost first."""
-
-    ranges: Ranges = field(default_factory=dict)
-    loops: list[tuple[q.Var, q.Affine, q.Affine]] = field(default_factory=list)
+class Facts(Certain):
+    """The same of LoopIR."""
 
     def enter(self, loop: Any) -> None:
         """Add what holds in the body of a loop.
@@ -92,41 +77,6 @@ class Facts:
     def copy(self) -> Facts:
         return Facts(dict(self.ranges), list(self.loops))
 
-    def at_most(self, value: q.Affine, limit: int) -> bool:
-        """Whether a value is at most `limit`, for certain."""
-        if bounds(value, self.ranges)[1] <= limit:
-            return True
-        value = _whole(value)
-        for var, lo, hi in reversed(self.loops):
-            if bounds(value, self.ranges)[1] <= limit:
-                return True
-            factor = value.coefficient(var)
-            if factor:
-                most = hi - 1 if factor > 0 else lo
-                value = _whole(value + (most - q.as_affine(var)).scaled(factor))
-        return bounds(value, self.ranges)[1] <= limit
-
-    def below(self, value: q.Affine, other: q.Affine) -> bool:
-        return self.at_most(value - other, -1)
-
-    def within(self, first: q.Affine, last: q.Affine, lo: q.Affine, hi: q.Affine) -> bool:
-        """Whether `lo <= first` and `last < hi`."""
-        return self.at_most(lo - first, 0) and self.below(last, hi)
-
-    def compare(self, lhs: q.Affine, op: str, rhs: q.Affine) -> bool:
-        if op in _SWAPPED:
-            lhs, op, rhs = rhs, _SWAPPED[op], lhs
-        difference = lhs - rhs
-        match op:
-            case "<":
-                return self.at_most(difference, -1)
-            case "<=":
-                return self.at_most(difference, 0)
-            case "==":
-                return self.at_most(difference, 0) and self.at_most(difference.scaled(-1), 0)
-            case _:
-                return False
-
     def hold(self, condition: Any, wanted: bool = True) -> bool:
         """Whether a LoopIR condition is certainly true (or, not `wanted`, false)."""
         match condition:
@@ -137,21 +87,10 @@ class Facts:
             case LoopIR.BinOp() if condition.op in ("and", "or"):
                 return False
             case LoopIR.BinOp():
-                op = condition.op if wanted else _NEGATED.get(condition.op, "")
+                op = condition.op if wanted else NEGATED.get(condition.op, "")
                 return self.compare(value_of(condition.lhs), op, value_of(condition.rhs))
             case _:
                 return False
-
-
-def _whole(value: q.Affine) -> q.Affine:
-    """`8 * (n / 8)` written as `n - n % 8`."""
-    for atom, factor in value.terms:
-        if isinstance(atom, q.FloorDiv) and factor % atom.den == 0:
-            rest = atom.num - q.modulo(atom.num, atom.den)
-            return _whole(
-                value - q.as_affine(atom).scaled(factor) + rest.scaled(factor // atom.den)
-            )
-    return value
 
 
 def facts_in(proc: Any, around: Iterable[Any]) -> Facts:

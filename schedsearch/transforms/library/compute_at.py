@@ -22,13 +22,14 @@ accepts no overlapping copies of a producer.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.ops import Args, At, Op, Pair, Proposal, Steps
-from schedsearch.transforms.walkers import Access, accesses, next_path
+from schedsearch.transforms.walkers import next_path
 
 VERSION = 1
 

@@ -14,14 +14,15 @@ a loop that stores to arrays it cannot tell apart. `levels` loops are left.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import reads, written_buffers
+from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args, trips
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_expr
 from schedsearch.transforms.conversions import Route
 from schedsearch.transforms.ops import After, Args, At, Op, Pair, Parts, Proposal, Steps
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
-from schedsearch.transforms.walkers import fresh, names, next_path, written
+from schedsearch.transforms.walkers import fresh, names, next_path
 
 VERSION = 1
 
@@ -48,7 +49,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _invariants(proc: q.Proc) -> Iterator[_Invariant]:
-    ranges = _ranges(proc)
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
     arguments = {arg.var for arg in proc.args}
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce):
@@ -63,15 +64,6 @@ def _invariants(proc: q.Proc) -> Iterator[_Invariant]:
             yield _Invariant(stmt, text, tuple(routes[expr]), _levels(expr, around))
 
 
-def _ranges(proc: q.Proc) -> Ranges:
-    ranges: Ranges = {}
-    bind_args(ranges, [(arg.var.uid, arg.type == "size") for arg in proc.args])
-    for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.For):
-            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
-    return ranges
-
-
 def _loops_around(proc: q.Proc, stmt: q.Stmt, ranges: Ranges) -> Iterator[q.For]:
     """The loops directly around `stmt`, inner first, that run at least once."""
     inner: q.Stmt = stmt
@@ -79,7 +71,7 @@ def _loops_around(proc: q.Proc, stmt: q.Stmt, ranges: Ranges) -> Iterator[q.For]
         loop = proc.by_path[inner.path[:-1]]
         if not isinstance(loop, q.For) or loop.parallel or loop.lo != q.Affine(0):
             return
-        if bounds(loop.hi, ranges)[0] < 1 or _position(inner) > MAX_BEFORE:
+        if trips(loop, ranges)[0] < 1 or _position(inner) > MAX_BEFORE:
             return
         yield loop
         inner = loop
@@ -114,10 +106,10 @@ def _worthwhile(expr: q.Expr, arguments: set[q.Var]) -> bool:
         case q.Read():
             return bool(expr.idx) or expr.buf in arguments
         case q.BinOp() | q.USub() | q.Extern():
-            reads = [node for node in q.walk_expr(expr) if isinstance(node, q.Read)]
-            memory = any(read.idx or read.buf in arguments for read in reads)
+            used = list(reads(expr))
+            memory = any(read.idx or read.buf in arguments for read in used)
             costly = any(isinstance(n, q.Extern) for n in q.walk_expr(expr))
-            return expr.type in FLOATS and (memory or (costly and bool(reads)))
+            return expr.type in FLOATS and (memory or (costly and bool(used)))
         case _:
             return False
 
@@ -129,7 +121,7 @@ def _levels(expr: q.Expr, around: list[q.For]) -> int:
         return 0
     for level, loop in enumerate(around):
         local = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
-        if loop.iter in used or used & (written(loop.body) | local):
+        if loop.iter in used or used & (written_buffers(loop.body) | local):
             return level
     return len(around)
 

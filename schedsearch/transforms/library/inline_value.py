@@ -16,6 +16,7 @@ statement that reads it converts it likewise.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import accesses
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -23,7 +24,6 @@ from schedsearch.transforms.conversions import conversion_lost
 from schedsearch.transforms.liveness import changes
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
-from schedsearch.transforms.walkers import accesses
 
 VERSION = 1
 

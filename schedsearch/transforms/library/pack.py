@@ -18,6 +18,7 @@ and used more than once. (`register_block` packs its own operand as part of its 
 from collections.abc import Iterator
 from math import prod
 
+from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
@@ -25,7 +26,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.ops import Args, At, Memory, Op, Proposal, Steps
 from schedsearch.transforms.reductions import first_dim, moves
-from schedsearch.transforms.walkers import Access, accesses, fresh, loops, names
+from schedsearch.transforms.walkers import fresh, loops, names
 
 VERSION = 1
 

@@ -5,17 +5,17 @@ for i in seq(0, n):        for i in par(0, n):
     x[i] = y[i]       ->       x[i] = y[i]
 ```
 
-For the outermost loops whose iterations are independent (`races.py`), with an
+For the outermost loops whose iterations are independent (`analysis/independence.py`), with an
 iteration for every thread at least; never inside another parallel loop.
 """
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.independence import conflict
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
-from schedsearch.transforms.races import conflict
 
 VERSION = 1
 

@@ -11,10 +11,11 @@ C compiler's business.
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.accesses import written_buffers
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.ops import Args, Op, Pair, Proposal
-from schedsearch.transforms.walkers import neighbours, written
+from schedsearch.transforms.walkers import neighbours
 
 VERSION = 1
 
@@ -27,7 +28,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             continue  # moving declarations is the business of lift_alloc
         a, b = (first,), (second,)
         # Writing what the other reads or writes is only harmless for two reductions.
-        clash = (written(a) & q.used_vars(b)) | (written(b) & q.used_vars(a))
+        clash = (written_buffers(a) & q.used_vars(b)) | (written_buffers(b) & q.used_vars(a))
         if not clash or (isinstance(first, q.Reduce) and isinstance(second, q.Reduce)):
             yield first, {}
 

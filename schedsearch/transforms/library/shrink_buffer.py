@@ -16,12 +16,13 @@ is never seen outside.
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.accesses import Access, accesses
+from schedsearch.analysis.independence import sweep
+from schedsearch.analysis.ranges import bind_loops
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
-from schedsearch.transforms.ranges import Ranges, bind_loop, bounds
-from schedsearch.transforms.walkers import Access, accesses
 
 VERSION = 1
 
@@ -51,19 +52,10 @@ def _rows(proc: q.Proc) -> Iterator[tuple[q.Alloc, int, int]]:
 
 def _own_rows(loop: q.For, found: list[Access], dim: int) -> int | None:
     """`c`, if every index is `c * i + rest` with `rest` below `c` in the loop of `i`."""
-    steps = {access.idx[dim].coefficient(loop.iter) for access in found}
-    if len(steps) > 1 or max(steps) < 1:
-        return None
-    (step,) = steps
-    ranges: Ranges = {}
-    for stmt in q.walk(loop.body):
-        if isinstance(stmt, q.For):
-            bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
-    for access in found:
-        low, high = bounds(access.idx[dim] - q.affine(0, ((loop.iter, step),)), ranges)
-        if low < 0 or high >= step:
-            return None
-    return step
+    ranges = bind_loops({}, loop.body)
+    rows = sweep(loop.iter, ((access.idx[dim], ranges) for access in found), lambda atom: False)
+    own = rows.step >= 1 and rows.low >= 0 and rows.high < rows.step
+    return rows.step if own else None
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:

@@ -16,14 +16,15 @@ the `contiguous` ones, which move along the last dimension of an array.
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.accesses import accesses
+from schedsearch.analysis.conditions import sizes_of
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.conditions import sizes_of
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.ops import Args, At, Op, Proposal, Steps
-from schedsearch.transforms.walkers import accesses, element_bits, lanes, statement_count
+from schedsearch.transforms.walkers import element_bits, lanes, statement_count
 
 VERSION = 1
 

@@ -16,11 +16,11 @@ vectorised. The loop may read other elements of the array (triangular solves).
 from collections import defaultdict
 from collections.abc import Iterator
 
+from schedsearch.analysis.ranges import apart
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
 from schedsearch.transforms.ops import Args, At, Op, Proposal
-from schedsearch.transforms.ranges import apart
 from schedsearch.transforms.walkers import fresh, loops, names
 
 VERSION = 1

@@ -18,6 +18,7 @@ whole. Iterations that a tile does not divide get nests of their own, after this
 from collections.abc import Iterator, Mapping
 from math import prod
 
+from schedsearch.analysis.accesses import Access, accesses
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -25,7 +26,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, Args, At, Op, Proposal, Steps
-from schedsearch.transforms.walkers import Access, accesses, element_bits, fresh, loops, names
+from schedsearch.transforms.walkers import element_bits, fresh, loops, names
 
 VERSION = 1
 

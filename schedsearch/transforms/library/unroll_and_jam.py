@@ -15,11 +15,12 @@ Iterations that the factor does not divide get a loop of their own.
 
 from collections.abc import Iterator
 
+from schedsearch.analysis.accesses import accesses
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.jam import jam_steps, jammable
 from schedsearch.transforms.ops import Args, Proposal, Steps
-from schedsearch.transforms.walkers import accesses, loops, statement_count
+from schedsearch.transforms.walkers import loops, statement_count
 
 VERSION = 1
 

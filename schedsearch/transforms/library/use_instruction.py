@@ -18,13 +18,13 @@ whole nest, that without a variable length is taken.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from schedsearch.analysis.ranges import bounds
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Instruction, Op, Proposal, Steps
-from schedsearch.transforms.ranges import bounds
 from schedsearch.transforms.rounding import inexact_body
 from schedsearch.transforms.vector.instruction_sets import find
 from schedsearch.transforms.vector.matching import Context, alike, context_of, kinds_of, match

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
 from schedsearch.core import ast as q
-from schedsearch.transforms.ranges import Ranges, bind_args, bind_loop, bounds
 from schedsearch.transforms.vector.fused.operands import Array, declared
 
 
@@ -28,13 +28,7 @@ class Context:
 def context_of(proc: q.Proc, path: q.Path) -> Context:
     """Of the statement at `path`. Windows are left out: their strides are not known."""
     arrays = {var: array for var, array in declared(proc).items() if not array.window}
-    ranges: Ranges = {}
-    bind_args(ranges, ((arg.var.uid, arg.type == "size") for arg in proc.args))
-    for depth in range(1, len(path)):
-        loop = proc.by_path.get(path[:depth])
-        if isinstance(loop, q.For):
-            bind_loop(ranges, loop.iter.uid, loop.lo, loop.hi)
-    return Context(arrays, ranges)
+    return Context(arrays, ranges_at(proc, path[:-1]))
 
 
 def kinds_of(nest: q.For, context: Context) -> frozenset[tuple[str, str]]:

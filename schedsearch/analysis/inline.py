@@ -9,18 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import count
 
+from schedsearch.analysis.windows import View
 from schedsearch.core import ast as q
-
-
-@dataclass(frozen=True)
-class _View:
-    """What a name of the procedure being copied stands for: `buf[idx]`.
-
-    An `Interval` stays open: its `lo` is added to the index used there.
-    """
-
-    buf: q.Var
-    idx: tuple[q.Interval | q.Affine, ...] | None = None
 
 
 @dataclass
@@ -28,7 +18,7 @@ class _Scope:
     """Meaning of the uids of one procedure (each has its own numbering)."""
 
     control: dict[int, q.Affine] = field(default_factory=dict)
-    views: dict[int, _View] = field(default_factory=dict)
+    views: dict[int, View] = field(default_factory=dict)
     booleans: dict[int, q.Expr] = field(default_factory=dict)
 
 
@@ -47,7 +37,7 @@ def _bind_argument(scope: _Scope, arg: q.Arg, var: q.Var) -> None:
     elif arg.type in q.CONTROL_TYPES:
         scope.control[arg.var.uid] = q.as_affine(var)
     else:
-        scope.views[arg.var.uid] = _View(var)
+        scope.views[arg.var.uid] = View(var)
 
 
 class _Inliner:
@@ -78,7 +68,7 @@ class _Inliner:
                 return (q.For(stmt.path, var, lo, hi, body, stmt.parallel),)
             case q.Alloc():
                 var = self.fresh(stmt.buf)
-                scope.views[stmt.buf.uid] = _View(var)
+                scope.views[stmt.buf.uid] = View(var)
                 shape = tuple(_affine(extent, scope) for extent in stmt.shape)
                 return (replace(stmt, buf=var, shape=shape),)
             case q.WindowStmt():
@@ -132,47 +122,21 @@ def _callee_scope(call: q.Call, caller: _Scope) -> _Scope:
     return scope
 
 
-def _window(window: q.Window, scope: _Scope) -> _View:
-    inner: list[q.Interval | q.Affine] = []
-    for access in window.idx:
-        match access:
-            case q.Interval():
-                inner.append(q.Interval(_affine(access.lo, scope), _affine(access.hi, scope)))
-            case _:
-                inner.append(_affine(access, scope))
-    outer = scope.views[window.buf.uid]
-    if outer.idx is None:
-        return _View(outer.buf, tuple(inner))
-    return _View(outer.buf, _compose(outer.idx, tuple(inner)))
-
-
-def _compose(
-    outer: tuple[q.Interval | q.Affine, ...], inner: tuple[q.Interval | q.Affine, ...]
-) -> tuple[q.Interval | q.Affine, ...]:
-    """Index of `buf[outer][inner]`: `inner` indexes the open dimensions of `outer`."""
-    rest = iter(inner)
-    out: list[q.Interval | q.Affine] = []
-    for access in outer:
-        if not isinstance(access, q.Interval):
-            out.append(access)
-            continue
-        point = next(rest)
-        if isinstance(point, q.Interval):
-            out.append(q.Interval(access.lo + point.lo, access.lo + point.hi))
-        else:
-            out.append(access.lo + point)
-    return tuple(out)
+def _window(window: q.Window, scope: _Scope) -> View:
+    own = (
+        q.Interval(_affine(index.lo, scope), _affine(index.hi, scope))
+        if isinstance(index, q.Interval)
+        else _affine(index, scope)
+        for index in window.idx
+    )
+    return scope.views[window.buf.uid].at(own)
 
 
 def _access(
     buf: q.Var, idx: tuple[q.Affine, ...], scope: _Scope
 ) -> tuple[q.Var, tuple[q.Affine, ...]]:
-    view = scope.views[buf.uid]
-    own = tuple(_affine(i, scope) for i in idx)
-    if view.idx is None:
-        return view.buf, own
-    closed = _compose(view.idx, own)
-    return view.buf, tuple(i for i in closed if isinstance(i, q.Affine))
+    view = scope.views[buf.uid].at(_affine(index, scope) for index in idx)
+    return view.buf, tuple(index for index in view.idx or () if isinstance(index, q.Affine))
 
 
 def _affine(value: q.Affine, scope: _Scope) -> q.Affine:
@@ -191,17 +155,10 @@ def _atom(atom: q.Atom, scope: _Scope) -> q.Affine:
         case q.Mod():
             return q.modulo(_affine(atom.num, scope), atom.den)
         case q.StrideOf():
-            return q.as_affine(_stride(atom, scope.views[atom.buf.uid]))
+            view = scope.views[atom.buf.uid]
+            return q.as_affine(q.StrideOf(view.buf, view.dim(atom.dim)))
         case q.ConfigField():
             return q.as_affine(atom)
-
-
-def _stride(stride: q.StrideOf, view: _View) -> q.StrideOf:
-    """Dimensions of a window are the ones of its buffer that it leaves open."""
-    if view.idx is None:
-        return q.StrideOf(view.buf, stride.dim)
-    still_open = [dim for dim, access in enumerate(view.idx) if isinstance(access, q.Interval)]
-    return q.StrideOf(view.buf, still_open[stride.dim])
 
 
 def _expr(expr: q.Expr, scope: _Scope) -> q.Expr:

@@ -12,12 +12,10 @@ from typing import Any
 
 import z3
 
+from schedsearch.analysis import solver
+from schedsearch.analysis.solver import NoTerm
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_access
-
-
-class _Unclear(Exception):
-    """What depends on a stride or a configuration field has no value here."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +39,7 @@ class _View:
             yield from self.array.without(inner)
 
 
-def outside(proc: q.Proc) -> str | None:
+def out_of_bounds(proc: q.Proc) -> str | None:
     """A sentence on an access outside of its array or named window, with values for which it
     happens; None if there is none, or none that can be shown.
 
@@ -56,7 +54,7 @@ def outside(proc: q.Proc) -> str | None:
         for condition in proc.asserts:
             if not q.expr_vars(condition) <= windows:  # strides of windows are free
                 search.solver.add(search.truth(condition))
-    except _Unclear:
+    except NoTerm:
         return None
     return search.first(proc.body)
 
@@ -89,7 +87,7 @@ class _Search:
         for stmt in body:
             try:
                 found = self.here(stmt) or self.inside(stmt)
-            except _Unclear:
+            except NoTerm:
                 continue
             if found:
                 break
@@ -159,7 +157,7 @@ class _Search:
 
     def view(self, buf: q.Var) -> _View:
         if buf not in self.views:
-            raise _Unclear  # a window whose place is
+            raise NoTerm  # a window whose place is
         return self.views[buf]
 
     def window(self, window: q.Window, name: str) -> _View:
@@ -183,43 +181,20 @@ class _Search:
     # -- translation ---------------------------------------------------------
 
     def integer(self, value: q.Affine) -> Any:
-        terms = (coefficient * self.atom(atom) for atom, coefficient in value.terms)
-        return sum(terms, z3.IntVal(value.const))
+        return solver.integer(value, self.atom)
 
     def atom(self, atom: q.Atom) -> Any:
-        match atom:
-            case q.Var() if atom in self.values:
-                return self.values[atom]
-            case q.FloorDiv():
-                return self.integer(atom.num) / atom.den  # z3's integer division floors
-            case q.Mod():
-                return self.integer(atom.num) % atom.den
-            case _:
-                raise _Unclear
+        if not isinstance(atom, q.Var) or atom not in self.values:
+            raise NoTerm
+        return self.values[atom]
 
     def truth(self, expr: q.Expr) -> Any:
-        match expr:
-            case q.Const():
-                return z3.BoolVal(bool(expr.value))
-            case q.Read() if expr.buf in self.values:
-                return self.values[expr.buf]
-            case q.BinOp(op="and"):
-                return z3.And(self.truth(expr.lhs), self.truth(expr.rhs))
-            case q.BinOp(op="or"):
-                return z3.Or(self.truth(expr.lhs), self.truth(expr.rhs))
-            case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
-                return _COMPARED[expr.op](self.integer(lhs), self.integer(rhs))
-            case _:
-                raise _Unclear
+        return solver.truth(expr, self.atom, self.boolean)
 
-
-_COMPARED: dict[str, Any] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-}
+    def boolean(self, expr: q.Read | q.ReadConfig) -> Any:
+        if isinstance(expr, q.ReadConfig):
+            raise NoTerm
+        return self.atom(expr.buf)
 
 
 def _reads(

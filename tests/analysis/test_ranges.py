@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-
-from schedsearch.core import ast as q
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ranges import bind_args, bind_loop, bounds
 from transforms.helpers import kernels
 
-VARS = tuple(q.Var(name, uid) for uid, name in enumerate("ijk"))
-VALUES = st.recursive(
-    st.one_of(st.sampled_from(VARS), st.integers(-30, 30)).map(q.as_affine),
-    lambda inner: st.one_of(
-        st.builds(lambda a, b: a + b, inner, inner),
-        st.builds(lambda a, c: a.scaled(c), inner, st.integers(-9, 9)),
-        st.builds(q.floor_div, inner, st.integers(1, 12)),
-        st.builds(q.modulo, inner, st.integers(1, 12)),
-    ),
-)
+from schedsearch.analysis.ranges import bind_args, bind_loop, bounds
+from schedsearch.core import ast as q
+from schedsearch.transforms.mirror import mirror
+
+from .expressions import VALUES, VARS
+
 RANGES = st.tuples(*[st.tuples(st.integers(-20, 20), st.integers(0, 20)) for _ in VARS])
 
 

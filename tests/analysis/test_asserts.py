@@ -6,12 +6,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from transforms.helpers import PROCS
 
+from schedsearch.analysis.asserts import broken_assert
 from schedsearch.core import ast as q
-from schedsearch.transforms.asserts import broken_assert
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
-from transforms.helpers import PROCS
 
 CALLS = load_source(PROCS / "calls.py").procs
 

@@ -6,12 +6,12 @@ import re
 from pathlib import Path
 
 import pytest
+from transforms.helpers import kernels
 
+from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.core.errors import UserError
 from schedsearch.transforms.loader import load_source, pick
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.outside import outside
-from transforms.helpers import kernels
 
 HEAD = """
 from __future__ import annotations
@@ -35,7 +35,7 @@ def inner(a: [f32][4], at: index):
 def problem(folder: Path, head: str, *body: str) -> str | None:
     """What is said about a procedure that Exo's front end accepts."""
     (folder / "kernel.py").write_text("\n    ".join([f"{HEAD}@proc\ndef f({head}):", *body]) + "\n")
-    return outside(mirror(load_source(folder / "kernel.py").procs["f"]))
+    return out_of_bounds(mirror(load_source(folder / "kernel.py").procs["f"]))
 
 
 LONG = "for i in seq(0, 8):\n        w[i] += 1.0"
@@ -116,4 +116,4 @@ def test_legal_procedures_are_left_alone(tmp_path: Path, lines: tuple[str, ...])
 
 @pytest.mark.parametrize("name", kernels())
 def test_kernels_are_left_alone(name: str) -> None:
-    assert outside(mirror(kernels()[name])) is None
+    assert out_of_bounds(mirror(kernels()[name])) is None

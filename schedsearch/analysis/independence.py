@@ -15,12 +15,14 @@ As Exo does, it takes different arguments of a procedure for different memory.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.ranges import Ranges, bind_loop, bounds, ranges_at
+from schedsearch.analysis.windows import Views, behind, views
 from schedsearch.core import ast as q
-from schedsearch.transforms.ranges import Ranges, bind_loop, bounds, ranges_at
 
 Box = tuple[tuple[q.Affine, q.Affine], ...]
 """First and last index of an access in each dimension; empty if not known."""
@@ -85,34 +87,48 @@ def touch_apart(proc: q.Proc, loop: q.For, buf: q.Var) -> bool:
     return buf not in found.boxes or (found.refusal is None and found.apart(buf, loop))
 
 
-def _separates(loop: q.For, spans: list[tuple[q.Affine, q.Affine]], found: _Accesses) -> bool:
-    """Whether one dimension keeps iterations apart; `spans`: first and last index of accesses."""
-    step = spans[0][0].coefficient(loop.iter)
-    bases: set[tuple[tuple[q.Atom, int], ...]] = set()
-    low, high = inf, -inf
-    for first, last in spans:
-        for index in (first, last):
-            rest = index - q.as_affine(loop.iter).scaled(step)
-            steady = tuple(term for term in rest.terms if _invariant(term[0], loop))
-            bases.add(steady)
-            moving = rest - q.Affine(0, steady)
-            low = min(low, bounds(moving, found.ranges)[0])
-            high = max(high, bounds(moving, found.ranges)[1])
-    return len(bases) == 1 and high - low < abs(step)
-
-
 def _invariant(atom: q.Atom, loop: q.For) -> bool:
     """Whether an atom has one value during the whole loop: what is bound earlier has."""
     return all(var.uid < loop.iter.uid for var in q.expr_vars(atom))
 
 
 @dataclass(frozen=True)
-class _View:
-    """What a window shows of a buffer: per dimension the index of its first element, and
-    whether the window keeps the dimension."""
+class Sweep:
+    """Indices `step * i + base + [low, high]` in a loop of `i`, with one or several `bases`."""
 
-    buf: q.Var
-    dims: tuple[tuple[q.Affine, bool], ...]
+    step: int
+    bases: frozenset[tuple[tuple[q.Atom, int], ...]]
+    low: float
+    high: float
+
+
+def sweep(
+    loop: q.Var, ends: Iterable[tuple[q.Affine, Ranges]], steady: Callable[[q.Atom], bool]
+) -> Sweep:
+    """Of indices, with the ranges of variables there; a base is what is `steady`."""
+    step: int | None = None
+    bases = set()
+    low, high = inf, -inf
+    for index, ranges in ends:
+        step = index.coefficient(loop) if step is None else step
+        rest = index - q.as_affine(loop).scaled(step)
+        base = tuple(term for term in rest.terms if steady(term[0]))
+        bases.add(base)
+        least, most = bounds(rest - q.Affine(0, base), ranges)
+        low, high = min(low, least), max(high, most)
+    return Sweep(step or 0, frozenset(bases), low, high)
+
+
+def separates(
+    loop: q.Var, boxes: Sequence[tuple[Box, Ranges]], steady: Callable[[q.Atom], bool]
+) -> bool:
+    """Whether boxes accessed in different iterations of `loop` certainly have no element in
+    common, by the rule above; `steady` are atoms that are the same in both iterations."""
+    for dim in range(min(len(box) for box, _ in boxes)):
+        found = sweep(loop, ((end, at) for box, at in boxes for end in box[dim]), steady)
+        if len(found.bases) == 1 and found.high - found.low < abs(found.step):
+            return True
+    return False
 
 
 @dataclass
@@ -120,7 +136,7 @@ class _Accesses:
     """Accesses of a loop's body, in terms of the buffers behind windows."""
 
     ranges: Ranges = field(default_factory=dict)
-    views: dict[q.Var, _View] = field(default_factory=dict)
+    views: Views = field(default_factory=dict)
     boxes: dict[q.Var, list[Box]] = field(default_factory=dict)
     written: set[q.Var] = field(default_factory=set)
     private: set[q.Var] = field(default_factory=set)
@@ -129,43 +145,16 @@ class _Accesses:
     def enter(self, proc: q.Proc, path: q.Path) -> None:
         """Bind what is bound around the statement at `path`, and its own variable."""
         self.ranges = ranges_at(proc, path)
-        for stmt in q.walk(proc.body):
-            if isinstance(stmt, q.WindowStmt):
-                self.view(stmt)
-
-    def view(self, stmt: q.WindowStmt) -> None:
-        buf, accesses = self.resolve(stmt.window)
-        dims = tuple(
-            (access.lo, True) if isinstance(access, q.Interval) else (access, False)
-            for access in accesses
-        )
-        self.views[stmt.name] = _View(buf, dims)
-
-    def resolve(self, window: q.Window | q.Read) -> tuple[q.Var, list[q.Interval | q.Affine]]:
-        """The buffer behind an access and the access to it; no indices: all of it, unknown."""
-        view = self.views.get(window.buf)
-        if view is None:
-            return window.buf, list(window.idx)
-        if not window.idx:
-            return view.buf, []
-        accesses: list[q.Interval | q.Affine] = []
-        own = iter(window.idx)
-        for start, kept in view.dims:
-            access = next(own) if kept else None
-            match access:
-                case None:
-                    accesses.append(start)
-                case q.Interval():
-                    accesses.append(q.Interval(start + access.lo, start + access.hi))
-                case _:
-                    accesses.append(start + access)
-        return view.buf, accesses
+        self.views = views(proc.body)
 
     def touch(self, access: q.Window | q.Read, writes: bool) -> None:
-        buf, accesses = self.resolve(access)
+        """Without indices all of a buffer is accessed, as far as is known."""
+        buf, place = behind(access.buf, self.views), access.idx
+        if place and access.buf in self.views:
+            place = self.views[access.buf].at(place).idx or ()
         box = tuple(
             (part.lo, part.hi - 1) if isinstance(part, q.Interval) else (part, part)
-            for part in accesses
+            for part in place
         )
         self.boxes.setdefault(buf, []).append(box)
         if writes:
@@ -173,9 +162,8 @@ class _Accesses:
 
     def apart(self, buf: q.Var, loop: q.For) -> bool:
         """Whether one dimension keeps the iterations of `loop` apart."""
-        boxes = self.boxes[buf]
-        dims = range(min(map(len, boxes)))
-        return any(_separates(loop, [box[dim] for box in boxes], self) for dim in dims)
+        boxes = [(box, self.ranges) for box in self.boxes[buf]]
+        return separates(loop.iter, boxes, lambda atom: _invariant(atom, loop))
 
     def block(self, body: tuple[q.Stmt, ...]) -> None:
         for stmt in body:
@@ -194,17 +182,14 @@ class _Accesses:
             case q.Assign() | q.Reduce():
                 self.touch(q.Read(stmt.buf, stmt.idx, stmt.type), writes=True)
                 self.reads(stmt.rhs)
-            case q.WindowStmt():
-                self.view(stmt)
             case q.Call():
                 self.call(stmt)
             case q.WriteConfig():
                 self.refusal = f"iterations share {stmt.config}.{stmt.field}, and it is written"
 
     def reads(self, expr: q.Expr) -> None:
-        for node in q.walk_expr(expr):
-            if isinstance(node, q.Read):
-                self.touch(node, writes=False)
+        for read in reads(expr):
+            self.touch(read, writes=False)
 
     def call(self, call: q.Call) -> None:
         """A call accesses, at most, all of the windows and buffers it is given."""
@@ -219,19 +204,17 @@ class _Accesses:
 
 def _written_args(proc: q.Proc) -> frozenset[q.Var]:
     """Arguments that a procedure may write, through windows and calls too."""
-    behind: dict[q.Var, q.Var] = {}
+    known = views(proc.body)
     found: set[q.Var] = set()
     for stmt in q.walk(proc.body):
         match stmt:
-            case q.WindowStmt():
-                behind[stmt.name] = behind.get(stmt.window.buf, stmt.window.buf)
             case q.Assign() | q.Reduce():
-                found.add(behind.get(stmt.buf, stmt.buf))
+                found.add(behind(stmt.buf, known))
             case q.Call():
                 changed = _written_args(stmt.proc)
                 for arg, value in zip(stmt.proc.args, stmt.args, strict=True):
                     if arg.var in changed and isinstance(value, q.Read | q.Window):
-                        found.add(behind.get(value.buf, value.buf))
+                        found.add(behind(value.buf, known))
     return frozenset(found)
 
 

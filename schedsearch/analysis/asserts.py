@@ -6,12 +6,12 @@ elements that lie next to each other, is accepted for 16, or for a column.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.certain import Certain, certain_at
+from schedsearch.analysis.windows import View, of_window, views
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_expr
-from schedsearch.transforms.ranges import Ranges, bounds, ranges_at
 
 
 def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
@@ -20,16 +20,7 @@ def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
     call = proc.by_path.get(path)
     if not isinstance(call, q.Call):
         return None
-    around = [proc.by_path[path[:end]] for end in range(1, len(path)) if path[:end] in proc.by_path]
-    loops = tuple(stmt for stmt in reversed(around) if isinstance(stmt, q.For))
-    known = [*proc.asserts, *_guards(proc, path)]
-    facts = tuple(
-        fact
-        for condition in known
-        for fact in _at_most_zero(condition)
-        if not any(isinstance(part, q.ConfigField) for part in q.walk_expr(fact))  # may change
-    )
-    site = _Site(proc, call, ranges_at(proc, path), loops, facts)
+    site = _Site(proc, call, certain_at(proc, path))
     for condition in call.proc.asserts:
         if not site.holds(condition):
             return f"{call.proc.name} needs {show_expr(condition)}, which may not hold here"
@@ -38,14 +29,11 @@ def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
 
 @dataclass(frozen=True)
 class _Site:
-    """A call in a procedure, the loops around it, innermost first, with the ranges of their
-    variables, and expressions known to be at most 0 there."""
+    """A call in a procedure, and what is certain there."""
 
     proc: q.Proc
     call: q.Call
-    ranges: Ranges
-    loops: tuple[q.For, ...]
-    facts: tuple[q.Affine, ...]
+    certain: Certain
 
     def holds(self, condition: q.Expr) -> bool:
         match condition:
@@ -57,38 +45,11 @@ class _Site:
                 return self.holds(condition.lhs) or self.holds(condition.rhs)
             case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
                 difference = self.value(lhs - rhs)
-                return difference is not None and self.compares(condition.op, difference)
+                return difference is not None and self.certain.compare(
+                    difference, condition.op, q.Affine()
+                )
             case _:
                 return False
-
-    def compares(self, op: str, difference: q.Affine) -> bool:
-        """Whether `difference OP 0` always holds."""
-        high, low = self.upper(difference), -self.upper(difference.scaled(-1))
-        return {
-            "==": low == high == 0,
-            "<": high < 0,
-            "<=": high <= 0,
-            ">": low > 0,
-            ">=": low >= 0,
-        }.get(op, False)
-
-    def upper(self, expr: q.Affine) -> float:
-        """An upper bound of an expression: by itself, and by each fact in turn."""
-        return min(self.bound(expr - fact) for fact in (q.Affine(0), *self.facts))
-
-    def bound(self, expr: q.Affine) -> float:
-        """Least of the interval bounds while the loop variables, from the innermost, are
-        replaced by their own bounds: `j - i` is below 0 in `for j in seq(0, i)`."""
-        expr = _whole(expr)
-        best = bounds(expr, self.ranges)[1]
-        for loop in self.loops:
-            factor = expr.coefficient(loop.iter)
-            rest = expr - q.as_affine(loop.iter).scaled(factor)
-            if factor and loop.iter not in q.expr_vars(rest):
-                extreme = loop.hi - 1 if factor > 0 else loop.lo
-                expr = _whole(rest + extreme.scaled(factor))
-                best = min(best, bounds(expr, self.ranges)[1])
-        return min(best, bounds(_undivided(expr), self.ranges)[1])
 
     def value(self, expr: q.Affine) -> q.Affine | None:
         """An expression of the callee in terms of the caller; None if there is none."""
@@ -123,19 +84,18 @@ class _Site:
 
     def stride(self, array: q.Expr, dim: int) -> q.Affine | None:
         """Elements from one index to the next along `dim` of what a call is given."""
+        known = views(self.proc.body)
         match array:
             case q.Read(idx=()):
-                return self.buffer_stride(array.buf, dim)
+                view = known.get(array.buf, View(array.buf))
             case q.Window():
-                kept = [n for n, part in enumerate(array.idx) if isinstance(part, q.Interval)]
-                return self.buffer_stride(array.buf, kept[dim]) if dim < len(kept) else None
+                view = of_window(array, known)
             case _:
                 return None
+        return self.buffer_stride(view.buf, view.dim(dim))
 
     def buffer_stride(self, buf: q.Var, dim: int) -> q.Affine | None:
         for stmt in q.walk(self.proc.body):
-            if isinstance(stmt, q.WindowStmt) and stmt.name == buf:
-                return self.stride(stmt.window, dim)
             if isinstance(stmt, q.Alloc) and stmt.buf == buf:
                 return _dense_stride(stmt.shape, dim)
         arg = next((arg for arg in self.proc.args if arg.var == buf), None)
@@ -168,45 +128,3 @@ def _dense_stride(shape: tuple[q.Affine, ...], dim: int) -> q.Affine | None:
         else:
             return None
     return total
-
-
-def _whole(expr: q.Affine) -> q.Affine:
-    """`8 * (e / 8) + e % 8 -> e`"""
-    for atom, factor in expr.terms:
-        if isinstance(atom, q.Mod):
-            quotient = q.FloorDiv(atom.num, atom.den)
-            if expr.coefficient(quotient) == factor * atom.den:
-                parts = q.as_affine(atom) + q.as_affine(quotient).scaled(atom.den)
-                return _whole(expr + (atom.num - parts).scaled(factor))
-    return expr
-
-
-def _undivided(expr: q.Affine) -> q.Affine:
-    """An upper bound without the divisions that have one: `8 * (e / 8)` is at most `e`."""
-    bound = expr
-    for atom, factor in expr.terms:
-        if isinstance(atom, q.FloorDiv) and factor > 0 and factor % atom.den == 0:
-            whole = atom.num.scaled(factor // atom.den)
-            bound = bound + whole - q.as_affine(atom).scaled(factor)
-    return bound
-
-
-def _guards(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
-    """Conditions that hold at the statement at `path`, because it is in their branch."""
-    for end in range(1, len(path)):
-        stmt = proc.by_path.get(path[:end])
-        if isinstance(stmt, q.If) and path[end] != "e":
-            yield stmt.cond
-
-
-def _at_most_zero(condition: q.Expr) -> Iterator[q.Affine]:
-    """Expressions that are at most 0 because of a condition."""
-    match condition:
-        case q.BinOp(op="and"):
-            yield from _at_most_zero(condition.lhs)
-            yield from _at_most_zero(condition.rhs)
-        case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
-            if condition.op in ("<", "<=", "=="):
-                yield lhs - rhs + (1 if condition.op == "<" else 0)
-            if condition.op in (">", ">=", "=="):
-                yield rhs - lhs + (1 if condition.op == ">" else 0)

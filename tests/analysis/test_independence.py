@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import combinations
@@ -9,7 +10,9 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from transforms.helpers import PROCS, TARGET
 
+from schedsearch.analysis.independence import conflict, races, thread_private, touch_apart
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
@@ -17,9 +20,10 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
-from schedsearch.transforms.races import conflict, races, thread_private
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET
+
+from .execution import Event
+from .programs import programs
 
 PROCEDURES = load_source(PROCS / "races.py").procs
 (PARALLELIZE,) = select(["parallelize"])
@@ -194,3 +198,46 @@ def test_the_random_nests_are_of_both_kinds() -> None:
 
     decide()
     assert 15 <= sum(verdicts) <= len(verdicts) - 15
+
+
+def test_iterations_that_are_independent_touch_different_elements() -> None:
+    """Of procedures, through windows and calls; what an iteration allocates is its own."""
+    verdicts = Counter[bool]()
+    for program in programs():
+        for loop in q.walk(program.proc.body):
+            if isinstance(loop, q.For):
+                independent = conflict(program.proc, loop) is None
+                verdicts[independent] += 1
+                if independent:
+                    by_iteration = iterations(program.events, loop)
+                    written = {key for key, own in by_iteration.items() if True in own.values()}
+                    assert all(len(by_iteration[key]) == 1 for key in written)
+    assert min(verdicts[True], verdicts[False]) > 50
+
+
+def test_iterations_that_touch_a_buffer_apart() -> None:
+    verdicts = Counter[bool]()
+    for program in programs():
+        arrays = next((e.arrays for e in program.events if not e.called), {})
+        for loop in q.walk(program.proc.body):
+            for arg in program.proc.args:
+                if isinstance(loop, q.For) and arg.shape and arg.var in arrays:
+                    apart = touch_apart(program.proc, loop, arg.var)
+                    verdicts[apart] += 1
+                    own = set(arrays[arg.var].flat) if apart else ()
+                    inside = [event for event in program.events if event.element in own]
+                    assert all(len(each) == 1 for each in iterations(inside, loop).values())
+    assert min(verdicts[True], verdicts[False]) > 50
+
+
+def iterations(events: list[Event], loop: q.For) -> dict[object, dict[int, bool]]:
+    """By execution of the loop and element: iterations that access it, and whether they write."""
+    found: dict[object, dict[int, bool]] = {}
+    for event in events:
+        depth = next((d for d, (at, _) in enumerate(event.running) if at is loop), None)
+        if depth is not None:
+            outer = tuple(value for _, value in event.running[:depth])
+            own = found.setdefault((outer, event.element), {})
+            value = event.running[depth][1]
+            own[value] = own.get(value, False) or event.writes
+    return found

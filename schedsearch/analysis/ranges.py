@@ -26,15 +26,40 @@ def bind_loop(ranges: Ranges, uid: int, lo: q.Affine, hi: q.Affine) -> None:
     ranges[uid] = (bounds(lo, ranges)[0], bounds(hi, ranges)[1] - 1)
 
 
-def ranges_at(proc: q.Proc, path: q.Path) -> Ranges:
-    """Of the sizes, and of the loops around the statement at `path` (itself included)."""
-    ranges: Ranges = {}
-    bind_args(ranges, [(arg.var.uid, arg.type == "size") for arg in proc.args])
-    for end in range(1, len(path) + 1):
-        stmt = proc.by_path.get(path[:end])
+def bind_loops(ranges: Ranges, body: tuple[q.Stmt, ...]) -> Ranges:
+    """Record the ranges of all loop variables in `body`."""
+    for stmt in q.walk(body):
         if isinstance(stmt, q.For):
             bind_loop(ranges, stmt.iter.uid, stmt.lo, stmt.hi)
     return ranges
+
+
+def ranges_of_args(proc: q.Proc) -> Ranges:
+    ranges: Ranges = {}
+    bind_args(ranges, [(arg.var.uid, arg.type == "size") for arg in proc.args])
+    return ranges
+
+
+def ranges_at(proc: q.Proc, path: q.Path) -> Ranges:
+    """Of the sizes, and of the loops around the statement at `path` (itself included)."""
+    ranges = ranges_of_args(proc)
+    for loop in loops_at(proc, path):
+        bind_loop(ranges, loop.iter.uid, loop.lo, loop.hi)
+    return ranges
+
+
+def loops_at(proc: q.Proc, path: q.Path) -> Iterator[q.For]:
+    """The loops around the statement at `path` (itself included), outermost first."""
+    for end in range(1, len(path) + 1):
+        stmt = proc.by_path.get(path[:end])
+        if isinstance(stmt, q.For):
+            yield stmt
+
+
+def trips(loop: q.For, ranges: Ranges) -> Interval:
+    """Bounds of a loop's number of iterations."""
+    low, high = bounds(loop.hi - loop.lo, ranges)
+    return max(low, 0), max(high, 0)
 
 
 def apart(proc: q.Proc, one: tuple[q.Affine, ...], other: tuple[q.Affine, ...]) -> bool:

@@ -1,0 +1,114 @@
+"""Conditions: their values, what is known at a statement, and which branch is taken."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from schedsearch.core import ast as q
+
+COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+}
+NEGATED: Mapping[str, str] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
+"""`not a < b` is `a >= b`. There is no `!=`."""
+
+Leaf = q.Const | q.Read | q.ReadConfig
+
+
+def constant(leaf: Leaf) -> bool | None:
+    return bool(leaf.value) if isinstance(leaf, q.Const) else None
+
+
+def truth(
+    cond: q.Expr, value: Callable[[q.Affine], Any], leaf: Callable[[Leaf], Any] = constant
+) -> Any:
+    """The value of a condition, None if it is not known: of numbers, arrays or z3's terms,
+    whichever `value` and `leaf` give for control expressions and for booleans."""
+    match cond:
+        case q.Affine():
+            return value(cond)
+        case q.Const() | q.Read() | q.ReadConfig():
+            return leaf(cond)
+        case q.BinOp(op=op) if op in _OPERATORS:
+            left, right = truth(cond.lhs, value, leaf), truth(cond.rhs, value, leaf)
+            return None if left is None or right is None else _OPERATORS[op](left, right)
+        case _:
+            return None
+
+
+_OPERATORS = {**COMPARISONS, "and": operator.and_, "or": operator.or_}
+
+
+def holds(cond: q.Expr, values: Mapping[q.Atom, int]) -> bool | None:
+    """Whether a condition is true of these values of control variables and fields."""
+
+    def leaf(of: Leaf) -> bool | None:
+        match of:
+            case q.Const():
+                return bool(of.value)
+            case q.Read():
+                return bool(values[of.buf])
+            case q.ReadConfig():
+                given = values.get(q.ConfigField(of.config, of.field))
+                return None if given is None else bool(given)
+
+    found = truth(cond, lambda value: q.evaluate_affine(value, values.__getitem__), leaf)
+    return None if found is None else bool(found)
+
+
+def at_most_zero(condition: q.Expr) -> Iterator[q.Affine]:
+    """Expressions that are at most 0 because of a condition."""
+    for part in conjuncts(condition):
+        match part:
+            case q.BinOp(op=op, lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
+                if op in ("<", "<=", "=="):
+                    yield lhs - rhs + (1 if op == "<" else 0)
+                if op in (">", ">=", "=="):
+                    yield rhs - lhs + (1 if op == ">" else 0)
+
+
+def conjuncts(condition: q.Expr) -> Iterator[q.Expr]:
+    """The conditions that are joined by `and`, in textual order."""
+    match condition:
+        case q.BinOp(op="and"):
+            yield from conjuncts(condition.lhs)
+            yield from conjuncts(condition.rhs)
+        case _:
+            yield condition
+
+
+def guards(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
+    """Conditions that hold at the statement at `path`, because it is in their branch."""
+    for depth in range(1, len(path)):
+        around = proc.by_path.get(path[:depth])
+        if isinstance(around, q.If) and path[depth] != "e":
+            yield around.cond
+
+
+def sizes_of(proc: q.Proc) -> frozenset[q.Var]:
+    """The arguments that are sizes: nothing changes them."""
+    return frozenset(arg.var for arg in proc.args if arg.type == "size")
+
+
+def known(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
+    """What is true of sizes at a statement: asserts, and the conditions it is under."""
+    sizes = sizes_of(proc)
+    around = (cond for cond in guards(proc, path) if q.expr_vars(cond) <= sizes)
+    for condition in (*proc.asserts, *around):
+        yield from conjuncts(condition)
+
+
+def possible(
+    stmt: q.If, sizes: frozenset[q.Var], value: Callable[[q.Affine], int]
+) -> tuple[tuple[q.Stmt, ...], ...]:
+    """The branches that may be taken, `value` knowing the sizes."""
+    taken = truth(stmt.cond, value) if q.expr_vars(stmt.cond) <= sizes else None
+    if taken is None:
+        return stmt.body, stmt.orelse
+    return (stmt.body if taken else stmt.orelse,)
