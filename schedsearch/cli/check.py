@@ -13,7 +13,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli import github
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import (
     DEFAULT_STORE,
@@ -26,19 +25,20 @@ from schedsearch.cli.options import (
 )
 from schedsearch.cli.parse import parse_seconds, parse_share
 from schedsearch.cli.telling import told
-from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
-from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.text_file import write_text
+from schedsearch.locks import github
+from schedsearch.locks.check import Options
+from schedsearch.locks.check import check as check_entries
+from schedsearch.locks.entry import LockEntry
+from schedsearch.locks.github import markdown
+from schedsearch.locks.junit import junit_xml
+from schedsearch.locks.kernel import Where
+from schedsearch.locks.place import choose
+from schedsearch.locks.result import Checked, exit_code
+from schedsearch.locks.table import as_json, show
 from schedsearch.peers.against import parse_against
-from schedsearch.present.checked import as_json, show
-from schedsearch.present.junit import junit_xml
-from schedsearch.present.markdown import markdown
-from schedsearch.search.checking import Options
-from schedsearch.search.checking import check as check_entries
 from schedsearch.search.interrupts import noticed_interrupts
-from schedsearch.search.lock_choice import choose
-from schedsearch.search.locked_kernel import Where
 
 
 def check(

@@ -13,15 +13,14 @@ from rich.console import Console
 
 from schedsearch.cli.options import INTERRUPTED
 from schedsearch.core.errors import UserError
-from schedsearch.core.lock_place import read_lock, write_lock
-from schedsearch.core.lock_text import format_lock
-from schedsearch.core.lockfile import Lock, LockEntry
+from schedsearch.locks.entry import Lock, LockEntry
+from schedsearch.locks.format import format_lock
+from schedsearch.locks.kernel import NotHereError, Where
+from schedsearch.locks.place import Chosen, read_lock, write_lock
+from schedsearch.locks.repair import Drift, Repaired, drift, repair
 from schedsearch.present import format as fmt
 from schedsearch.present.live import make_view
 from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.lock_choice import Chosen
-from schedsearch.search.locked_kernel import NotHereError, Where
-from schedsearch.search.repair import Drift, Repaired, drift, repair
 from schedsearch.search.result import Listener
 from schedsearch.transforms.refit import Fate
 

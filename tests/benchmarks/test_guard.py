@@ -17,16 +17,16 @@ from benchmarks.guard.report import show_runs, trials_table
 from benchmarks.guard.tree import KERNELS, ROOT, make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
 from benchmarks.guard.untouched import Run, run_checks
-from schedsearch.core.checked import Checked, Status, Visit
 from schedsearch.core.errors import UserError
-from schedsearch.core.lock_place import write_lock
-from schedsearch.core.lockfile import Lock
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.compiler import find_compiler
-from schedsearch.search.locked_kernel import Where
+from schedsearch.locks.entry import Lock
+from schedsearch.locks.kernel import Where
+from schedsearch.locks.place import write_lock
+from schedsearch.locks.result import Checked, Status, Visit
 from schedsearch.transforms.generated import code_key
-from tests.core.entries import ENTRY, TIMING
+from tests.locks.entries import ENTRY, TIMING
 
 CODE = GeneratedC("f", "void f( float* x );", "void f( float* x ) {\nx[0] = 1.0f;\n}\n", "key")
 

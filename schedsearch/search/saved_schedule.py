@@ -1,0 +1,121 @@
+"""Schedules that were kept, in a store or a lock file, and the user's own files they are for.
+
+What a store or a lock says of a file's text is compared with the file, never executed.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from schedsearch.core.errors import ReplayError, UnnamedFileError, UserError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.records import Keys, Outcome, Workload
+from schedsearch.core.trace import Trace
+from schedsearch.search.trust import doubt
+from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.fixed_sizes import specialize
+from schedsearch.transforms.identity import ast_key, proc_key
+from schedsearch.transforms.instruction_sets import load_instructions
+from schedsearch.transforms.loader import Source, load_source, pick
+from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.replay import Replayer, State
+
+if TYPE_CHECKING:  # `check` does without a store
+    from schedsearch.store.views import StoredCandidate
+
+
+def load_saved(
+    workload: Workload, file: Path | None = None, instructions: Sequence[Path] = ()
+) -> tuple[Source, Any]:
+    """The source and the procedure that was tuned, from `file` or where it was then; the
+    user's `instructions` are loaded too, for its schedules to use.
+
+    Raises UserError if the file is not there, is not one that a store may name
+    (`require_tuned`), or has another procedure now.
+    """
+    path = file or Path(workload.source)
+    if not os.path.isfile(path):  # Path.is_file raises for names that are too long
+        raise UserError(
+            f"{workload.proc} was tuned from {path}, which is not there (any more); "
+            "give the file with --file"
+        )
+    if file is None:
+        require_tuned(path, "--file")
+    source = load_source(path)
+    procedure = pick_saved(source, workload)
+    for each in instructions:
+        load_instructions(each)
+    return source, procedure
+
+
+def require_tuned(path: Path, option: str) -> None:
+    """Raises UnnamedFileError for a Python file that a store or a lock names, unless the record
+    says that this user tuned it, or tuned with it (`trust.py`). `option` is by what the user
+    names such a file."""
+    try:
+        reason = doubt(path)
+    except UserError as error:
+        reason = str(error)
+    if reason is None:
+        return
+    words = (option, str(path))
+    raise UnnamedFileError(
+        f"{path} is not executed because a store or a lock file names it: {reason}. If it is "
+        f"yours, and should be, add to the command: {shlex.join(words)}",
+        words,
+    )
+
+
+def pick_saved(source: Source, workload: Workload) -> Any:
+    """The procedure that was tuned. Raises UserError if `source` has another one now."""
+    procedure = specialize(pick(source, workload.proc), workload.fixed)
+    if proc_key(mirror(procedure)) != workload.proc_key:
+        raise UserError(
+            f"{workload.proc} in {source.path} is not what was tuned: it has changed since. "
+            "Tune it again, or give the old file with --file"
+        )
+    return procedure
+
+
+def replayed(procedure: Any, trace: Trace, fp: FloatingPoint = FloatingPoint.FAST) -> State:
+    """Raises UserError if the trace does not replay, or breaks the floating-point contract."""
+    try:
+        return Replayer(procedure, fp=fp).state(trace)
+    except ReplayError as error:
+        raise UserError(f"the recorded schedule does not replay: {error}") from error
+
+
+def as_recorded(state: State, keys: Keys) -> str:
+    """What the replayed schedule has in common with its record. Raises UserError if it differs."""
+    if ast_key(state.ast, state.build) != keys.ast:
+        what = "schedule"
+    elif keys.code and generate_c(state.procedure, state.build).key != keys.code:
+        what = "C"
+    elif keys.code:
+        return f"C as recorded (code_key {keys.code})"
+    else:
+        return f"schedule as recorded (ast_key {keys.ast}); it has not been built"
+    raise differs(what)
+
+
+def differs(what: str) -> UserError:
+    """What to say of a schedule that replays, but not to what was recorded."""
+    return UserError(
+        f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
+        "the version that recorded it"
+    )
+
+
+def require_verified(candidate: StoredCandidate) -> None:
+    """Raises UserError for a candidate that was not verified and timed."""
+    record = candidate.record
+    if record.outcome is not Outcome.CORRECT or record.measurement is None:
+        outcome = record.outcome.value.replace("_", " ") if record.outcome else "not measured"
+        raise UserError(
+            f"candidate {candidate.id} is not a verified schedule: {outcome}. "
+            f"`schedsearch best` lists those that are; `schedsearch show {candidate.id}` tells more"
+        )
