@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -23,12 +22,12 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_seconds, parse_share
+from schedsearch.cli.parse import parse_seconds, parse_share, require_folder
 from schedsearch.cli.telling import told
 from schedsearch.core.errors import UserError
 from schedsearch.core.text_file import write_text
 from schedsearch.locks import github
-from schedsearch.locks.check import Options
+from schedsearch.locks.check import CheckOptions
 from schedsearch.locks.check import check as check_entries
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.github import markdown
@@ -106,8 +105,8 @@ def check(
     """
     files = {"--json": json_, "--junit": junit, "--markdown": markdown_}
     for option, out in files.items():
-        if out is not None and not os.access(out.resolve().parent, os.W_OK):
-            raise UserError(f"{option} {out}: its directory is not there, or not writable")
+        if out is not None:
+            require_folder(option, out)
     requests = parse_against(against or [])
     if requests and (correct_only or repair):
         other = "--repair" if repair else "--correct-only"
@@ -119,7 +118,7 @@ def check(
         from schedsearch.cli.repair import repair_entries  # loads all of the search
 
         raise typer.Exit(repair_entries(chosen, where, store, parse_seconds(budget)))
-    options = Options(
+    options = CheckOptions(
         chosen.path.parent,
         where,
         timing=not correct_only,
@@ -147,8 +146,8 @@ def check(
     raise typer.Exit(exit_code(results))
 
 
-def _checked(entries: Sequence[LockEntry], options: Options) -> tuple[list[Checked], bool]:
-    """What was found, and whether Ctrl-C ended it."""
+def _checked(entries: Sequence[LockEntry], options: CheckOptions) -> tuple[list[Checked], bool]:
+    """The results, and whether Ctrl-C ended the check."""
     found: list[Checked] = []
     interrupted = False
     try:

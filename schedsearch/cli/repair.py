@@ -70,7 +70,7 @@ def repair_entries(chosen: Chosen, where: Where, store: str, budget_s: float) ->
 
 
 def _steps(found: Drift) -> Iterator[str]:
-    """What became of each step."""
+    """Lines about the fate of each step."""
     for number, step in enumerate(found.steps, 1):
         yield f"  {number}. {step.wanted}"
         moved = step.found if step.fate is Fate.MOVED else ""
@@ -93,15 +93,15 @@ def _search(found: Drift, bench: _Bench) -> Repaired:
 def _outcome(repaired: Repaired) -> str:
     if repaired.entry is None or repaired.result.best is None:
         return "not repaired: nothing faster than the procedure as written; search longer"
-    which = "what was left of the schedule" if repaired.kept else "a schedule found from there"
+    which = "what was left of the schedule" if repaired.reused else "a schedule found from there"
     return f"{which}: {fmt.claim(repaired.result.best.measurement)}"
 
 
 def _replace(path: Path, old: LockEntry, new: LockEntry, console: Console) -> None:
-    """In the file as it is now; a difference is printed."""
+    """Replace the entry in the file as it is now, and print the diff."""
     before = read_lock(path)
-    kept = tuple(entry for entry in before.entries if entry.slot != old.slot)
-    after = Lock(kept).having([new])
+    others = tuple(entry for entry in before.entries if entry.slot != old.slot)
+    after = Lock(others).having([new])
     write_lock(path, after)
     texts = (format_lock(before).splitlines(), format_lock(after).splitlines())
     for line in difflib.unified_diff(*texts, str(path), str(path), n=1, lineterm=""):

@@ -1,8 +1,8 @@
-"""Checks the entries of a lock file: right, and as fast as pinned (`schedsearch check`).
+"""Check the entries of a lock file (`schedsearch check`): are they right, and as fast as pinned?
 
-The C of the schedule on today's source is compared with the pinned C, both compiled by today's
-compiler. The same machine code is as fast. Other machine code is timed, interleaved with the
-pinned one; where that does not tell, instructions are counted.
+Today's compiler compiles both the C that the schedule gives on today's source and the pinned C.
+The same machine code is as fast. Other machine code is timed, interleaved with the pinned one; if
+the times do not tell, instructions are counted.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ Tell = Callable[[str], None]
 
 
 @dataclass(frozen=True)
-class Options:
+class CheckOptions:
     """How a lock file in the directory `root` is checked.
 
-    `timing`: speeds too; `tolerance`: how much slower than the pinned C is held, relative.
-    `against`: peers that what is right is compared with too.
+    `timing`: check speeds, too. `tolerance`: the slowdown that passes, relative to the pinned C.
+    `against`: peers to time correct kernels against.
     """
 
     root: Path
@@ -65,8 +65,8 @@ class _Found(Exception):
         self.status = status
 
 
-def check(entries: Sequence[LockEntry], options: Options, tell: Tell) -> Iterator[Checked]:
-    """What was found of each entry, in their order. `tell` hears what is going on."""
+def check(entries: Sequence[LockEntry], options: CheckOptions, tell: Tell) -> Iterator[Checked]:
+    """Check the entries in their order. `tell` hears about progress."""
     with in_use():
         for number, entry in enumerate(entries, 1):
             tell(f"{number} of {len(entries)}: {entry.name}")
@@ -76,7 +76,7 @@ def check(entries: Sequence[LockEntry], options: Options, tell: Tell) -> Iterato
             yield replace(found, line=line, seconds=time.monotonic() - begin)
 
 
-def _checked(entry: LockEntry, options: Options, tell: Tell) -> Checked:
+def _checked(entry: LockEntry, options: CheckOptions, tell: Tell) -> Checked:
     try:
         kernel = load_locked(entry, options.root, options.where)
     except NotHereError as error:
@@ -101,8 +101,8 @@ def _checked(entry: LockEntry, options: Options, tell: Tell) -> Checked:
     return replace(found, against=tuple(beside))
 
 
-def _compared(kernel: LockedKernel, found: Checked, options: Options, tell: Tell) -> Checked:
-    """What there is to say of a kernel, if nothing ends it before."""
+def _compared(kernel: LockedKernel, found: Checked, options: CheckOptions, tell: Tell) -> Checked:
+    """Compare a kernel with the pinned one. Raises _Found if the check ends early."""
     subject, tolerance = kernel.subject, options.tolerance
     today = _built(subject.builder.build(kernel.code, BUILD_TIMEOUT_S))
     pinned = subject.builder.build(kernel.pinned, BUILD_TIMEOUT_S) if kernel.pinned else None
@@ -134,8 +134,8 @@ def _compared(kernel: LockedKernel, found: Checked, options: Options, tell: Tell
 
 
 def _no_measure(failure: Failure) -> str:
-    """Why nothing is held against the pinned C. What a compiler says of its text, which is from
-    elsewhere, is not shown: it may be that of any file."""
+    """Why the pinned C cannot serve as the measure. The compiler's message is not shown: it quotes
+    the pinned text, which may include any file."""
     if was_killed(failure):
         return f"what compiles and verifies the pinned C was {failure.message}"
     if failure.outcome is Outcome.COMPILE_ERROR:
@@ -176,7 +176,7 @@ def _verified(kernel: LockedKernel, bench: Bench, artifact: Artifact) -> Verifie
 
 
 def _caveats(entry: LockEntry, today: tuple[str, ...]) -> list[str]:
-    """How they have changed since it was pinned."""
+    """The caveats that came or went since the entry was pinned."""
     gone = [f"caveat of the lock that does not hold any more: {each}" for each in entry.caveats]
     new = [f"caveat that the lock does not have: {each}" for each in today]
     return [
@@ -188,7 +188,7 @@ def _caveats(entry: LockEntry, today: tuple[str, ...]) -> list[str]:
 def _timed(
     found: Checked, bench: Bench, today: Artifact, pinned: Artifact, tolerance: float, tell: Tell
 ) -> Checked:
-    """Today's C against the pinned one, by times or else by instructions."""
+    """Compare today's C with the pinned one by times, else by instructions."""
     plan = guard.plan(found.entry.speed.call_ns * 1e-9)
     anchor, least = Anchor(pinned, pinned.code_key), 1.0 / (1.0 + tolerance)
     waited = 0.0
@@ -202,7 +202,7 @@ def _timed(
         if not isinstance(result, Failure):
             return guard.visit_of(result)
         if result.outcome is Outcome.TIMEOUT or was_killed(result):
-            return None  # it was verified: the machine is too busy, or has no memory
+            return None  # verified code: the machine is too busy or has no memory
         what = f"not right every time: {result.outcome}: {result.message}"
         raise _Found(Status.WRONG, what)
 
@@ -225,7 +225,7 @@ def _timed(
 
 
 def _line(entry: LockEntry, root: Path) -> int:
-    """Where the procedure begins in its file, 0 if that is not found."""
+    """The line where the procedure begins in its file, 0 if it is not found."""
     try:
         lines = read_text(root / entry.workload.source).splitlines()
     except UserError:

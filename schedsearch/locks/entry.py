@@ -36,8 +36,8 @@ source = '''
 ...'''
 ```
 
-The file is data from elsewhere: it is checked field by field (`format.py`), nothing in
-it is executed, and paths stay below its directory.
+The file is untrusted data: `format.py` checks every field, nothing in it is executed, and
+paths stay below its directory.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class LockedTarget:
 
     @staticmethod
     def of(target: Target, instructions: tuple[InstructionSet, ...]) -> LockedTarget:
-        """`instructions` are the target's, with paths as they are to be written."""
+        """`instructions` are the target's, with the paths that the lock file has."""
         own = {each.name: getattr(target, each.name) for each in fields(LockedTarget)}
         return LockedTarget(
             **own
@@ -96,11 +96,11 @@ class LockedTarget:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """What kind of machine and build this is, whatever the versions."""
+        """The kind of machine and build, without versions."""
         return (self.cpu, self.isa, self.vector_bits, self.compiler.kind, self.threads, self.fp)
 
     def differences(self, target: Target) -> dict[str, tuple[Any, Any]]:
-        """Fields in which `target` is another one: the locked value, and the target's."""
+        """Fields that differ from `target`: the locked value and the target's."""
         here = LockedTarget.of(target, target.instructions)
         pairs = {
             each.name: (getattr(self, each.name), getattr(here, each.name))
@@ -115,7 +115,7 @@ def features_digest(target: Target) -> str:
 
 @dataclass(frozen=True)
 class LockedRoof:
-    """What the machine could do: `share` of it was reached (0.9: 90 %); `name` says what limits."""
+    """The limit of the machine: the kernel reached `share` of it (0.9: 90 %); `name` says which."""
 
     share: float
     name: str
@@ -144,11 +144,10 @@ class LockedSpeed:
 @dataclass(frozen=True)
 class LockEntry:
     """One kernel on one target. `workload.source` is relative to the lock file, with `/`;
-    `workload.signature` is not kept.
+    `workload.signature` is empty.
 
-    `schedsearch` is the version that pinned it. Build options are `trace.build`. `caveats` are
-    what its user has to keep in mind (`not re-entrant: ...`). `code` is the pinned C; entries of
-    schedsearch before it was kept have none.
+    `schedsearch` is the version that pinned it. Build options are `trace.build`. `caveats`
+    warn its user (`not re-entrant: ...`). `code` is the pinned C; old entries have none.
     """
 
     workload: Workload
@@ -176,8 +175,8 @@ class LockEntry:
 
     @property
     def slot(self) -> tuple[Any, ...]:
-        """What there is one entry of. No versions and no digests: what is pinned with a newer
-        compiler, or of a changed procedure, takes the place of the older entry."""
+        """The key of an entry, without versions and digests: one that is pinned with a newer
+        compiler, or of a changed procedure, replaces the older one."""
         own = self.workload
         return (own.source, own.proc, own.specialized, own.sizes, *self.target.kind)
 
@@ -189,7 +188,7 @@ class Lock:
     entries: tuple[LockEntry, ...] = field(default=())
 
     def having(self, entries: Iterable[LockEntry]) -> Lock:
-        """With these, each in the place of the entry of its slot, if there is one."""
+        """Add these; each replaces the entry of its slot, if there is one."""
         by_slot = {entry.slot: entry for entry in (*self.entries, *entries)}
         return Lock(tuple(by_slot[slot] for slot in sorted(by_slot)))
 

@@ -1,6 +1,7 @@
-"""Text of lock files: what is written is what is read, and nothing else is read.
+"""Read and write the text of lock files.
 
-Whatever is wrong with a file is a UserError that names the entry and the field.
+Reading accepts only what writing gives. Anything else is a UserError that names the entry and
+the field. The text is TOML as people compare and merge it: one rewrite per line, C as it is.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ WIDTH = 96
 """A list is on one line if it fits and has no tables."""
 
 _LITERAL = re.compile(r"(?s)(?!.*''')(?=.*\n)[^\x00-\x08\x0b-\x1f\x7f]*(?<!')")
-"""Texts of several lines that need no escapes; what is not printed needs them."""
+"""Texts of several lines without characters that need escapes."""
 
 _HEAD = """\
 # Written by `schedsearch pin`, read by `schedsearch check`; keep it with the kernels.
@@ -133,7 +134,7 @@ def _entry(fields: Fields) -> LockEntry:
 
 
 def _compiled(entry: LockEntry, code: GeneratedC) -> str:
-    """A comment for readers: nothing of a lock file is given to a compiler but C."""
+    """A comment for readers: check gives a compiler nothing of a lock file but the C."""
     target = entry.target
     compiler = choose_compiler((target.compiler, *target.other_compilers), code.build)
     flags = compile_flags(code.build.flags(target.flags), code.source)
@@ -172,7 +173,7 @@ def _rewrite(fields: Fields) -> Rewrite:
 
 
 def _relative(fields: Fields, name: str) -> str:
-    """A path below the lock file's directory: no other file is ever read because of it."""
+    """A path below the lock file's directory: a lock file makes nobody read any other file."""
     text = fields.text(name)
     parts = text.split("/")
     if "\\" in text or PurePosixPath(text).is_absolute() or {"", ".", ".."} & set(parts):

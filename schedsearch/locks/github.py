@@ -1,5 +1,5 @@
-"""What a check found, for GitHub: Markdown of a step's summary or a comment, and workflow commands,
-which annotate files and lines.
+"""Report a check to GitHub: Markdown for a step's summary or a comment, and workflow commands that
+annotate files and lines.
 
 https://docs.github.com/en/actions/reference/workflow-commands-for-github-actions
 """
@@ -37,7 +37,7 @@ _COMMANDS = {
 
 
 def markdown(results: Sequence[Checked]) -> str:
-    """A table, and what is behind everything that did not just pass."""
+    """A table, and the details of every entry that did not just pass."""
     lines = [
         "### schedsearch check",
         "",
@@ -85,9 +85,9 @@ def _in_workflow() -> bool:
 
 @contextmanager
 def commands_stopped() -> Iterator[None]:
-    """Nothing that is printed meanwhile is a command to the runner, which looks for them in all
-    lines of both streams, behind spaces too: names and messages come from files of others, and
-    kernels may print. Only who knows the token ends this."""
+    """Stop the runner from taking printed lines for commands, which it looks for in every line of
+    both streams, behind spaces too: names and messages come from other people's files, and
+    kernels may print. Only the secret token ends this."""
     if not _in_workflow():
         yield
         return
@@ -100,9 +100,9 @@ def commands_stopped() -> Iterator[None]:
 
 
 def tell(results: Sequence[Checked], root: Path) -> None:
-    """Annotations, and the step's summary; nothing outside of a workflow."""
+    """Print annotations and append to the step's summary; in a workflow only."""
     if _in_workflow():
-        # Files of annotations are seen from the checkout, wherever in it the step runs.
+        # Annotations name files relative to the checkout, wherever in it the step runs.
         checkout = Path(os.environ.get("GITHUB_WORKSPACE", ""))
         for line in annotation_lines(results, root, checkout):
             print(line)
@@ -114,8 +114,8 @@ def tell(results: Sequence[Checked], root: Path) -> None:
 def annotation_lines(
     results: Sequence[Checked], root: Path, checkout: Path = Path()
 ) -> Iterator[str]:
-    """A line for each result that people should see; `root` is the lock file's directory. Files
-    are named as seen from `checkout`."""
+    """A line for each result that needs attention; `root` is the lock file's directory. File names
+    are relative to `checkout`."""
     for each in results:
         if each.status in _COMMANDS:
             file = os.path.relpath(root / each.entry.workload.source, checkout.resolve())
@@ -126,7 +126,7 @@ def annotation_lines(
 
 
 def _data(text: str) -> str:
-    """Whatever follows is text: a line of it cannot be a command of its own."""
+    """Escape text, so that no line of it is a command."""
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
 
 

@@ -25,24 +25,24 @@ from schedsearch.locks.result import Instructions, Status, Timing, Visit
 from schedsearch.search.plans import SLOW_S
 
 TOLERANCE = 0.025
-"""How much slower than the pinned C is held: halfway to 5 %."""
+"""The slowdown that passes: halfway to 5 %."""
 
 LOOKS = ((6, 1 / 64), (10, 1 / 150), (15, 1 / 300), (20, 1 / 300), (30, 1 / 300))
-"""After so many visits it is asked, with these chances of a false answer for what is just as much
-slower as is held; for what is as fast they are far smaller."""
+"""The test comes after these numbers of visits, with these chances of a false answer for a kernel
+at the tolerance; for one as fast as pinned they are far smaller."""
 
 MOST_VISITS = LOOKS[-1][0]
 LEAST_VISITS = LOOKS[0][0]
 BY_COUNT = "by instructions, as timing is too noisy to tell"
 
 ATTEMPT_S = 60.0
-"""No visits after so long, but `LEAST_VISITS` in any case."""
+"""After this time no visit begins, except for the first `LEAST_VISITS`."""
 
 _FEW = TimingPlan("guard", 1, 1)
 _MORE = TimingPlan("guard", 3, 3)
 
 
-class Verdict(StrEnum):
+class Judgement(StrEnum):
     HOLDS = "holds"
     BELOW = "below"
     OPEN = "open"
@@ -57,7 +57,7 @@ def visit_of(measurement: Measurement) -> Visit:
 
 
 def plan(call_s: float) -> TimingPlan:
-    """Three rounds a visit, unless calls take long: of slow ones a round has a single sample."""
+    """Three rounds a visit; one of a single sample if calls are slow."""
     return _MORE if call_s < SLOW_S else _FEW
 
 
@@ -66,7 +66,7 @@ def attempt(
     least: float,
     clock: Callable[[], float] = time.monotonic,
 ) -> list[Visit]:
-    """Visits until they tell, or take too long; one that gives nothing (None) counts as such."""
+    """Make visits until they tell, or take too long; one without a result (None) counts, too."""
     begin = clock()
     visits: list[Visit] = []
     for number in range(MOST_VISITS):
@@ -75,26 +75,26 @@ def attempt(
         found = visit()
         if found is not None:
             visits.append(found)
-        if judge(visits, least) is not Verdict.OPEN:
+        if judge(visits, least) is not Judgement.OPEN:
             break
     return visits
 
 
-def judge(visits: Sequence[Visit], least: float) -> Verdict:
-    """What visits tell, in their order: more of them only change what is `open`."""
+def judge(visits: Sequence[Visit], least: float) -> Judgement:
+    """The answer of visits in their order. More visits change it only if it was `open`."""
     logs = np.log([each.ratio for each in visits]) - np.log(least)
     for count, chance in LOOKS:
         if len(visits) < count:
-            return Verdict.OPEN
+            return Judgement.OPEN
         if chance_of_rise(logs[:count]) <= chance:
-            return Verdict.HOLDS
+            return Judgement.HOLDS
         if chance_of_rise(-logs[:count]) <= chance and _believed(visits[:count], least):
-            return Verdict.BELOW
+            return Judgement.BELOW
     # Close cases: the test has little power left at its last look.
     ratio = summary(visits, least).ratio
     if ratio.low >= least:
-        return Verdict.HOLDS
-    return Verdict.BELOW if ratio.high < least and _believed(visits, least) else Verdict.OPEN
+        return Judgement.HOLDS
+    return Judgement.BELOW if ratio.high < least and _believed(visits, least) else Judgement.OPEN
 
 
 def _believed(visits: Sequence[Visit], least: float) -> bool:
@@ -119,13 +119,13 @@ def _lower(values: Sequence[float]) -> float:
 # -- in words ----------------------------------------------------------------
 
 
-def by_time(timing: Timing, verdict: Verdict) -> tuple[Status, str]:
-    """What timing tells; INCONCLUSIVE if nothing."""
+def by_time(timing: Timing, judgement: Judgement) -> tuple[Status, str]:
+    """Status and words for a timing."""
     measured = f"{times(timing.ratio)} the speed of the pinned C"
-    match verdict:
-        case Verdict.HOLDS:
+    match judgement:
+        case Judgement.HOLDS:
             return Status.PASSED, measured
-        case Verdict.BELOW:
+        case Judgement.BELOW:
             slower = 1.0 / timing.ratio.value - 1.0
             return Status.REGRESSION, (
                 f"{slower:.1%} slower than the pinned C: {measured}, at least "
@@ -136,7 +136,7 @@ def by_time(timing: Timing, verdict: Verdict) -> tuple[Status, str]:
 
 
 def by_count(instructions: Instructions, tolerance: float) -> tuple[Status, str]:
-    """Where timing does not tell: more instructions than tolerated are a regression."""
+    """Status and words if timing does not tell: too many more instructions are a regression."""
     rise = instructions.call / instructions.pinned - 1.0
     status = Status.REGRESSION if rise > tolerance else Status.PASSED
     measured = f"{instructions.call:,} a call, pinned {instructions.pinned:,}, {rise:+.1%}"

@@ -1,4 +1,4 @@
-"""Replay of a schedule from elsewhere, in a process of its own that can be ended.
+"""Replay an untrusted schedule in a process of its own, which can be killed.
 
 A trace is data, but may ask for endless work: Exo's operators take the longer the more
 statements there are, its bare `except:` clauses swallow what a timer raises, and z3 hears no
@@ -34,7 +34,7 @@ REPLAY_S = 120.0
 REPLAY_BYTES = 4 << 30
 """On top of what this process has mapped. 100,000 statements are 200 MB."""
 _ORPHANED_S = 10
-"""More of CPU time; then a child ends whose parent was killed."""
+"""CPU time on top of the limit, after which a child ends even if its parent was killed."""
 _BEGINNING = "at its beginning"
 
 
@@ -43,8 +43,8 @@ class NoReplayError(Exception):
 
 
 @dataclass(frozen=True)
-class Replayed:
-    """What a trace makes of a procedure: the kernel, its `ast_key`, and its C."""
+class ReplayedKernel:
+    """The kernel that a trace gives, its `ast_key`, and its C."""
 
     kernel: q.Proc
     ast_key: str
@@ -56,7 +56,7 @@ def replay_isolated(
     trace: Trace,
     seconds: float = REPLAY_S,
     fp: FloatingPoint = FloatingPoint.FAST,
-) -> Replayed:
+) -> ReplayedKernel:
     """Raises NoReplayError if the trace does not apply, breaks the floating-point contract `fp`,
     has no C, or needs more than so long or more memory than `REPLAY_BYTES`; UserError if somebody
     kills the process."""
@@ -70,7 +70,7 @@ def replay_isolated(
     try:
         while receiver.poll(max(0.0, until - time.monotonic())):
             found = receiver.recv()
-            if isinstance(found, Replayed):
+            if isinstance(found, ReplayedKernel):
                 return found
             if isinstance(found, NoReplayError):
                 raise found
@@ -92,7 +92,7 @@ def replay_isolated(
 
 
 def _replay(replayer: Replayer, trace: Trace, seconds: float, sender: Connection) -> None:
-    """In the child: says what it is doing, last what was found."""
+    """In the child: send the step at hand, and the result last."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent answers, and ends this process
     _limit(math.ceil(seconds) + _ORPHANED_S)
     doing = _BEGINNING
@@ -103,7 +103,7 @@ def _replay(replayer: Replayer, trace: Trace, seconds: float, sender: Connection
         sender.send(doing := "at its C")
         state = replayer.state(trace)
         code = generate_c(state.procedure, state.build)
-        found = Replayed(state.ast, ast_key(state.ast, state.build), code)
+        found = ReplayedKernel(state.ast, ast_key(state.ast, state.build), code)
     except ReplayError as error:
         sender.send(NoReplayError(f"the schedule does not apply: {error}"))
     except CodegenError as error:
@@ -116,7 +116,7 @@ def _replay(replayer: Replayer, trace: Trace, seconds: float, sender: Connection
 
 
 def _limit(cpu_s: int) -> None:
-    """Of this process. Limits that there are already are lower or stay."""
+    """Limit this process; stricter limits stay."""
     limits = {resource.RLIMIT_CPU: cpu_s}
     with suppress(OSError):  # without /proc there is no telling what is mapped
         pages = int(Path("/proc/self/statm").read_text().split()[0])

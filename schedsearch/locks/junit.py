@@ -1,4 +1,4 @@
-"""What a check found as JUnit XML, as GitHub, GitLab and Jenkins read it.
+"""Report a check as JUnit XML for GitHub, GitLab and Jenkins.
 
 There is no standard; this is what they have in common: `testsuites`, `testsuite` and
 `testcase` with `failure`, `error` or `skipped` (https://github.com/testmoapp/junitxml).
@@ -22,7 +22,7 @@ _ELEMENTS = {
     Status.INCONCLUSIVE: "skipped",
     Status.SKIPPED: "skipped",
 }
-# XML 1.0 has no way to write these.
+# XML 1.0 cannot hold these.
 _UNSPEAKABLE = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 

@@ -1,4 +1,4 @@
-"""A locked schedule on today's source, compilers and machine: what it is now, and what differs."""
+"""Load a locked schedule on today's source, compilers and machine, and say what differs."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from schedsearch.transforms.instruction_sets import load_instructions
 from schedsearch.transforms.loader import imports_exo, load_source, pick
 
 SHOWN = 12
-"""Lines of a difference between C texts."""
+"""Lines to show of a diff of C texts."""
 
 
 @dataclass(frozen=True)
 class Where:
-    """What the user says about this machine; all else is as locked, or detected.
+    """The user's choices about this machine; the rest is as locked, or detected.
 
     `instructions` are files of instruction sets, besides those the lock names. `named` are
     files, and directories of files, that are executed because the user names them, if the lock
@@ -97,7 +97,7 @@ def load_locked(entry: LockEntry, root: Path, where: Where) -> LockedKernel:
 
 
 def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
-    """What an entry is a schedule of, as it is today. Raises NotHereError and UserError."""
+    """The procedure of an entry as it is today. Raises NotHereError and UserError."""
     target = _target(entry.target, root, where)
     own = entry.workload
     source = load_source(executed_file(root, own.source, where))
@@ -210,7 +210,7 @@ def foreign_to(locked: LockedTarget, target: Target) -> str:
 
 
 def _changes(entry: LockEntry, subject: Subject) -> list[str]:
-    """What decides the machine code and is not as it was, in words."""
+    """The inputs of the machine code that have changed, in words."""
     target = subject.target
     found = []
     if entry.schedsearch != __version__:
@@ -238,7 +238,7 @@ def _text(value: Any) -> str:
 
 
 def _unlike(entry: LockEntry, code: GeneratedC, changes: list[str]) -> list[str]:
-    """What to say of keys that are not the locked ones."""
+    """Notes for keys that differ from the locked ones."""
     what = "the scheduled procedure" if code.key == entry.keys.code else "the generated C"
     unexplained = (
         "nothing that it is made from has changed: the lock's trace or keys were edited, or are "
@@ -248,7 +248,7 @@ def _unlike(entry: LockEntry, code: GeneratedC, changes: list[str]) -> list[str]
 
 
 def _difference(before: GeneratedC, code: GeneratedC) -> list[str]:
-    """The first lines that differ."""
+    """The first lines of the diff."""
     texts = (before.source.splitlines(), code.source.splitlines())
     lines = list(difflib.unified_diff(*texts, "locked", "today", n=1, lineterm=""))
     more = [f"... {len(lines) - SHOWN} more lines"] if len(lines) > SHOWN else []

@@ -1,4 +1,4 @@
-"""From a store to the lock file: which schedules are pinned, and what is said of them."""
+"""Choose schedules of a store to pin, and describe them for the lock file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from schedsearch.store.views import Run, Scope, StoredCandidate
 from schedsearch.transforms.instruction_sets import given_file, load_instructions, not_shipped
 
 AMONG = 50
-"""The fastest of a scope, among which the first confirmed one is its best."""
+"""The best schedule of a scope is the first confirmed one among so many of its fastest."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def pin_best(store: Store, proc: str | None, folder: Path) -> Pins:
 
 
 def _scopes_here(store: Store, proc: str | None) -> list[Scope]:
-    """Those of this CPU, the one that ran last first."""
+    """Scopes of this CPU, the latest first."""
     here = cpu_identity()
     last = {
         scope: store.runs(scope)[-1].id
@@ -109,7 +109,7 @@ def best_of(store: Store, scope: Scope) -> StoredCandidate | None:
 def lock_entry(
     store: Store, candidate: StoredCandidate, folder: Path, file: Path | None = None
 ) -> LockEntry:
-    """What a lock file in `folder` says of a candidate, which is replayed for it.
+    """The entry of a candidate for a lock file in `folder`. Replays the candidate.
 
     Raises UserError if the candidate is not verified, does not replay to the same C from
     today's source (`file`, else where it was), or if a file is none that `check` would load.
@@ -136,7 +136,7 @@ def lock_entry(
 
 
 def changes(before: LockEntry, after: LockEntry) -> list[str]:
-    """What a new entry says otherwise than the one of its slot, in words; empty if nothing."""
+    """The differences of a new entry from the old one of its slot, in words."""
     if format_lock(Lock((before,))) == format_lock(Lock((after,))):
         return []
     target = [
@@ -154,7 +154,7 @@ def changes(before: LockEntry, after: LockEntry) -> list[str]:
 
 
 def _locked_set(record: InstructionSet, folder: Path) -> InstructionSet:
-    """With no path if it comes with schedsearch; the user's own is loaded, if it was not given."""
+    """A set without a path if it comes with schedsearch; else the user's file, loaded if needed."""
     if not not_shipped([record]):
         return replace(record, path="")
     path = given_file(record)

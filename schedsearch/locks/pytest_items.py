@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schedsearch.core.errors import UserError
-from schedsearch.locks.check import Options, check
+from schedsearch.locks.check import CheckOptions, check
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.kernel import Where
 from schedsearch.locks.place import NAME, read_lock
@@ -51,7 +51,7 @@ class LockedSchedule(pytest.Item):
         timing = not self.config.getoption("schedsearch_correct_only")
         # Collecting a directory's tests executes its conftest.py, too.
         where = Where(named=(self.path.parent,))
-        options = Options(self.path.parent, where, timing=timing)
+        options = CheckOptions(self.path.parent, where, timing=timing)
         (found,) = check([self.entry], options, lambda text: None)
         if found.status in (Status.SKIPPED, Status.INCONCLUSIVE):
             pytest.skip(f"{found.status}: {found.summary}")

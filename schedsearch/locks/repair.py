@@ -1,4 +1,4 @@
-"""Source drift: a locked schedule for a procedure that has changed since.
+"""Repair a locked schedule whose procedure has changed since.
 
 The trace is fitted to today's procedure step by step (`transforms/refit.py`); a search
 starts from what applies, and its winner is the entry's new schedule.
@@ -35,7 +35,7 @@ from schedsearch.transforms.replay import Replayer
 
 @dataclass(frozen=True)
 class Drift:
-    """What became of each step of an entry's trace on today's procedure."""
+    """The fate of each step of an entry's trace on today's procedure."""
 
     entry: LockEntry
     subject: Subject
@@ -45,11 +45,11 @@ class Drift:
 @dataclass(frozen=True)
 class Repaired:
     """`entry` is the new one, None if nothing faster than the procedure as written was found.
-    `kept`: its schedule is what was left of the old one."""
+    `reused`: its schedule is the part of the old one that applies."""
 
     result: Result
     entry: LockEntry | None
-    kept: bool
+    reused: bool
 
 
 def drift(entry: LockEntry, root: Path, where: Where) -> Drift | None:
@@ -78,7 +78,7 @@ def repair(
     found: Drift, root: Path, where: Where, store: Path | str, budget: Budget, listener: Listener
 ) -> Repaired:
     """Search from what applies, for as long as `budget` says, and describe the winner for the
-    lock file in `root`. What is found is kept in `store`. Raises UserError as `tune` does."""
+    lock file in `root`. Results are stored in `store`. Raises UserError as `tune` does."""
     entry, own = found.entry, found.entry.workload
     start = fitted(found.steps)
     options = Options(
@@ -100,7 +100,7 @@ def repair(
     )
     result = tune(options, listener)
     if result.best is None:
-        return Repaired(result, None, kept=False)
+        return Repaired(result, None, reused=False)
     setting = result.setting
     with Store.open(store, create=False) as opened:
         candidates = opened.walk(setting.scope)
@@ -108,4 +108,4 @@ def repair(
         if best is None:
             raise UserError(f"{opened.name} was changed by somebody else; repair again")
         new = lock_entry(opened, best, root)
-    return Repaired(result, new, kept=result.best.trace == start)
+    return Repaired(result, new, reused=result.best.trace == start)

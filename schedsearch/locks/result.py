@@ -1,4 +1,4 @@
-"""What `schedsearch check` finds of locked schedules, and the exit code that follows."""
+"""Results of `schedsearch check`, and its exit code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schedsearch.locks.entry import LockEntry
 
 
 class Status(StrEnum):
-    """What became of one entry of a lock file.
+    """The status of one entry of a lock file.
 
     `passed`: replays, computes what the procedure says, and is as fast as the pinned C, as far as
     was looked. `wrong`: it computes something else, crashes, or hangs. `regression`: slower
@@ -69,7 +69,7 @@ class Timing:
 
 @dataclass(frozen=True)
 class Instructions:
-    """That one call runs, of today's C and of the pinned one."""
+    """The number of instructions in one call of today's C, and of the pinned one."""
 
     call: int
     pinned: int
@@ -77,7 +77,7 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Checked:
-    """What was found of one entry, in one sentence, and what explains it.
+    """The result for one entry: a sentence, and the numbers behind it.
 
     `same`: the machine code is that of the pinned C; else `timing` and, where that does not tell,
     `instructions` compare them, as far as they were. `visits` are what was timed. `line` is where

@@ -1,4 +1,4 @@
-"""What a check found, as table and as JSON."""
+"""Report a check as a table and as JSON."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from schedsearch.core.shown import shown
 from schedsearch.core.stats import Estimate
 from schedsearch.locks.result import Checked, Status, exit_code
 from schedsearch.present import format as fmt
@@ -29,11 +30,11 @@ STYLES = {
     Status.SKIPPED: "dim",
 }
 PLAIN_COLUMNS = 120
-"""Of logs, which have no width of their own."""
+"""For logs, which have no width of their own."""
 
 
 def show(console: Console, results: Sequence[Checked]) -> None:
-    """One line for each entry, then what is behind every one that did not just pass."""
+    """One line for each entry, then the details of those that did not just pass."""
     if not console.is_terminal:
         console.width = max(console.width, PLAIN_COLUMNS)
     table = Table(box=None, header_style="bold")
@@ -41,7 +42,7 @@ def show(console: Console, results: Sequence[Checked]) -> None:
         table.add_column(title, overflow="fold", justify="left")
     for each in results:
         table.add_row(
-            escape(_printable(kernel(each))),
+            escape(shown(kernel(each))),
             escape(each.entry.workload.source),
             f"[{STYLES[each.status]}]{each.status}[/]",
             *(escape(cell) or "-" for cell in compared(each)),
@@ -50,21 +51,16 @@ def show(console: Console, results: Sequence[Checked]) -> None:
     console.print(table)
     for each in results:
         if each.status is not Status.PASSED or each.notes:
-            name = escape(_printable(each.entry.name))
+            name = escape(shown(each.entry.name))
             console.print(f"\n[{STYLES[each.status]}]{each.status}[/] {name}")
             for line in (each.summary, *each.notes):
-                console.print(f"  {_printable(line)}", markup=False, soft_wrap=True)
+                console.print(f"  {shown(line)}", markup=False, soft_wrap=True)
     for each in results:
         if each.against:
-            console.print(f"\n{_printable(kernel(each))} {AGAINST}:", markup=False, soft_wrap=True)
+            console.print(f"\n{shown(kernel(each))} {AGAINST}:", markup=False, soft_wrap=True)
             for line in against_lines(each.against):
-                console.print(f"  {_printable(line)}", markup=False, soft_wrap=True)
+                console.print(f"  {shown(line)}", markup=False, soft_wrap=True)
     console.print(f"\n{headline(results)}", markup=False)
-
-
-def _printable(text: str) -> str:
-    """Messages of compilers and kernels may hold what a terminal obeys."""
-    return "".join(c if c.isprintable() or c == "\n" else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
 def kernel(result: Checked) -> str:

@@ -1,4 +1,4 @@
-"""Schedules that were kept, in a store or a lock file, and the user's own files they are for.
+"""Schedules saved in a store or a lock file, and the user's own files that they are for.
 
 What a store or a lock says of a file's text is compared with the file, never executed.
 """

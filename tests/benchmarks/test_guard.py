@@ -67,7 +67,7 @@ def test_pinned_c_that_is_marked_is_the_same_program_and_not_planted() -> None:
 def test_trials_are_what_checks_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     slow = Where("slow-gcc")
 
-    def check(entries: object, options: trying.Options, tell: object) -> object:
+    def check(entries: object, options: trying.CheckOptions, tell: object) -> object:
         found = Checked(ENTRY, Status.PASSED, "", same=True, seconds=2.0)
         if options.where != slow:
             yield found

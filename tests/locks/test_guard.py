@@ -16,7 +16,7 @@ from schedsearch.locks.guard import (
     LOOKS,
     MOST_VISITS,
     TOLERANCE,
-    Verdict,
+    Judgement,
     attempt,
     by_count,
     by_time,
@@ -46,7 +46,7 @@ def visits(
     return [Visit(time(CALL * (1 + slower)), time(CALL)) for _ in range(count)]
 
 
-def verdicts(**truth: float) -> Counter[Verdict]:
+def verdicts(**truth: float) -> Counter[Judgement]:
     """Of attempts that go on until they tell."""
     return Counter(judge(visits(MOST_VISITS, seed, **truth), LEAST) for seed in range(TIMES))
 
@@ -54,43 +54,43 @@ def verdicts(**truth: float) -> Counter[Verdict]:
 @pytest.mark.parametrize("spread", [0.003, 0.01, 0.02])
 def test_what_is_as_fast_as_pinned_holds(spread: float) -> None:
     found = verdicts(spread=spread)
-    assert found[Verdict.BELOW] == 0
-    assert found[Verdict.HOLDS] >= 0.98 * TIMES
+    assert found[Judgement.BELOW] == 0
+    assert found[Judgement.HOLDS] >= 0.98 * TIMES
 
 
 @pytest.mark.parametrize("spread", [0.003, 0.01, 0.02])
 def test_five_percent_slower_is_below(spread: float) -> None:
     found = verdicts(slower=0.05, spread=spread)
-    assert found[Verdict.HOLDS] == 0
-    assert found[Verdict.BELOW] >= 0.95 * TIMES
+    assert found[Judgement.HOLDS] == 0
+    assert found[Judgement.BELOW] >= 0.95 * TIMES
 
 
 def test_disturbances_leave_it_open() -> None:
     found = verdicts(disturbed=0.3)
-    assert found[Verdict.BELOW] <= 0.01 * TIMES
-    assert verdicts(disturbed=0.3, slower=0.05)[Verdict.HOLDS] <= 0.02 * TIMES
+    assert found[Judgement.BELOW] <= 0.01 * TIMES
+    assert verdicts(disturbed=0.3, slower=0.05)[Judgement.HOLDS] <= 0.02 * TIMES
 
 
 def test_within_the_tolerance_it_is_not_said_to_be_slower() -> None:
-    assert verdicts(slower=0.015)[Verdict.BELOW] == 0
+    assert verdicts(slower=0.015)[Judgement.BELOW] == 0
 
 
 def test_a_slower_machine_changes_nothing() -> None:
     slower = [Visit(1.4 * v.call_ns, 1.4 * v.pinned_ns) for v in visits(MOST_VISITS, 0)]
-    assert judge(slower, LEAST) is Verdict.HOLDS
+    assert judge(slower, LEAST) is Judgement.HOLDS
 
 
 def test_a_quarter_of_fast_calls_is_enough() -> None:
     """Others take half of its speed in most visits."""
     slow = [Visit(v.call_ns * (1 + (n % 3 > 0)), v.pinned_ns) for n, v in enumerate(visits(30, 0))]
-    assert judge(slow, LEAST) is Verdict.OPEN
+    assert judge(slow, LEAST) is Judgement.OPEN
 
 
 def test_more_visits_do_not_change_a_verdict() -> None:
     for slower in (0.0, 0.05):
         whole = visits(MOST_VISITS, 1, slower=slower, spread=0.01)
         seen = [judge(whole[:count], LEAST) for count in range(MOST_VISITS + 1)]
-        told = [each for each in seen if each is not Verdict.OPEN]
+        told = [each for each in seen if each is not Judgement.OPEN]
         assert len(set(told)) == 1
         assert seen[-len(told) :] == told
 
@@ -142,11 +142,11 @@ def test_the_summary_is_of_medians_and_lower_quartiles() -> None:
 
 def test_what_is_slower_is_said_with_its_interval() -> None:
     timing = summary(visits(MOST_VISITS, 0, slower=0.1, spread=0.003), LEAST)
-    status, text = by_time(timing, Verdict.BELOW)
+    status, text = by_time(timing, Judgement.BELOW)
     assert status is Status.REGRESSION
     assert text.startswith("10.")
     assert "% slower than the pinned C: 0.9" in text
-    assert by_time(timing, Verdict.OPEN)[0] is Status.INCONCLUSIVE
+    assert by_time(timing, Judgement.OPEN)[0] is Status.INCONCLUSIVE
 
 
 @pytest.mark.parametrize(
