@@ -20,9 +20,9 @@ from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
 from schedsearch.search.caveats import caveats
+from schedsearch.search.kept import load_kept, replayed
 from schedsearch.search.measured import Place, measure_pair, measure_steps
 from schedsearch.search.recorded import stored_roof
-from schedsearch.search.saved_schedule import load_saved, replayed
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
@@ -104,7 +104,7 @@ class Candidate:
     @cached_property
     def unscheduled(self) -> Any:
         """The procedure as written, with the sizes that are constants bound."""
-        return load_saved(self.workload, self.file)[1]
+        return load_kept(self.workload, self.file)[1]
 
     @cached_property
     def proc(self) -> Any:

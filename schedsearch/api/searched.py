@@ -13,8 +13,8 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Target, Workload
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
+from schedsearch.search.kept import load_kept
 from schedsearch.search.recorded import find_scopes, stored_roof
-from schedsearch.search.saved_schedule import load_saved
 from schedsearch.search.stepping import BY_HAND
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
@@ -84,7 +84,7 @@ class Search:
     def kept(self) -> tuple[Source, Any] | UserError:
         """The file that was tuned and its procedure, or why they cannot be had."""
         try:
-            return load_saved(self.workload, self.file)
+            return load_kept(self.workload, self.file)
         except UserError as error:
             if self.file is not None:
                 raise

@@ -22,8 +22,8 @@ from schedsearch.cli.options import (
 from schedsearch.cli.telling import told
 from schedsearch.present import format as fmt
 from schedsearch.present.diff import Diff
+from schedsearch.search.kept import load_kept, replayed
 from schedsearch.search.measured import Place, Steps, measure_pair, measure_steps
-from schedsearch.search.saved_schedule import load_saved, replayed
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 
@@ -62,7 +62,7 @@ def explain(
     with Store.open(store, create=False) as opened:
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
-        _, procedure = load_saved(workload, file, instructions or ())
+        _, procedure = load_kept(workload, file, instructions or ())
         found = explained(opened, candidate, procedure)
     if json_:
         head = {"candidate": candidate.id, "procedure": workload.proc}
@@ -119,7 +119,7 @@ def compare(
     with Store.open(store, create=False) as opened:
         pair = opened.candidate(first), opened.candidate(second)
         workload, fp = opened.workload(pair[0].scope), opened.target(pair[0].scope).fp
-        _, procedure = load_saved(workload, file, instructions or ())
+        _, procedure = load_kept(workload, file, instructions or ())
         found = compared(opened, pair, procedure, now)
     if json_:
         print(json.dumps(found.to_json(), indent=2))

@@ -38,8 +38,8 @@ from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
 from schedsearch.search.caveats import verification
 from schedsearch.search.elsewhere import stored_elsewhere
+from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
 from schedsearch.search.recorded import find_scopes
-from schedsearch.search.saved_schedule import as_recorded, load_saved, replayed, require_verified
 from schedsearch.search.schedule_json import schedule_json
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
@@ -70,7 +70,7 @@ def replay(
         candidate = opened.candidate(candidate_id)
         workload = opened.workload(candidate.scope)
         tuned_for = opened.target_of(candidate)
-    _, procedure = load_saved(workload, file, instructions or ())
+    _, procedure = load_kept(workload, file, instructions or ())
     trace = candidate.record.trace
     if step is not None and step > len(trace):
         raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
@@ -135,7 +135,7 @@ def export(
         candidate = shortened(store, candidate.id, budget, file, instructions)
     with Store.open(store, create=False) as opened:
         elsewhere = stored_elsewhere(opened, candidate)
-    source, procedure = load_saved(workload, file, instructions or ())
+    source, procedure = load_kept(workload, file, instructions or ())
     trace = candidate.record.trace
     measurement = candidate.record.measurement
     assert measurement is not None, "it was verified"

@@ -21,7 +21,7 @@ from schedsearch.peers.against import parse_against
 from schedsearch.search.again import options_again
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.budget import Budget
-from schedsearch.search.saved_schedule import as_recorded, replayed
+from schedsearch.search.kept import as_recorded, replayed
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.instruction_sets import load_instructions

@@ -17,7 +17,7 @@ from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.text_file import read_text
 from schedsearch.locks.entry import LockedTarget, LockEntry
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
-from schedsearch.search.saved_schedule import require_tuned
+from schedsearch.search.kept import require_tuned
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here
 from schedsearch.transforms.generated import code_key

@@ -21,7 +21,7 @@ from schedsearch.locks.format import format_lock
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.locks.kernel import locked_file
 from schedsearch.search.caveats import caveats
-from schedsearch.search.saved_schedule import differs, load_saved, require_tuned, require_verified
+from schedsearch.search.kept import differs, load_kept, require_tuned, require_verified
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
 from schedsearch.transforms.instruction_sets import given_file, load_instructions, not_shipped
@@ -119,7 +119,7 @@ def lock_entry(
     if not trace.steps:
         raise UserError(f"candidate {candidate.id} is the procedure as written: nothing to pin")
     workload, target = store.workload(candidate.scope), store.target_of(candidate)
-    source, procedure = load_saved(workload, file)
+    source, procedure = load_kept(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
     name = _named(source.path, folder)
     code = _as_recorded(procedure, candidate.record, target.fp)

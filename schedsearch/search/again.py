@@ -13,8 +13,8 @@ from schedsearch.core.records import Target
 from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
+from schedsearch.search.kept import load_kept, require_tuned
 from schedsearch.search.options import Options
-from schedsearch.search.saved_schedule import load_saved, require_tuned
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import TargetRequest, require_native, resolve_target
 from schedsearch.store.database import Store
@@ -33,7 +33,7 @@ def options_again(
     """Options of an inline run of this scope of the store at `where`. Raises UserError if the
     procedure has changed, or if this machine or its compilers are not what it was tuned on."""
     workload, target = store.workload(scope), store.target(scope)
-    source, _ = load_saved(workload, file)
+    source, _ = load_kept(workload, file)
     settings = store.runs(scope)[-1].settings
     sizes = workload.fixed if workload.specialized else dict(workload.sizes)
     files = tuple(instructions) or _own_instructions(target)

@@ -26,11 +26,11 @@ from schedsearch.search.building import build, reacher_of
 from schedsearch.search.closing import last_roof, session_noise
 from schedsearch.search.elsewhere import measure_elsewhere
 from schedsearch.search.interrupts import noticed_interrupts
+from schedsearch.search.kept import require_verified
 from schedsearch.search.minimal import Shortener, Tell, no_slower
 from schedsearch.search.plans import CONFIRM, confirm
 from schedsearch.search.progress import Best
 from schedsearch.search.result import Listener
-from schedsearch.search.saved_schedule import require_verified
 from schedsearch.search.session import Session, begun
 from schedsearch.search.strategies import make_strategy
 from schedsearch.search.turns import measuring_slot

@@ -14,11 +14,11 @@ from schedsearch.search.budget import Budget
 from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.driver import Search
 from schedsearch.search.jobs import ExpandJob, ReplayJob
+from schedsearch.search.kept import require_verified
 from schedsearch.search.options import Options
 from schedsearch.search.pairs import standing_for, verified
 from schedsearch.search.plans import confirm, pair
 from schedsearch.search.result import Listener, Result
-from schedsearch.search.saved_schedule import require_verified
 from schedsearch.search.session import begun, tune
 from schedsearch.search.strategy import Event
 from schedsearch.store.schema import RunStatus

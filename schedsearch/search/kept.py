@@ -1,4 +1,4 @@
-"""Schedules saved in a store or a lock file, and the user's own files that they are for.
+"""Schedules that were kept, in a store or a lock file, and the user's own files they are for.
 
 What a store or a lock says of a file's text is compared with the file, never executed.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # `check` does without a store
     from schedsearch.store.views import StoredCandidate
 
 
-def load_saved(
+def load_kept(
     workload: Workload, file: Path | None = None, instructions: Sequence[Path] = ()
 ) -> tuple[Source, Any]:
     """The source and the procedure that was tuned, from `file` or where it was then; the
@@ -46,7 +46,7 @@ def load_saved(
     if file is None:
         require_tuned(path, "--file")
     source = load_source(path)
-    procedure = pick_saved(source, workload)
+    procedure = pick_kept(source, workload)
     for each in instructions:
         load_instructions(each)
     return source, procedure
@@ -70,7 +70,7 @@ def require_tuned(path: Path, option: str) -> None:
     )
 
 
-def pick_saved(source: Source, workload: Workload) -> Any:
+def pick_kept(source: Source, workload: Workload) -> Any:
     """The procedure that was tuned. Raises UserError if `source` has another one now."""
     procedure = specialize(pick(source, workload.proc), workload.fixed)
     if proc_key(mirror(procedure)) != workload.proc_key:
