@@ -26,7 +26,8 @@ from schedsearch.locks.kernel import Where
 from schedsearch.locks.place import write_lock
 from schedsearch.locks.result import Checked, Status, Visit
 from schedsearch.transforms.generated import code_key
-from tests.locks.entries import ENTRY, TIMING
+from tests.locks.entries import COMPILED as ENTRY
+from tests.locks.entries import TIMING
 
 CODE = GeneratedC("f", "void f( float* x );", "void f( float* x ) {\nx[0] = 1.0f;\n}\n", "key")
 

@@ -35,7 +35,7 @@ from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.generated import code_key
 from schedsearch.transforms.replay import Replayer
-from tests.locks.entries import SPEED
+from tests.locks.entries import ENTRY
 
 Run = Callable[..., Answer]
 RIGHT = ("check", "--correct-only")
@@ -357,7 +357,7 @@ def test_an_instruction_whose_c_is_wrong_is_found(run: Run, tmp_path: Path) -> N
         LockedTarget.of(target, sets),
         wrong.record.trace,
         wrong.record.keys,
-        SPEED,
+        ENTRY.speed,
         __version__,
     )
     write_lock(tmp_path / "schedules.lock", Lock((entry,)))

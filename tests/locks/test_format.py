@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from dataclasses import replace
-from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -14,70 +13,20 @@ from hypothesis import strategies as st
 
 from schedsearch.core.alignment import UNKNOWN
 from schedsearch.core.errors import UserError
-from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import (
     Compiler,
-    GeneratedC,
-    InstructionSet,
-    Keys,
-    Target,
-    Workload,
 )
-from schedsearch.core.stats import Estimate
-from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.core.trace import Trace
 from schedsearch.locks.entry import (
     Lock,
-    LockedRoof,
-    LockedSpeed,
     LockedTarget,
-    LockEntry,
 )
 from schedsearch.locks.format import format_lock, parse_lock, toml_lines
 from schedsearch.locks.place import NAME, default_lock, find_lock, read_lock, write_lock
 
-TARGET = Target(
-    cpu="zen5",
-    features=("avx2", "avx512f"),
-    isa="avx512",
-    vector_bits=512,
-    vector_registers=32,
-    line_bytes=64,
-    cache_bytes=(32768, 1048576),
-    cores=2,
-    compiler=Compiler("gcc", "12.2.0", "/usr/bin/gcc"),
-    flags=("-O3", "-march=native"),
-    exo_version="1.0.0",
-    z3_version="4.13",
-    other_compilers=(Compiler("clang", "19.1.4 (Debian)", "/usr/bin/clang"),),
-    instructions=(InstructionSet("avx512", "aa", "/somewhere/avx512.py"),),
-)
-STRICT = FloatingPoint.STRICT
-SETS = (InstructionSet("avx512", "aa", ""), InstructionSet("mine", "bb", "isa/mine.py"))
-TRACE = Trace(
-    (
-        Rewrite("split", 1, (0,), "for i in seq(0, M)", (("factor", 8), ("perfect", True))),
-        Rewrite("unroll", 2, (0, 1, "e", 0), 'x = "y"', ()),
-    )
-)
-ENTRY = LockEntry(
-    Workload("gemm", "abc", (("M", 8), ("N", 9)), "kernels/gemm.py", "sha", ("M",)),
-    LockedTarget.of(TARGET, SETS),
-    TRACE,
-    Keys("aaaa", "cccc"),
-    LockedSpeed(
-        Estimate(24.812, 24.1, 25.6),
-        13,
-        True,
-        "warm",
-        1.1655e6,
-        date(2026, 11, 21),
-        0.0071,
-        LockedRoof(0.91, "f32 multiply-add peak, 252 GFLOP/s"),
-    ),
-    "0.1.0",
-)
+from .entries import CODE, ENTRY, SETS, STRICT, TARGET, TRACE
+
 TEXT = format_lock(Lock((ENTRY,)))
-CODE = GeneratedC("gemm_M8", "void gemm( );\n", "void gemm( ) {\n\tfor (;;) ;\n}\n", "cccc")
 
 
 def test_an_entry_survives_its_text() -> None:

@@ -20,7 +20,8 @@ from schedsearch.locks.entry import Lock
 from schedsearch.locks.format import format_lock, parse_lock, toml_lines
 from schedsearch.locks.place import NAME, read_lock
 
-from .test_format import ENTRY, TEXT, values
+from .entries import ENTRY
+from .test_format import TEXT, values
 
 DATA = tomllib.loads(TEXT)
 
