@@ -57,7 +57,7 @@ def pin(
     for entry in pins.entries:
         console.print(_line(known.at(entry.slot), entry), markup=False, soft_wrap=True)
     for each in pins.skipped:
-        console.print(f"not pinned: {each.name}: {each.reason}", markup=False, soft_wrap=True)
+        console.print(f"not pinned: {each}", markup=False, soft_wrap=True)
     if not pins.entries:
         raise UserError(f"nothing to pin in {store} for this machine's CPU")
     write_lock(path, known.having(pins.entries))

@@ -22,15 +22,8 @@ from schedsearch.evaluate.timing import Cache
 from schedsearch.locks import guard
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.guard import TOLERANCE, by_count, by_time
-from schedsearch.locks.kernel import (
-    LockedKernel,
-    LostError,
-    NotHereError,
-    StaleError,
-    Where,
-    load_locked,
-)
-from schedsearch.locks.result import Checked, Instructions, Status, Visit
+from schedsearch.locks.kernel import LockedKernel, Where, load_locked
+from schedsearch.locks.result import Checked, CheckEnded, Instructions, Status, Visit
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.building import BUILD_TIMEOUT_S, reacher_of, with_calls
 from schedsearch.search.caches import in_use
@@ -57,14 +50,6 @@ class CheckOptions:
     against: tuple[str, ...] = ()
 
 
-class _Found(Exception):
-    """The check ends here, with this status and summary."""
-
-    def __init__(self, status: Status, summary: str) -> None:
-        super().__init__(summary)
-        self.status = status
-
-
 def check(entries: Sequence[LockEntry], options: CheckOptions, tell: Tell) -> Iterator[Checked]:
     """Check the entries in their order. `tell` hears about progress."""
     with in_use():
@@ -79,18 +64,14 @@ def check(entries: Sequence[LockEntry], options: CheckOptions, tell: Tell) -> It
 def _checked(entry: LockEntry, options: CheckOptions, tell: Tell) -> Checked:
     try:
         kernel = load_locked(entry, options.root, options.where)
-    except NotHereError as error:
-        return Checked(entry, Status.SKIPPED, str(error))
-    except LostError as error:
-        return Checked(entry, Status.REGRESSION, str(error), error.notes)
-    except StaleError as error:
-        return Checked(entry, Status.STALE, str(error))
+    except CheckEnded as end:
+        return Checked(entry, end.status, str(end), end.notes)
     except UserError as error:
         return Checked(entry, Status.ERROR, str(error))
     found = Checked(entry, Status.PASSED, "", kernel.notes)
     try:
         found = _compared(kernel, found, options, tell)
-    except _Found as end:
+    except CheckEnded as end:
         return replace(found, status=end.status, summary=str(end))
     if not options.against:
         return found
@@ -102,7 +83,7 @@ def _checked(entry: LockEntry, options: CheckOptions, tell: Tell) -> Checked:
 
 
 def _compared(kernel: LockedKernel, found: Checked, options: CheckOptions, tell: Tell) -> Checked:
-    """Compare a kernel with the pinned one. Raises _Found if the check ends early."""
+    """Compare a kernel with the pinned one. Raises CheckEnded if the check ends early."""
     subject, tolerance = kernel.subject, options.tolerance
     today = _built(subject.builder.build(kernel.code, BUILD_TIMEOUT_S))
     pinned = subject.builder.build(kernel.pinned, BUILD_TIMEOUT_S) if kernel.pinned else None
@@ -147,31 +128,31 @@ def _built(built: Artifact | Failure) -> Artifact:
     if isinstance(built, Artifact):
         return built
     if was_killed(built):
-        raise _Found(Status.ERROR, f"the compiler was {built.message}")
-    raise _Found(Status.REGRESSION, f"its C does not compile: {built.message}")
+        raise CheckEnded(Status.ERROR, f"the compiler was {built.message}")
+    raise CheckEnded(Status.REGRESSION, f"its C does not compile: {built.message}")
 
 
 def _bench(kernel: LockedKernel) -> Bench:
     try:
         return bench_of(kernel.subject, cache=Cache(kernel.entry.speed.cache))
     except BaselineError as error:
-        raise _Found(Status.WRONG, str(error)) from error
+        raise CheckEnded(Status.WRONG, str(error)) from error
     except UserError as error:
-        raise _Found(Status.ERROR, str(error)) from error
+        raise CheckEnded(Status.ERROR, str(error)) from error
 
 
 def _reached(found: Artifact | Failure) -> Artifact:
     if isinstance(found, Failure):
-        raise _Found(Status.ERROR, found.message)
+        raise CheckEnded(Status.ERROR, found.message)
     return found
 
 
 def _verified(kernel: LockedKernel, bench: Bench, artifact: Artifact) -> Verified:
     failure = bench.verify(artifact)
     if failure is not None and was_killed(failure):
-        raise _Found(Status.ERROR, f"the process that verifies it was {failure.message}")
+        raise CheckEnded(Status.ERROR, f"the process that verifies it was {failure.message}")
     if failure is not None:
-        raise _Found(Status.WRONG, f"{failure.outcome}: {failure.message}")
+        raise CheckEnded(Status.WRONG, f"{failure.outcome}: {failure.message}")
     return Verified(len(bench.for_kernel(artifact).cases), bench.agreement.caveats)
 
 
@@ -204,7 +185,7 @@ def _timed(
         if result.outcome is Outcome.TIMEOUT or was_killed(result):
             return None  # verified code: the machine is too busy or has no memory
         what = f"not right every time: {result.outcome}: {result.message}"
-        raise _Found(Status.WRONG, what)
+        raise CheckEnded(Status.WRONG, what)
 
     tell(f"timing {found.entry.name}")
     visits = guard.attempt(visit, least, lambda: time.monotonic() - waited)

@@ -17,6 +17,7 @@ from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.text_file import read_text
 from schedsearch.locks.entry import LockedTarget, LockEntry
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
+from schedsearch.locks.result import CheckEnded, Status, not_here
 from schedsearch.search.kept import require_tuned
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here
@@ -43,22 +44,6 @@ class Where:
     named: tuple[Path, ...] = ()
 
 
-class NotHereError(Exception):
-    """The kernel does not run, or is not built, on this machine; the message says why."""
-
-
-class StaleError(UserError):
-    """The lock describes another procedure, or other instructions, than there are now."""
-
-
-class LostError(Exception):
-    """The schedule gives no kernel any more; `notes` say what has changed since it was locked."""
-
-    def __init__(self, message: str, notes: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.notes = notes
-
-
 @dataclass(frozen=True)
 class LockedKernel:
     """A schedule replayed on today's source: its C, the pinned C (None if the lock has none and
@@ -75,8 +60,9 @@ class LockedKernel:
 def load_locked(entry: LockEntry, root: Path, where: Where) -> LockedKernel:
     """Load, bind and replay an entry of the lock file in the directory `root`.
 
-    Raises NotHereError, StaleError, LostError, and UserError if the source or the files it needs
-    are missing or not as needed, or the lock's C is not what its key says.
+    Raises CheckEnded if it does not run on this machine (skipped), the procedure is another one
+    (stale), or the schedule gives no kernel any more (regression); UserError if a file it needs is
+    missing or not as needed, or the lock's C is not what its key says.
     """
     pinned = entry.code
     if pinned and code_key(pinned.header, pinned.source, pinned.build) != entry.keys.code:
@@ -87,7 +73,7 @@ def load_locked(entry: LockEntry, root: Path, where: Where) -> LockedKernel:
     try:
         found = replay_isolated(subject.procedure, entry.trace, fp=subject.target.fp)
     except NoReplayError as error:
-        raise LostError(str(error), tuple(notes)) from error
+        raise CheckEnded(Status.REGRESSION, str(error), tuple(notes)) from error
     code = found.code
     if code.key != entry.keys.code or found.ast_key != entry.keys.ast:
         notes = [*_unlike(entry, code, notes), *(_difference(pinned, code) if pinned else ())]
@@ -97,7 +83,7 @@ def load_locked(entry: LockEntry, root: Path, where: Where) -> LockedKernel:
 
 
 def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
-    """The procedure of an entry as it is today. Raises NotHereError and UserError."""
+    """The procedure of an entry as it is today. Raises CheckEnded and UserError."""
     target = _target(entry.target, root, where)
     own = entry.workload
     source = load_source(executed_file(root, own.source, where))
@@ -107,12 +93,13 @@ def locked_subject(entry: LockEntry, root: Path, where: Where) -> Subject:
     except UserError as error:
         if source.sha == own.source_sha:
             raise
-        raise StaleError(f"{source.path} has changed since it was pinned: {error}") from error
+        what = f"{source.path} has changed since it was pinned: {error}"
+        raise CheckEnded(Status.STALE, what) from error
     return make_subject(source, *bound, target)
 
 
 def _require_described(entry: LockEntry, subject: Subject) -> None:
-    """Raises StaleError if the schedule was pinned for something else."""
+    """Raises CheckEnded if the schedule was pinned for something else."""
     if subject.workload.proc_key != entry.workload.proc_key:
         what = "the procedure"
     else:
@@ -120,9 +107,10 @@ def _require_described(entry: LockEntry, subject: Subject) -> None:
         own = (each for each in entry.target.instructions if each.path)
         what = next((each.path for each in own if each.digest not in today), "")
     if what:
-        raise StaleError(
+        raise CheckEnded(
+            Status.STALE,
             f"{what} has changed since it was pinned: `schedsearch check . --repair` fits the "
-            "schedule to it and pins that; or tune it again, and `schedsearch pin`"
+            "schedule to it and pins that; or tune it again, and `schedsearch pin`",
         )
 
 
@@ -161,24 +149,24 @@ def _target(locked: LockedTarget, root: Path, where: Where) -> Target:
     floating-point contract, and how arrays are aligned. Flags are this machine's own: what a
     lock file says is never given to a compiler."""
     if locked.isa not in NAMES:
-        raise NotHereError(f"locked for {locked.isa}, which this schedsearch does not know")
+        raise not_here(f"locked for {locked.isa}, which this schedsearch does not know")
     if not runs_here(locked.isa):
         here = platform.machine()
-        raise NotHereError(f"kernels for {locked.isa} do not run on this {here} machine")
+        raise not_here(f"kernels for {locked.isa} do not run on this {here} machine")
     files = locked_sets(locked, root, where)
     target = resolve_target(
         read_target(where.target or locked.isa), where.cc, locked.threads, files, locked.fp
     )
     if target.cores < locked.threads:
-        raise NotHereError(f"locked for {locked.threads} threads, this machine has {target.cores}")
+        raise not_here(f"locked for {locked.threads} threads, this machine has {target.cores}")
     try:
         require_native(target)
     except UserError as error:
-        raise NotHereError(str(error)) from error
+        raise not_here(str(error)) from error
     compilers = (target.compiler, *target.other_compilers)
     first = _of_kind(compilers, locked.compiler.kind)
     if first is None:
-        raise NotHereError(f"locked with {locked.compiler.kind}, which is not on PATH")
+        raise not_here(f"locked with {locked.compiler.kind}, which is not on PATH")
     others = tuple(each for each in compilers if each != first)
     align = locked.align or ALLOCATED
     return replace(target, compiler=first, other_compilers=others, align=align)
@@ -226,7 +214,7 @@ def _changes(entry: LockEntry, subject: Subject) -> list[str]:
         then = _of_kind(locked, kind)
         now = _of_kind((target.compiler, *target.other_compilers), kind)
         if now is None:
-            raise NotHereError(f"it is built by {kind}, which is not on PATH")
+            raise not_here(f"it is built by {kind}, which is not on PATH")
         if then != now:
             version = then.version if then else "unknown"
             found.append(f"{kind} was {version}, is {now.version}")

@@ -31,19 +31,11 @@ AMONG = 50
 
 
 @dataclass(frozen=True)
-class Skipped:
-    """A schedule that was not pinned, and why."""
-
-    name: str
-    reason: str
-
-
-@dataclass(frozen=True)
 class Pins:
-    """Entries for a lock file, and what could not be pinned."""
+    """Entries for a lock file; and each schedule that was not pinned, with the reason."""
 
     entries: tuple[LockEntry, ...]
-    skipped: tuple[Skipped, ...] = ()
+    skipped: tuple[str, ...] = ()
 
 
 def pin_best(store: Store, proc: str | None, folder: Path) -> Pins:
@@ -66,9 +58,9 @@ def pin_best(store: Store, proc: str | None, folder: Path) -> Pins:
         except UnnamedFileError as error:
             assert best is not None, "files are loaded for it"
             typed = shlex.join(["schedsearch", "pin", str(best.id), *error.words])
-            skipped.append(Skipped(f"{workload.proc} of {workload.source}", f"{error}: {typed}"))
+            skipped.append(f"{workload.proc} of {workload.source}: {error}: {typed}")
         except UserError as error:
-            skipped.append(Skipped(f"{workload.proc} of {workload.source}", str(error)))
+            skipped.append(f"{workload.proc} of {workload.source}: {error}")
     return Pins(tuple(entries.values()), tuple(skipped))
 
 

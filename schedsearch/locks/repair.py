@@ -14,13 +14,13 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.evaluate.timing import Cache
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.kernel import (
-    NotHereError,
     Where,
     foreign_to,
     locked_sets,
     locked_subject,
 )
 from schedsearch.locks.pin import lock_entry
+from schedsearch.locks.result import not_here
 from schedsearch.search.budget import Budget
 from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
@@ -54,11 +54,11 @@ class Repaired:
 
 def drift(entry: LockEntry, root: Path, where: Where) -> Drift | None:
     """How an entry of the lock file in `root` fits today's source; None if it is as locked: the
-    same procedure, and the same C. Raises NotHereError and UserError as `load_locked`, and
-    NotHereError for entries of other kinds of machines: they are to be repaired there."""
+    same procedure, and the same C. Raises CheckEnded and UserError as `load_locked`, and
+    CheckEnded for entries of other kinds of machines: repair them there."""
     subject = locked_subject(entry, root, where)
     if foreign := foreign_to(entry.target, subject.target):
-        raise NotHereError(foreign)
+        raise not_here(foreign)
     replayer = Replayer(subject.procedure, fp=subject.target.fp)
     if subject.workload.proc_key == entry.workload.proc_key and _as_locked(entry, replayer):
         return None

@@ -43,6 +43,19 @@ EXIT_CODES = {
 NOTHING_HERE = 5
 
 
+class CheckEnded(Exception):
+    """The check of an entry ends with this status; `notes` say more than the message."""
+
+    def __init__(self, status: Status, message: str, notes: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.status, self.notes = status, notes
+
+
+def not_here(why: str) -> CheckEnded:
+    """For a kernel that does not run, or is not built, on this machine."""
+    return CheckEnded(Status.SKIPPED, why)
+
+
 @dataclass(frozen=True)
 class Visit:
     """The fastest call of today's C and of the pinned one in one process, in nanoseconds."""
