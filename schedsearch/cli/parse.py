@@ -78,6 +78,5 @@ def parse_share(option: str, text: str) -> float:
 def require_folder(option: str, out: Path) -> None:
     """Raises UserError if no file can be made where `out` is: before long work, not after it."""
     if not os.access(out.resolve().parent, os.W_OK):
-        raise UserError(
-            f"{option}: cannot write {out}: its directory is not there, or not writable"
-        )
+        what = f"{option}: cannot write {out}"
+        raise UserError(f"{what}: its directory is not there, or not writable")
