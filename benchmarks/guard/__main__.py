@@ -28,8 +28,8 @@ from benchmarks.noise.disturbance import disturbance
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.compiler import find_compiler
 from schedsearch.evaluate.host import host_state
-from schedsearch.search.lock_choice import choose
-from schedsearch.search.locked_kernel import Where
+from schedsearch.locks.kernel import Where
+from schedsearch.locks.place import choose
 
 WIDE = 180
 """Columns the tables need."""

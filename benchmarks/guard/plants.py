@@ -17,13 +17,13 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
-from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.locks.entry import LockEntry
+from schedsearch.locks.kernel import LockedKernel, Where, load_locked
 from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.locked_kernel import LockedKernel, Where, load_locked
 from schedsearch.search.subject import bench_of
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.generated import code_key

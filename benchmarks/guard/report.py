@@ -12,7 +12,7 @@ from scipy.stats import binomtest
 
 from benchmarks.guard.trials import Kind, Trial
 from benchmarks.guard.untouched import LIMIT_S, Run
-from schedsearch.core.checked import Status
+from schedsearch.locks.result import Status
 
 MEANINGS = {
     0: "passed",

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.lock_place import NAME
+from schedsearch.locks.place import NAME
 
 ROOT = Path(__file__).parents[2]
 

@@ -10,10 +10,10 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from schedsearch.core.checked import Checked, Status
-from schedsearch.core.lockfile import LockEntry
-from schedsearch.search.checking import Options, check
-from schedsearch.search.locked_kernel import Where
+from schedsearch.locks.check import CheckOptions, check
+from schedsearch.locks.entry import LockEntry
+from schedsearch.locks.kernel import Where
+from schedsearch.locks.result import Checked, Status
 
 
 class Kind(StrEnum):
@@ -53,7 +53,7 @@ def run_trials(
     for number, (kind, where, entries) in enumerate(plan):
         if time.monotonic() > until:
             return number
-        for found in check(entries, Options(root, where), lambda text: None):
+        for found in check(entries, CheckOptions(root, where), lambda text: None):
             trial = Trial(
                 found.entry.workload.proc,
                 kind,

@@ -14,9 +14,9 @@ from typing import Any
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
-from schedsearch.core.lock_place import read_lock
 from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.process import run_group
+from schedsearch.locks.place import read_lock
 
 LIMIT_S = 300.0
 """Three entries that are timed as long as they may be take three minutes."""

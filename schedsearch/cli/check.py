@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import redirect_stdout
@@ -13,7 +12,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli import github
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import (
     DEFAULT_STORE,
@@ -24,21 +22,22 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_seconds, parse_share
+from schedsearch.cli.parse import parse_seconds, parse_share, require_folder
 from schedsearch.cli.telling import told
-from schedsearch.core.checked import Checked, exit_code
 from schedsearch.core.errors import UserError
-from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.text_file import write_text
+from schedsearch.locks import github
+from schedsearch.locks.check import CheckOptions
+from schedsearch.locks.check import check as check_entries
+from schedsearch.locks.entry import LockEntry
+from schedsearch.locks.github import markdown
+from schedsearch.locks.junit import junit_xml
+from schedsearch.locks.kernel import Where
+from schedsearch.locks.place import choose
+from schedsearch.locks.result import Checked, exit_code
+from schedsearch.locks.table import as_json, show
 from schedsearch.peers.against import parse_against
-from schedsearch.present.checked import as_json, show
-from schedsearch.present.junit import junit_xml
-from schedsearch.present.markdown import markdown
-from schedsearch.search.checking import Options
-from schedsearch.search.checking import check as check_entries
 from schedsearch.search.interrupts import noticed_interrupts
-from schedsearch.search.lock_choice import choose
-from schedsearch.search.locked_kernel import Where
 
 
 def check(
@@ -106,8 +105,8 @@ def check(
     """
     files = {"--json": json_, "--junit": junit, "--markdown": markdown_}
     for option, out in files.items():
-        if out is not None and not os.access(out.resolve().parent, os.W_OK):
-            raise UserError(f"{option} {out}: its directory is not there, or not writable")
+        if out is not None:
+            require_folder(option, out)
     requests = parse_against(against or [])
     if requests and (correct_only or repair):
         other = "--repair" if repair else "--correct-only"
@@ -119,7 +118,7 @@ def check(
         from schedsearch.cli.repair import repair_entries  # loads all of the search
 
         raise typer.Exit(repair_entries(chosen, where, store, parse_seconds(budget)))
-    options = Options(
+    options = CheckOptions(
         chosen.path.parent,
         where,
         timing=not correct_only,
@@ -147,8 +146,8 @@ def check(
     raise typer.Exit(exit_code(results))
 
 
-def _checked(entries: Sequence[LockEntry], options: Options) -> tuple[list[Checked], bool]:
-    """What was found, and whether Ctrl-C ended it."""
+def _checked(entries: Sequence[LockEntry], options: CheckOptions) -> tuple[list[Checked], bool]:
+    """The results, and whether Ctrl-C ended the check."""
     found: list[Checked] = []
     interrupted = False
     try:

@@ -18,10 +18,10 @@ from schedsearch.cli.options import (
     StoreOption,
 )
 from schedsearch.core.errors import UserError
-from schedsearch.core.lock_place import default_lock, read_lock, write_lock
-from schedsearch.core.lockfile import Lock, LockEntry
+from schedsearch.locks.entry import Lock, LockEntry
+from schedsearch.locks.pin import Pins, changes, lock_entry, pin_best
+from schedsearch.locks.place import default_lock, read_lock, write_lock
 from schedsearch.present import format as fmt
-from schedsearch.search.pinning import Pins, changes, lock_entry, pin_best
 from schedsearch.search.recorded import find_scopes
 from schedsearch.store.database import Store
 from schedsearch.transforms.vector.instruction_sets import load_instructions
@@ -57,7 +57,7 @@ def pin(
     for entry in pins.entries:
         console.print(_line(known.at(entry.slot), entry), markup=False, soft_wrap=True)
     for each in pins.skipped:
-        console.print(f"not pinned: {each.name}: {each.reason}", markup=False, soft_wrap=True)
+        console.print(f"not pinned: {each}", markup=False, soft_wrap=True)
     if not pins.entries:
         raise UserError(f"nothing to pin in {store} for this machine's CPU")
     write_lock(path, known.having(pins.entries))

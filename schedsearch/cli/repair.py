@@ -6,56 +6,46 @@ import difflib
 import sys
 from collections.abc import Iterator
 from contextlib import redirect_stdout
-from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
 
 from schedsearch.cli.options import INTERRUPTED
 from schedsearch.core.errors import UserError
-from schedsearch.core.lock_place import read_lock, write_lock
-from schedsearch.core.lock_text import format_lock
-from schedsearch.core.lockfile import Lock, LockEntry
+from schedsearch.locks.entry import Lock, LockEntry
+from schedsearch.locks.format import format_lock
+from schedsearch.locks.kernel import Where
+from schedsearch.locks.place import Chosen, read_lock, write_lock
+from schedsearch.locks.repair import Drift, Repaired, drift, repair
+from schedsearch.locks.result import CheckEnded, Status
 from schedsearch.present import format as fmt
 from schedsearch.present.live import make_view
 from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.lock_choice import Chosen
-from schedsearch.search.locked_kernel import NotHereError, Where
-from schedsearch.search.repair import Drift, Repaired, drift, repair
 from schedsearch.search.result import Listener
 from schedsearch.transforms.refit import Fate
-
-
-@dataclass(frozen=True)
-class _Bench:
-    """Where entries are repaired, and for how long each."""
-
-    root: Path
-    where: Where
-    store: str
-    budget_s: float
 
 
 def repair_entries(chosen: Chosen, where: Where, store: str, budget_s: float) -> int:
     """Repair what needs it, write the lock file after each, and print what has changed in it.
     Exit code: 0, 2 if an entry could not be repaired, 130 if interrupted."""
     console = Console(highlight=False)
-    bench = _Bench(chosen.path.parent, where, store, budget_s)
+    root = chosen.path.parent
     code = 0
     for entry in chosen.entries:
         console.print(entry.name, style="bold", markup=False, soft_wrap=True)
         try:
             with redirect_stdout(sys.stderr):
-                found = drift(entry, bench.root, where)
+                found = drift(entry, root, where)
             if found is None:
                 console.print("  as locked")
                 continue
             for line in _steps(found):
                 console.print(line, markup=False, soft_wrap=True)
-            repaired = _search(found, bench)
-        except (NotHereError, UserError) as error:
+            repaired = _search(found, root, where, store, Budget(budget_s))
+        except (CheckEnded, UserError) as error:
             console.print(f"  not repaired: {error}", markup=False, soft_wrap=True)
-            code = code if isinstance(error, NotHereError) else 2
+            here = isinstance(error, UserError) or error.status is not Status.SKIPPED
+            code = 2 if here else code
             continue
         except KeyboardInterrupt:
             console.print("  interrupted; the entry stays as it was")
@@ -71,7 +61,7 @@ def repair_entries(chosen: Chosen, where: Where, store: str, budget_s: float) ->
 
 
 def _steps(found: Drift) -> Iterator[str]:
-    """What became of each step."""
+    """Lines about the fate of each step."""
     for number, step in enumerate(found.steps, 1):
         yield f"  {number}. {step.wanted}"
         moved = step.found if step.fate is Fate.MOVED else ""
@@ -80,13 +70,12 @@ def _steps(found: Drift) -> Iterator[str]:
             yield f"     because {step.why}"
 
 
-def _search(found: Drift, bench: _Bench) -> Repaired:
+def _search(found: Drift, root: Path, where: Where, store: str, budget: Budget) -> Repaired:
     view = make_view(Console(stderr=True, highlight=False))
     listener = Listener(view.phase, view.started, view.progress)
     try:
         with redirect_stdout(sys.stderr):
-            budget = Budget(bench.budget_s)
-            return repair(found, bench.root, bench.where, bench.store, budget, listener)
+            return repair(found, root, where, store, budget, listener)
     finally:
         view.stop()
 
@@ -94,15 +83,15 @@ def _search(found: Drift, bench: _Bench) -> Repaired:
 def _outcome(repaired: Repaired) -> str:
     if repaired.entry is None or repaired.result.best is None:
         return "not repaired: nothing faster than the procedure as written; search longer"
-    which = "what was left of the schedule" if repaired.kept else "a schedule found from there"
+    which = "what was left of the schedule" if repaired.reused else "a schedule found from there"
     return f"{which}: {fmt.claim(repaired.result.best.measurement)}"
 
 
 def _replace(path: Path, old: LockEntry, new: LockEntry, console: Console) -> None:
-    """In the file as it is now; a difference is printed."""
+    """Replace the entry in the file as it is now, and print the diff."""
     before = read_lock(path)
-    kept = tuple(entry for entry in before.entries if entry.slot != old.slot)
-    after = Lock(kept).having([new])
+    others = tuple(entry for entry in before.entries if entry.slot != old.slot)
+    after = Lock(others).having([new])
     write_lock(path, after)
     texts = (format_lock(before).splitlines(), format_lock(after).splitlines())
     for line in difflib.unified_diff(*texts, str(path), str(path), n=1, lineterm=""):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
@@ -13,6 +12,7 @@ import typer
 
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
+from schedsearch.cli.parse import require_folder
 from schedsearch.cli.telling import told, typed
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import PeerComparison
@@ -56,8 +56,7 @@ def report(
     from schedsearch.api.searched import Search, find_run
 
     requests = parse_against(against or [])
-    if not os.access(out.resolve().parent, os.W_OK):
-        raise UserError(f"cannot write {out}: its directory is not there, or not writable")
+    require_folder("--out", out)
     for each in instructions or ():
         load_instructions(each)
     with Store.open(store, create=False) as opened:

@@ -5,6 +5,9 @@ none is ever stale. Of one user's processes one holds it, the others wait: its f
 directory that is the user's alone. Other users lock another one, which everybody may open, and
 hence hold as long as they like: for that one a process waits a limited time (`Patience`), then
 goes on beside them and says so.
+
+filelock does not serve: it opens files to write, which another user's file does not allow, and
+its locks are exclusive.
 """
 
 from __future__ import annotations

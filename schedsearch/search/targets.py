@@ -30,12 +30,11 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.fields import brief
+from schedsearch.core.fields import brief, toml_data
 from schedsearch.core.floats import FloatingPoint, contract_flags, floating_point, forbidden_flags
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
 from schedsearch.core.text_file import read_text
-from schedsearch.core.toml_text import toml_data
 from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.host import FALLBACK_CACHES, FALLBACK_LINE, cpu_identity, probe_target
 from schedsearch.transforms.vector.instruction_sets import with_instructions

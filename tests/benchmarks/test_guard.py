@@ -17,16 +17,17 @@ from benchmarks.guard.report import show_runs, trials_table
 from benchmarks.guard.tree import KERNELS, ROOT, make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
 from benchmarks.guard.untouched import Run, run_checks
-from schedsearch.core.checked import Checked, Status, Visit
 from schedsearch.core.errors import UserError
-from schedsearch.core.lock_place import write_lock
-from schedsearch.core.lockfile import Lock
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.compiler import find_compiler
-from schedsearch.search.locked_kernel import Where
+from schedsearch.locks.entry import Lock
+from schedsearch.locks.kernel import Where
+from schedsearch.locks.place import write_lock
+from schedsearch.locks.result import Checked, Status, Visit
 from schedsearch.transforms.generated import code_key
-from tests.core.entries import ENTRY, TIMING
+from tests.locks.entries import COMPILED as ENTRY
+from tests.locks.entries import TIMING
 
 CODE = GeneratedC("f", "void f( float* x );", "void f( float* x ) {\nx[0] = 1.0f;\n}\n", "key")
 
@@ -67,7 +68,7 @@ def test_pinned_c_that_is_marked_is_the_same_program_and_not_planted() -> None:
 def test_trials_are_what_checks_say(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     slow = Where("slow-gcc")
 
-    def check(entries: object, options: trying.Options, tell: object) -> object:
+    def check(entries: object, options: trying.CheckOptions, tell: object) -> object:
         found = Checked(ENTRY, Status.PASSED, "", same=True, seconds=2.0)
         if options.where != slow:
             yield found

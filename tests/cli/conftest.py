@@ -3,6 +3,7 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -40,12 +41,19 @@ def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     hurry(monkeypatch)
 
 
+@cache
+def tuned_once(base: Path) -> tuple[Path, Answer]:
+    """In `base`: once for the tests of several folders."""
+    home = base / "tuned"
+    home.mkdir()
+    shutil.copy(MATMUL, home / "mm.py")
+    return home, invoke(home, ["run", "mm.py", *SMALL])
+
+
 @pytest.fixture(scope="session")
 def first(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Answer]:
     """A directory in which a copy of the kernel was tuned a little, and what was said."""
-    home = tmp_path_factory.mktemp("tuned")
-    shutil.copy(MATMUL, home / "mm.py")
-    return home, invoke(home, ["run", "mm.py", *SMALL])
+    return tuned_once(tmp_path_factory.getbasetemp())
 
 
 @pytest.fixture

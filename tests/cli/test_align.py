@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.alignment import UNKNOWN
-from schedsearch.core.lock_place import read_lock
 from schedsearch.core.records import Measurement, Round, Target
+from schedsearch.locks.place import read_lock
 from schedsearch.search import session
 from schedsearch.search.run_summary import Elsewhere
 from schedsearch.store.database import Store

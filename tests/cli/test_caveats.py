@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.core.lock_place import read_lock
+from schedsearch.locks.place import read_lock
 from schedsearch.store.database import Store
 
 from .invoke import KERNELS, Answer

@@ -13,7 +13,7 @@ import pytest
 from schedsearch.cli import doctor
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.core.lock_place import read_lock
+from schedsearch.locks.place import read_lock
 from schedsearch.search.subject import bench_of, load_subject
 from schedsearch.store.database import Store
 

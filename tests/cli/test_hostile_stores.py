@@ -16,8 +16,8 @@ import pytest
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
-from schedsearch.core.lock_place import read_lock, write_lock
-from schedsearch.core.lockfile import Lock
+from schedsearch.locks.entry import Lock
+from schedsearch.locks.place import read_lock, write_lock
 from schedsearch.search.trust import remember
 from schedsearch.store.database import Store
 

@@ -17,12 +17,12 @@ from schedsearch.core.records import Artifact, Outcome, RunStatus, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.locks.pin import best_of
 from schedsearch.search.budget import Budget
 from schedsearch.search.ddmin import ddmin
 from schedsearch.search.minimal import Shortener
 from schedsearch.search.minimising import minimise
 from schedsearch.search.options import Options
-from schedsearch.search.pinning import best_of
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
 from schedsearch.store.database import Store

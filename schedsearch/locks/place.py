@@ -1,0 +1,116 @@
+"""Find, read and replace lock files, and choose the entries that a command means."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.text_file import read_text, write_text
+from schedsearch.locks.entry import Lock, LockEntry
+from schedsearch.locks.format import format_lock, parse_lock
+
+NAME = "schedules.lock"
+
+
+def find_lock(start: Path) -> Path | None:
+    """The lock file in `start` (a directory, or a file in it) or the nearest one above, not
+    beyond the repository's top; None if there is none."""
+    return next((path for path in _places(start) if path.is_file()), None)
+
+
+def default_lock(start: Path) -> Path:
+    """The lock file that is found, else the place for a new one: the top of the repository (where
+    `.git` is), or the directory itself outside of one."""
+    places = _places(start)
+    top = places[-1] if (places[-1].parent / ".git").exists() else places[0]
+    return find_lock(start) or top
+
+
+def _places(start: Path) -> list[Path]:
+    folder = start.resolve()
+    folder = folder if folder.is_dir() else folder.parent
+    places = []
+    for each in (folder, *folder.parents):
+        places.append(each / NAME)
+        if (each / ".git").exists():
+            break
+    return places
+
+
+def read_lock(path: Path) -> Lock:
+    """Raises UserError if the file cannot be read, or is no lock file."""
+    return parse_lock(read_text(path), str(path))
+
+
+def write_lock(path: Path, lock: Lock) -> None:
+    """Replace the file (`write_text`). Raises UserError if it cannot be written, or if the new text
+    could not be read."""
+    text = format_lock(lock)
+    parse_lock(text, str(path))
+    write_text(path, text)
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """A lock file and entries of it."""
+
+    path: Path
+    entries: tuple[LockEntry, ...]
+
+
+def choose(paths: Sequence[Path], only: str | None = None) -> Chosen:
+    """The entries meant by `paths`: a lock file (all of it), kernels' files, or directories (what
+    is below); nothing: the lock file found from here. The lock file of kernels is looked for
+    in their directories and above.
+
+    `only` is a pattern (`gemm*`) of procedures, or of their files as the lock names them.
+    Raises UserError if that is nothing, or of several lock files.
+    """
+    wanted = list(paths) or [Path()]
+    places = {path: _lock_of(path) for path in wanted}
+    place, *others = dict.fromkeys(places.values())
+    if others:
+        raise UserError(
+            f"these are of several lock files: {place}, {others[0]}; check one at a time"
+        )
+    lock = read_lock(place)
+    for path in wanted:
+        if lock.entries and not any(_below(entry, place, path) for entry in lock.entries):
+            raise UserError(f"{place} has no entry for {path}; `schedsearch pin` makes one")
+    meant = [e for e in lock.entries if any(_below(e, place, path) for path in wanted)]
+    found = tuple(entry for entry in meant if _matches(entry, only))
+    if only is not None and not found:
+        names = ", ".join(sorted({entry.workload.proc for entry in meant}))
+        raise UserError(f"--only {only!r} matches none of: {names or 'no entries'}")
+    return Chosen(place, found)
+
+
+def _lock_of(path: Path) -> Path:
+    if path.is_file() and (path.suffix == ".lock" or path.name == NAME):
+        return path.resolve()
+    if not path.exists():
+        raise UserError(f"{path} is not there; give a lock file, a kernel's file, or a directory")
+    place = find_lock(path)
+    if place is None:
+        raise UserError(
+            f"no {NAME} in {path.resolve()} or above, within its repository; "
+            "`schedsearch pin` writes one"
+        )
+    return place
+
+
+def _below(entry: LockEntry, place: Path, path: Path) -> bool:
+    """Whether the entry's file is `path` or below it, or `path` is the lock file itself."""
+    # Path.resolve raises for a link to itself, which the lock may name.
+    source = Path(os.path.realpath(place.parent / entry.workload.source))
+    wanted = path.resolve()
+    return wanted == place or source == wanted or wanted in source.parents or path == Path()
+
+
+def _matches(entry: LockEntry, only: str | None) -> bool:
+    own = entry.workload
+    return only is None or fnmatchcase(own.proc, only) or fnmatchcase(own.source, only)
