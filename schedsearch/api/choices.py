@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from math import exp
 from typing import TYPE_CHECKING, overload
 
-from schedsearch.api import frames
-from schedsearch.core import html
 from schedsearch.core.numbers import count, speedup
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite
 from schedsearch.present import format as fmt
+from schedsearch.present import html
+from schedsearch.present.extras import pandas
 from schedsearch.store.views import StoredCandidate
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ class Rewrites(Sequence[Choice]):
             for each in self
         ]
         names = ("number", "transform", "at", "arguments", "legal", "gain", "speedup", "why")
-        return frames.pandas().DataFrame(rows, columns=list(names)).set_index("number")
+        return pandas().DataFrame(rows, columns=list(names)).set_index("number")
 
     @overload
     def __getitem__(self, number: int) -> Choice: ...

@@ -9,13 +9,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from schedsearch.api.candidate import Candidate, of_stored
+from schedsearch.api.candidate import Candidate
 from schedsearch.api.choices import Choice, Rewrites, ranked
 from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
 from schedsearch.api.tuning import Result
 from schedsearch.api.watching import watched
-from schedsearch.core import html
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
@@ -25,11 +24,12 @@ from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
+from schedsearch.present import html
 from schedsearch.present.diff import Diff
 from schedsearch.search.budget import Budget
 from schedsearch.search.options import Options
-from schedsearch.search.stepping import Stepper
 from schedsearch.search.strategies import AnyStrategy
+from schedsearch.study.stepping import Stepper
 from schedsearch.transforms.exo_compat import generate_c
 
 
@@ -55,7 +55,7 @@ class Node:
     @property
     def candidate(self) -> Candidate:
         """What the store knows of it now."""
-        return of_stored(self._stepper.session.store, self._stepper.stored(self.trace))
+        return Candidate.of(self._stepper.session.store, self._stepper.stored(self.trace))
 
     @property
     def parent(self) -> Node | None:

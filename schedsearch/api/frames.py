@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome
 from schedsearch.present import format as fmt
+from schedsearch.present.extras import pandas
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate, Table
 
@@ -21,18 +21,6 @@ PLACE = ("procedure", "sizes", "target")
 NOT_MEASURED = "not_measured"
 
 CATEGORIES = (*PLACE, "transform", "kind", "duplicate_level", "stage", "strategy")
-
-
-def pandas() -> Any:
-    """The module. Raises UserError naming the extra that brings it."""
-    try:
-        import pandas as found
-    except ModuleNotFoundError as error:
-        raise UserError(
-            "DataFrames need pandas: pip install 'schedsearch[notebook]'. Without it the command "
-            "line shows the same: schedsearch list, best, show"
-        ) from error
-    return found
 
 
 def scopes(store: Store) -> pd.DataFrame:

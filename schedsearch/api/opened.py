@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from schedsearch.api import frames, searched
-from schedsearch.api.candidate import Candidate, of_stored
-from schedsearch.core import html
+from schedsearch.api.candidate import Candidate
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
-from schedsearch.search.recorded import find_scopes
+from schedsearch.present import html
+from schedsearch.search.lookup import find_scopes
 from schedsearch.store.database import Store
 
 if TYPE_CHECKING:
@@ -75,13 +75,13 @@ class StoreView(Closeable):
             raise UserError(
                 f"{self._store.name} has no verified schedule yet; run the search again"
             )
-        return of_stored(self._store, top[0])
+        return Candidate.of(self._store, top[0])
 
     def candidate(self, candidate_id: int, file: str | Path | None = None) -> Candidate:
         """The candidate with this id; `file` is where its procedure is now, if it has moved.
         Raises UserError if there is none."""
         stored = self._store.candidate(int(candidate_id))
-        return of_stored(self._store, stored, Path(file) if file else None)
+        return Candidate.of(self._store, stored, Path(file) if file else None)
 
     def search(
         self, wanted: str | int | None = None, file: str | Path | None = None

@@ -8,18 +8,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from schedsearch import __version__
-from schedsearch.api import pictures
 from schedsearch.api.searched import Search
-from schedsearch.api.tree_view import shown_tree
-from schedsearch.core import html
+from schedsearch.api.tree import shown_tree
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Measurement, PeerComparison
 from schedsearch.evaluate.agreement import Agreement
 from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.present import format as fmt
-from schedsearch.present import page
+from schedsearch.present import html, page
 from schedsearch.present.against import AGAINST, against_lines
+from schedsearch.present.extras import library
 from schedsearch.search.closing import margin
 from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.store.schema import RunStatus
@@ -60,7 +59,7 @@ def report(about: Search, against: Sequence[PeerComparison] = ()) -> str:
         *_reproduction(about),
         page.paragraph(f"Written by schedsearch {__version__} from {about.store.name}.", "note"),
     ]
-    return page.page(title, body, {**figures, "tree": shown}, pictures.library())
+    return page.page(title, body, {**figures, "tree": shown}, library())
 
 
 def _measured(about: Search) -> Measurement | None:
@@ -80,7 +79,7 @@ def _verdict(about: Search) -> Iterator[object]:
     yield page.paragraph(f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
     found = stored_elsewhere(about.store, about.best)
     if found is not None and found.differs:
-        yield page.paragraph(f"On {fmt.elsewhere(found)}.")
+        yield page.paragraph(f"On {found}.")
     yield html.measurement(measurement)
 
 
@@ -131,8 +130,8 @@ def _caveats(about: Search) -> Iterator[str]:
         names = ", ".join(about.workload.specialized)
         yield f"The schedule is for these sizes alone: {names} are constants of it."
     yield "Speed-ups are for this machine, compiler and these sizes; others were not measured."
-    if isinstance(about.kept, UserError):
-        yield f"Code is not shown: {about.kept}"
+    if isinstance(about.loaded, UserError):
+        yield f"Code is not shown: {about.loaded}"
 
 
 def _examined(proc: str, summary: Mapping[str, Any]) -> Iterator[str]:
@@ -172,8 +171,8 @@ def _schedule(about: Search) -> Iterator[object]:
     trace = about.best.record.trace
     yield page.heading("The best schedule")
     yield html.trace(trace)
-    if not isinstance(about.kept, UserError):
-        source, workload = about.kept[0], about.workload
+    if not isinstance(about.loaded, UserError):
+        source, workload = about.loaded[0], about.workload
         try:
             python = schedule_python(source, workload.proc, trace, [], workload.fixed)
         except RewriteError as error:

@@ -21,8 +21,8 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.lock_place import default_lock, read_lock, write_lock
 from schedsearch.core.lockfile import Lock, LockEntry
 from schedsearch.present import format as fmt
+from schedsearch.search.lookup import find_scopes
 from schedsearch.search.pinning import Pins, changes, lock_entry, pin_best
-from schedsearch.search.recorded import find_scopes
 from schedsearch.store.database import Store
 from schedsearch.transforms.instruction_sets import load_instructions
 

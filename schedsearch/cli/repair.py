@@ -23,7 +23,7 @@ from schedsearch.search.lock_choice import Chosen
 from schedsearch.search.locked_kernel import NotHereError, Where
 from schedsearch.search.repair import Drift, Repaired, drift, repair
 from schedsearch.search.result import Listener
-from schedsearch.transforms.refit import Fate
+from schedsearch.transforms.fit import Fate
 
 
 @dataclass(frozen=True)

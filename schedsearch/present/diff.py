@@ -12,7 +12,7 @@ from pygments.lexer import Lexer
 from pygments.lexers import CLexer, PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
-from schedsearch.core import html
+from schedsearch.present import html
 
 CONTEXT = 4
 """Lines shown around a change; what is further away is folded into one line."""

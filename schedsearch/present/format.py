@@ -17,7 +17,6 @@ from schedsearch.core.stats import Estimate
 
 if TYPE_CHECKING:  # they take a while to load
     from schedsearch.evaluate.roofline import Roof
-    from schedsearch.search.elsewhere import Elsewhere
     from schedsearch.search.ranker import Standing
 
 _BARS = "▁▂▃▄▅▆▇█"
@@ -74,15 +73,6 @@ def conditions(measurement: Measurement) -> str:
         return ""
     where = f", arrays aligned to {host['align']} bytes" if "align" in host else ""
     return f", {host['clock']} time, {host['cache']} caches{where}"
-
-
-def elsewhere(found: Elsewhere) -> str:
-    """`arrays aligned to 64 bytes: 97 us instead of 105 us, 1.08x [1.07, 1.09] as fast`"""
-    own, there = found.measurement.candidate_ns * 1e-9, found.measurement.reference_ns * 1e-9
-    return (
-        f"{arrays(found.align)}: {duration(there)} instead of {duration(own)}, "
-        f"{speedup(found.speed)} as fast"
-    )
 
 
 def anchored(measurement: Measurement) -> str:

@@ -17,7 +17,7 @@ from schedsearch.core.locked_target import LockedTarget
 from schedsearch.core.lockfile import LockEntry
 from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.text_file import read_text
-from schedsearch.search.kept import require_tuned
+from schedsearch.search.reloading import require_tuned
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here

@@ -19,9 +19,9 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
-from schedsearch.search.caveats import caveats
-from schedsearch.search.kept import differs, load_kept, require_tuned, require_verified
 from schedsearch.search.locked_kernel import locked_file
+from schedsearch.search.lookup import caveats
+from schedsearch.search.reloading import differs, load_tuned, require_tuned, require_verified
 from schedsearch.search.replay_apart import NoReplayError, replay_apart
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
@@ -120,7 +120,7 @@ def lock_entry(
     if not trace.steps:
         raise UserError(f"candidate {candidate.id} is the procedure as written: nothing to pin")
     workload, target = store.workload(candidate.scope), store.target_of(candidate)
-    source, procedure = load_kept(workload, file)
+    source, procedure = load_tuned(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
     name = _named(source.path, folder)
     code = _as_recorded(procedure, candidate.record, target.fp)

@@ -1,6 +1,6 @@
-"""Schedules that were kept, in a store or a lock file, and the user's own files they are for.
+"""The procedures that a store or a lock file names, loaded again, and its schedules replayed.
 
-What a store or a lock says of a file's text is compared with the file, never executed.
+The text of a file in a store or a lock is compared with the file, never executed.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # `check` does without a store
     from schedsearch.store.views import StoredCandidate
 
 
-def load_kept(
+def load_tuned(
     workload: Workload, file: Path | None = None, instructions: Sequence[Path] = ()
 ) -> tuple[Source, Any]:
     """The source and the procedure that was tuned, from `file` or where it was then; the
@@ -46,7 +46,7 @@ def load_kept(
     if file is None:
         require_tuned(path, "--file")
     source = load_source(path)
-    procedure = pick_kept(source, workload)
+    procedure = pick_tuned(source, workload)
     for each in instructions:
         load_instructions(each)
     return source, procedure
@@ -70,7 +70,7 @@ def require_tuned(path: Path, option: str) -> None:
     )
 
 
-def pick_kept(source: Source, workload: Workload) -> Any:
+def pick_tuned(source: Source, workload: Workload) -> Any:
     """The procedure that was tuned. Raises UserError if `source` has another one now."""
     procedure = specialize(pick(source, workload.proc), workload.fixed)
     if proc_key(mirror(procedure)) != workload.proc_key:
