@@ -91,7 +91,7 @@ class Candidate(Schedule):
         return Diff(str(first), str(self.proc), (title, f"candidate {self.id}"))
 
     def explain(self, *, measure: bool = False, progress: bool = True) -> Explained:
-        """What each rewrite did, as `schedsearch explain` says it. `measure`: every step is timed
+        """Explain each rewrite, as `schedsearch explain` does. `measure`: every step is timed
         against the one before, where that is not known, and kept in the store; an interrupt
         ends it, and what was measured is explained. `progress` False: silent.
 
@@ -105,8 +105,8 @@ class Candidate(Schedule):
     def compare(
         self, other: Candidate, *, measure: bool = False, progress: bool = True
     ) -> Compared:
-        """Another schedule of the same procedure beside this one, as `schedsearch compare` has
-        it: how many times faster it is. `measure`: timed now, interleaved, and kept."""
+        """Compare another schedule of the same procedure with this one, as `schedsearch compare`
+        does: how many times faster it is. `measure`: timed now, interleaved, and kept."""
         now = None
         if measure:
             with watched(progress) as listener:

@@ -1,4 +1,4 @@
-"""What can be done to a schedule next, and what was tried in vain."""
+"""The rewrites that a schedule can get next, and those that were tried in vain."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Choice:
 
     @property
     def why(self) -> str:
-        """What is known of it, or why it was rejected."""
+        """Its speed-up or its state, or the reason why it was rejected."""
         record = self.stored.record
         if record.measurement is not None:
             return speedup(record.measurement.speedup)

@@ -54,7 +54,7 @@ class Node:
 
     @property
     def candidate(self) -> Candidate:
-        """What the store knows of it now."""
+        """Its candidate as the store has it now."""
         return Candidate.of(self._stepper.session.store, self._stepper.stored(self.trace))
 
     @property
@@ -69,7 +69,8 @@ class Node:
         return replace(self, trace=above, previous=None)
 
     def rewrites(self) -> Rewrites:
-        """What can be done next, and what was tried in vain; a second or more the first time."""
+        """The rewrites that are legal here, and those that were tried in vain. The first call takes
+        a second or more."""
         return ranked(self._stepper.rewrites(self.trace))
 
     def apply(self, rewrite: int | Choice | Rewrite) -> Node:
@@ -86,7 +87,7 @@ class Node:
         return replace(self, trace=self._stepper.original(found).record.trace, previous=self)
 
     def undo(self) -> Node:
-        """Where it was reached from; the unscheduled procedure is itself."""
+        """The schedule that this one was reached from; the unscheduled procedure returns itself."""
         return self.previous or self
 
     def measure(self) -> Measurement:
@@ -137,7 +138,7 @@ class Node:
 
 
 class Exploration(Closeable):
-    """A run by hand. It ends with `close` or with `with`; what was found is in its store."""
+    """A run by hand. It ends with `close` or with `with`; its store keeps all results."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper

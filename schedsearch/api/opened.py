@@ -22,9 +22,9 @@ DEFAULT_STORE = "schedsearch.sqlite"
 
 
 class StoreView(Closeable):
-    """What a store knows, as DataFrames and as candidates.
+    """A tuning store as DataFrames and as candidates.
 
-    Nothing is kept between calls: what a run writes meanwhile is seen the next time. The file
+    Nothing is kept between calls: the next one sees what a run wrote meanwhile. The file
     is released by `close`, or at the end of `with`.
     """
 
@@ -33,7 +33,7 @@ class StoreView(Closeable):
 
     @property
     def scopes(self) -> pd.DataFrame:
-        """What was tuned where, and the best of each (`frames.scopes`)."""
+        """Procedures and targets, and the best schedule of each (`frames.scopes`)."""
         return frames.scopes(self._store)
 
     @property
@@ -53,7 +53,7 @@ class StoreView(Closeable):
 
     @property
     def stages(self) -> pd.DataFrame:
-        """Where the time went (`frames.stages`)."""
+        """Seconds by run and stage (`frames.stages`)."""
         return frames.stages(self._store)
 
     @property

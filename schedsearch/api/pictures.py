@@ -62,7 +62,7 @@ class Plots:
         return _framed(figure.update_yaxes(**_logarithmic(curves["speedup"])), "Best so far")
 
     def outcomes(self) -> Figure:
-        """What became of the candidates of each transform."""
+        """Outcomes of the candidates of each transform."""
         frame = self.statistics.outcomes()
         totals = frame.groupby("transform")["candidates"].sum().sort_values()
         shown = totals.index[-MOST:]
@@ -82,7 +82,7 @@ class Plots:
         return _framed(figure, f"What became of the candidates{_left_out(totals)}")
 
     def stage_times(self) -> Figure:
-        """Where the time went."""
+        """Seconds by stage."""
         frame = self.statistics.stage_times()[::-1]
         bars = plotly().Bar(
             y=_escaped(frame["stage"]),
@@ -215,7 +215,7 @@ _COLOURS = {
     "duplicate (same binary)": "#7a7a7a",
     "illegal": RED,
 }
-"""Of outcomes; what is no mistake is grey."""
+"""Of outcomes; grey ones are no mistakes."""
 
 
 def _left_out(totals: pd.Series[Any]) -> str:

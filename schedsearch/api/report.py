@@ -102,7 +102,7 @@ def _indirect(measurement: Measurement) -> str:
 
 
 def _caveats(about: Search) -> Iterator[str]:
-    """What the verdict rests on, and what speaks against it."""
+    """The grounds of the verdict, and the doubts."""
     run, measurement = about.run, _measured(about)
     if measurement is not None:
         yield fmt.tested(measurement, margin(about.noise))
@@ -135,7 +135,7 @@ def _caveats(about: Search) -> Iterator[str]:
 
 
 def _examined(proc: str, summary: Mapping[str, Any]) -> Iterator[str]:
-    """What a run's summary says of the procedure as written, and of its winner."""
+    """A run's summary of the procedure as written, and of its winner."""
     if reference := summary.get("reference"):
         agreement = Agreement.from_json(reference)
         yield f"{proc} as written, compiled, {agreement}."

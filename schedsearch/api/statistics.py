@@ -1,4 +1,4 @@
-"""What a search tree says of its search, as frames; `api/pictures.py` draws them."""
+"""Statistics of a search, as frames; `api/pictures.py` draws them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Statistics:
         return pandas().concat(frames, ignore_index=True) if frames else pandas().DataFrame()
 
     def outcomes(self) -> pd.DataFrame:
-        """Candidates by transform and by what became of them."""
+        """Numbers of candidates by transform and outcome."""
         frame = self._candidates()
         counted = frame.groupby(["transform", "outcome"]).size()
         return counted.rename("candidates").reset_index()

@@ -42,7 +42,7 @@ AS_WRITTEN = Estimate(1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Result:
-    """What a search ended with. Without a schedule faster than the procedure as written, `trace`
+    """The end of a search. Without a schedule faster than the procedure as written, `trace`
     is empty and the rest is of that procedure.
 
     `run` is all of it: the target, the baseline, the roof, counts, why it stopped.
@@ -66,7 +66,7 @@ class Result:
 
     @property
     def c(self) -> str:
-        """What was measured, in C."""
+        """The C that was measured."""
         return self._code.source
 
     @property

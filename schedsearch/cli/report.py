@@ -1,4 +1,4 @@
-"""What `run` says at its end."""
+"""The report of `run` at its end."""
 
 from __future__ import annotations
 

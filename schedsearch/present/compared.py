@@ -1,4 +1,4 @@
-"""Two schedules side by side, as a person reads it and as JSON."""
+"""Two schedules side by side, for a person to read and as JSON."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class Compared:
 
 
 def compared(first: Schedule, second: Schedule, measured: Ratio | None = None) -> Compared:
-    """`measured` is what is known better than from the store. Raises UserError for schedules of
-    different procedures, and if one does not replay."""
+    """`measured` is a ratio that is known better than from the store. Raises UserError for
+    schedules of different procedures, and if one does not replay."""
     return Compared(compare(first, second, measured), first.roof)
 
 

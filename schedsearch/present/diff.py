@@ -15,7 +15,7 @@ from pygments.token import Comment, Keyword, Name, Number, Operator, String
 from schedsearch.present import html
 
 CONTEXT = 4
-"""Lines shown around a change; what is further away is folded into one line."""
+"""Lines shown around a change; lines further away are folded into one."""
 
 _STYLES = {
     Keyword: "font-weight:bold",

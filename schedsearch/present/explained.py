@@ -1,4 +1,4 @@
-"""What each rewrite of a schedule did, as a person reads it, as Markdown, and as JSON."""
+"""A schedule explained rewrite by rewrite, for a person to read, as Markdown, and as JSON."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ class Explained:
         }
 
     def _advice(self) -> Iterator[str]:
-        """What to run for an interval, where one is missing."""
+        """Names the command that measures an interval, where one is missing."""
         gains = [step.gain for step in self.explanation.steps]
         if any(gain is not None and gain.how is How.APART for gain in gains):
             yield (

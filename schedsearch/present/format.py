@@ -38,7 +38,7 @@ OVER_ROOF = "above what the machine can do: an error of measuring or counting"
 
 
 def decided(decision: Decision, rounds: int) -> str:
-    """What rounds say: faster, slower, the same, or that they cannot say."""
+    """The decision of a test of so many rounds, as a sentence."""
     number = count(rounds, "round")
     match decision:
         case Decision.INCONCLUSIVE:
@@ -115,7 +115,7 @@ def outcomes(counts: Mapping[Outcome | None, int]) -> str:
 
 
 def state(record: TuningRecord) -> str:
-    """`compile error`; what no outcome says yet is `legal, not measured`"""
+    """`compile error`; without an outcome `legal, not measured`"""
     return record.outcome.value.replace("_", " ") if record.outcome else "legal, not measured"
 
 

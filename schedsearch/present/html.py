@@ -101,7 +101,7 @@ def trace(schedule: Trace) -> Markup:
 
 
 def measurement(timed: Measurement) -> Markup:
-    """What was measured in words, its rounds and its samples as dots."""
+    """A measurement in words, its rounds and its samples as dots."""
     rounds, calls = len(timed.rounds), count(timed.calls, "call")
     said = lines(
         [
@@ -115,8 +115,8 @@ def measurement(timed: Measurement) -> Markup:
 
 
 def _picture(timed: Measurement) -> Markup:
-    """How many times faster than what it was interleaved with it was in each round, with the
-    median's interval; below, all samples of both, per call."""
+    """How many times faster than the reference it was in each round, with the interval of the
+    median; below, all samples of both, per call."""
     ratios = [each.speedup for each in timed.rounds]
     own = list(chain.from_iterable(each.candidate_ns for each in timed.rounds))
     other = list(chain.from_iterable(each.reference_ns for each in timed.rounds))

@@ -1,6 +1,6 @@
 """One HTML file that needs nothing else: text, figures and trees, with the scripts that draw them.
 
-What a page shows may come from anybody's store. Text is escaped; data is JSON in blocks that
+The content of a page may come from anybody's store. Text is escaped; data is JSON in blocks that
 are not executed; a policy in the page lets the browser run these scripts alone and load nothing
 from anywhere.
 """
@@ -61,13 +61,13 @@ def page(name: str, body: Iterable[object], data: Mapping[str, Any], library: st
 
 
 def figure(name: str) -> Markup:
-    """Where the figure of this name is drawn."""
+    """The place where the figure of this name is drawn."""
     place = '<div class="figure" role="img" aria-label="{0}" data-figure="{0}"></div>'
     return Markup(place).format(name)
 
 
 def tree(name: str) -> Markup:
-    """Where the search tree of this name is drawn."""
+    """The place where the search tree of this name is drawn."""
     return Markup('<div data-tree="{}"></div>').format(name)
 
 

@@ -1,4 +1,4 @@
-"""What a store knows of a procedure: its searches, its roofline, and what verified it."""
+"""Finds in a store the searches of a procedure, its roofline, and how it was verified."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def stored_roof(store: Store, scope: Scope) -> Roof | None:
 
 
 def verification(store: Store, scope: Scope) -> Agreement:
-    """What verifying schedules of a scope amounts to, as its newest run found that has ended."""
+    """How far verifying schedules of a scope goes, as the newest run that has ended found."""
     for run in reversed(store.runs(scope)):
         if reference := (run.summary or {}).get("reference"):
             return Agreement.from_json(reference)
@@ -42,6 +42,6 @@ def verification(store: Store, scope: Scope) -> Agreement:
 
 
 def caveats(store: Store, scope: Scope, code: GeneratedC | None) -> tuple[str, ...]:
-    """What a caller of a schedule with this C has to know, as far as the store knows it."""
+    """The limits of a schedule with this C that its callers have to know."""
     own = contract.caveats(code) if code else ()
     return (*verification(store, scope).caveats, *own)

@@ -53,7 +53,7 @@ Shorten = Callable[[Trace, float, Callable[[], bool], float], Shortened | None]
 
 
 def as_it_is(trace: Trace, seconds: float, go_on: Callable[[], bool], round_s: float) -> None:
-    """Where nothing is timed."""
+    """Leaves a schedule as it is, where nothing is timed."""
 
 
 def shorten_with(bench: Bench, replayer: Replayer, target: Target, builder: Builder) -> Shorten:

@@ -90,7 +90,7 @@ def replayed(procedure: Any, trace: Trace, fp: FloatingPoint = FloatingPoint.FAS
 
 
 def as_recorded(state: State, keys: Keys) -> str:
-    """What the replayed schedule has in common with its record. Raises UserError if it differs."""
+    """Says how a replayed schedule equals its record. Raises UserError if it differs."""
     if ast_key(state.ast, state.build) != keys.ast:
         what = "schedule"
     elif keys.code and generate_c(state.procedure, state.build).key != keys.code:
@@ -103,7 +103,7 @@ def as_recorded(state: State, keys: Keys) -> str:
 
 
 def differs(what: str) -> UserError:
-    """What to say of a schedule that replays, but not to what was recorded."""
+    """The error of a schedule that replays, but to something else than was recorded."""
     return UserError(
         f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
         "the version that recorded it"

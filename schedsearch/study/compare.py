@@ -34,7 +34,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Ratio:
-    """Times that one schedule is as fast as another. What was measured apart has no interval, and
+    """Times that one schedule is as fast as another. Schedules measured apart have no interval, and
     no `decision`: there is no test for that. `rounds` are those it was interleaved in."""
 
     over: Estimate
@@ -99,7 +99,7 @@ def require_comparable(first: StoredCandidate, second: StoredCandidate) -> None:
 
 
 def verified(candidate: StoredCandidate) -> Measurement | None:
-    """What ranks a candidate that is right; None if it was not measured, or is wrong."""
+    """The measurement that ranks a candidate; None if it was not measured, or is wrong."""
     record = candidate.record
     return record.measurement if record.outcome is Outcome.CORRECT else None
 
@@ -155,7 +155,7 @@ def _interleaved(first: StoredCandidate, second: StoredCandidate) -> Ratio | Non
 
 
 def over_reference(timed: Measurement) -> Ratio:
-    """What a measurement says of its candidate and what it was interleaved with."""
+    """The ratio of a candidate and its reference, interleaved in this measurement."""
     return Ratio(timed.ratio, How.INTERLEAVED, timed.decision(), len(timed.rounds))
 
 

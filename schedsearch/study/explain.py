@@ -1,4 +1,4 @@
-"""What each rewrite of a schedule did: to the loop nest, and to the time.
+"""Explains each rewrite of a schedule: its effect on the loop nest, and on the time.
 
 The effect of a step is measured where the store has a measurement of the schedule up to it, or
 of one with the same C or machine code. Else it is the static cost estimate of that step alone

@@ -1,4 +1,4 @@
-"""Stored schedules, timed against each other because the user asks for it (`--measure`).
+"""Times stored schedules against each other on the user's request (`--measure`).
 
 Both are interleaved round by round, each round in a new process, after their results were
 verified. Everything is kept in the store, in the search tree of the schedule.

@@ -1,4 +1,4 @@
-"""A stored schedule, shortened, measured, and stored beside the original."""
+"""Shortens a stored schedule, measures the result, and stores it beside the original."""
 
 from __future__ import annotations
 

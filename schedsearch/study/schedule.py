@@ -37,7 +37,7 @@ class Schedule:
     """A candidate as its store had it when this was made.
 
     The user's file is loaded when a question needs it: `file`, or where it was when it was tuned,
-    with the user's `instructions`. What loads it raises UserError for what the user can mend.
+    with the user's `instructions`. Such questions raise UserError for what the user can mend.
     """
 
     stored: StoredCandidate
@@ -114,7 +114,7 @@ class Schedule:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What a caller has to keep in mind (`not re-entrant: ...`), if it was measured."""
+        """Its limits that callers have to know (`not re-entrant: ...`), if it was measured."""
         code = self.store.code(self.stored.record.keys.code or "")
         return caveats(self.store, self.scope, code)
 

@@ -29,7 +29,7 @@ from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer, State
 
 BY_HAND = "by hand"
-"""What a run's strategy is called in the store."""
+"""The name of such a run's strategy in the store."""
 
 
 class NotMeasuredError(UserError):
@@ -53,8 +53,8 @@ class _Hand:
 
 
 class Stepper:
-    """A run in which the caller says what is expanded and measured. Everything is kept in the
-    store, so that searches know it and later sessions do not do it again.
+    """A run in which the caller says what is expanded and measured. The store keeps
+    everything, so that searches know it and later sessions do not do it again.
 
     Schedules are named by their traces, which have to be in the store: the root is, and what
     `rewrites` and `follow` return. Raises UserError for what the user can mend.
@@ -92,7 +92,7 @@ class Stepper:
         return found
 
     def rewrites(self, trace: Trace) -> list[StoredCandidate]:
-        """What one more rewrite makes of it, the rejected ones too; enumerated once."""
+        """Its children by one more rewrite, the rejected ones too; enumerated once."""
         node = self.stored(trace)
         if not node.expanded:
             self._knowing(trace).complete(ExpandJob(trace))
@@ -100,7 +100,7 @@ class Stepper:
         return self.session.store.children(node.id)
 
     def follow(self, trace: Trace, rewrite: Rewrite) -> StoredCandidate:
-        """What this rewrite makes of it, whether it was proposed or not."""
+        """Its child by this rewrite, whether that was proposed or not."""
         longer = trace.then(rewrite)
         if not self._find(longer.key):
             self.state(longer)  # says why it is illegal, if it is
@@ -135,12 +135,12 @@ class Stepper:
         return record.measurement
 
     def standing(self, trace: Trace) -> StoredCandidate:
-        """What says how fast it is: itself, or what it is a duplicate of."""
+        """The candidate that says how fast it is: itself, or the one that it is a duplicate of."""
         return standing(self.session.store, self.session.setting.scope, [trace.key])[trace.key]
 
     def _anchor(self, candidate: StoredCandidate) -> Anchor:
-        """What others are timed against. Raises UserError if it was not verified: it would be
-        timed all the same."""
+        """The kernel that others are timed against. Raises UserError if it was not verified: it
+        would be timed all the same."""
         require_verified(candidate)
         record, baseline = candidate.record, self._search.work.baseline
         if not record.trace.steps:
