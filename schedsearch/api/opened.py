@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from schedsearch.api import frames, searched
+from schedsearch.api import searched
 from schedsearch.api.candidate import Candidate
-from schedsearch.core.closeable import Closeable
+from schedsearch.api.frames import Frames
 from schedsearch.core.errors import UserError
 from schedsearch.present import html
 from schedsearch.search.lookup import find_scopes
 from schedsearch.store.database import Store
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 DEFAULT_STORE = "schedsearch.sqlite"
 
 
-class StoreView(Closeable):
-    """A tuning store as DataFrames and as candidates.
-
-    Nothing is kept between calls: the next one sees what a run wrote meanwhile. The file
-    is released by `close`, or at the end of `with`.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    @property
-    def scopes(self) -> pd.DataFrame:
-        """Procedures and targets, and the best schedule of each (`frames.scopes`)."""
-        return frames.scopes(self._store)
-
-    @property
-    def runs(self) -> pd.DataFrame:
-        """Runs, by id (`frames.runs`)."""
-        return frames.runs(self._store)
-
-    @property
-    def candidates(self) -> pd.DataFrame:
-        """Every schedule that was tried, by id (`frames.candidates`)."""
-        return frames.candidates(self._store)
-
-    @property
-    def measurements(self) -> pd.DataFrame:
-        """Every timing, by id (`frames.measurements`)."""
-        return frames.measurements(self._store)
-
-    @property
-    def stages(self) -> pd.DataFrame:
-        """Seconds by run and stage (`frames.stages`)."""
-        return frames.stages(self._store)
-
-    @property
-    def tree(self) -> pd.DataFrame:
-        """The search tree, by id (`frames.tree`)."""
-        return frames.tree(self._store)
+class StoreView(Frames):
+    """A tuning store as DataFrames, and as candidates."""
 
     def best(self, proc: str | None = None) -> Candidate:
         """The fastest verified schedule. Raises UserError if there is none, or if several
@@ -91,9 +50,6 @@ class StoreView(Closeable):
         `candidate`. Raises UserError if there is none."""
         run = searched.find_run(self._store, wanted)
         return searched.Search(self._store, run, Path(file) if file else None)
-
-    def close(self) -> None:
-        self._store.close()
 
     def __repr__(self) -> str:
         return f"tuning store {self._store.name}\n{self.scopes.to_string()}"

@@ -38,7 +38,7 @@ from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
 from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.search.lookup import find_scopes, verification
-from schedsearch.search.reloading import as_recorded, require_verified
+from schedsearch.search.reloading import require_verified
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
@@ -75,9 +75,8 @@ def replay(
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
     state = schedule.replayed(upto)
     console.print(Syntax(str(state.procedure), "python", background_color="default"))
-    keys = schedule.stored.record.keys
-    if upto == trace and keys.ast:
-        console.print(as_recorded(state, keys))
+    if upto == trace and schedule.stored.record.keys.ast:
+        console.print(schedule.as_recorded())
         _note_compiler(schedule.target, state.build)
 
 

@@ -7,10 +7,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from schedsearch.api.report import report as report_of
+from schedsearch.api.searched import Search, find_run
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
 from schedsearch.cli.telling import told, typed
@@ -20,13 +22,10 @@ from schedsearch.core.text_file import write_text
 from schedsearch.peers.against import parse_against
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.budget import Budget
-from schedsearch.search.reloading import as_recorded
+from schedsearch.search.session import subject_of
 from schedsearch.store.database import Store
 from schedsearch.study.schedule import Schedule
 from schedsearch.transforms.instruction_sets import load_instructions
-
-if TYPE_CHECKING:
-    from schedsearch.api.searched import Search
 
 
 def report(
@@ -50,10 +49,6 @@ def report(
     from anywhere. With --against, the best is timed beside what you would use instead, now.
     Needs the extra: pip install 'schedsearch[notebook]'.
     """
-    # Imported when used: pandas and Plotly are an extra, and take a second.
-    from schedsearch.api.report import report as written
-    from schedsearch.api.searched import Search, find_run
-
     requests = parse_against(against or [])
     if not os.access(out.resolve().parent, os.W_OK):
         raise UserError(f"cannot write {out}: its directory is not there, or not writable")
@@ -67,7 +62,7 @@ def report(
         if isinstance(search.loaded, UnnamedFileError):
             print(f"  {typed(*search.loaded.words)}", file=sys.stderr)
         beside = _beside(search, requests, instructions or ()) if requests else []
-        write_text(out, written(search, beside))
+        write_text(out, report_of(search, beside))
     print(out)
 
 
@@ -75,12 +70,10 @@ def _beside(
     about: Search, requests: Sequence[str], instructions: Sequence[Path]
 ) -> list[PeerComparison]:
     """The fastest schedule against these peers, timed now."""
-    from schedsearch.search.session import subject_of  # loads all of the search
-
     if about.best is None:
         raise UserError(f"{about.name} has no schedule in {about.store.name} to compare")
     best = Schedule.of(about.store, about.best, about.file, instructions)
     with redirect_stdout(sys.stderr), told() as tell:
-        as_recorded(best.state, about.best.record.keys)
+        best.as_recorded()
         subject = subject_of(best.options(Budget(0.0)))
         return compare_with_peers(subject, best.generate(), requests, tell)

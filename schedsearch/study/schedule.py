@@ -21,12 +21,13 @@ from schedsearch.evaluate.timing import Cache
 from schedsearch.search.budget import Budget
 from schedsearch.search.lookup import caveats, stored_roof
 from schedsearch.search.options import Options
-from schedsearch.search.reloading import load_tuned, require_tuned
+from schedsearch.search.reloading import differs, load_tuned, require_tuned
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import TargetRequest, require_native, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.instruction_sets import not_shipped
 from schedsearch.transforms.loader import Source
 from schedsearch.transforms.replay import Replayer, State
@@ -111,6 +112,17 @@ class Schedule:
         """The C of the schedule as it replays now."""
         state = self.state
         return generate_c(state.procedure, state.build)
+
+    def as_recorded(self) -> str:
+        """Says how the schedule, replayed, equals its record. Raises UserError if it differs."""
+        state, keys = self.state, self.stored.record.keys
+        if ast_key(state.ast, state.build) != keys.ast:
+            raise differs("schedule")
+        if not keys.code:
+            return f"schedule as recorded (ast_key {keys.ast}); it has not been built"
+        if self.generate().key != keys.code:
+            raise differs("C")
+        return f"C as recorded (code_key {keys.code})"
 
     @property
     def caveats(self) -> tuple[str, ...]:
