@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
 from schedsearch.core.numbers import count, speedup
 from schedsearch.core.records import Measurement, Outcome
@@ -62,24 +62,23 @@ class Choice:
         return f"{self.number}: {self.rewrite}{gain}; {self.why}"
 
 
-class Rewrites(Sequence[Choice]):
+class Rewrites(tuple[Choice, ...]):
     """The rewrites of a schedule, numbered as `Node.apply` takes them: the legal ones first,
     those that promise most at the top."""
 
-    def __init__(self, choices: Sequence[Choice]) -> None:
-        self._choices = choices
+    __slots__ = ()
 
     @property
     def legal(self) -> Rewrites:
-        return Rewrites([each for each in self if each.legal])
+        return Rewrites(each for each in self if each.legal)
 
     @property
     def rejected(self) -> Rewrites:
-        return Rewrites([each for each in self if not each.legal])
+        return Rewrites(each for each in self if not each.legal)
 
     def of(self, transform: str) -> Rewrites:
         """Those of one transform."""
-        return Rewrites([each for each in self if each.rewrite.transform == transform])
+        return Rewrites(each for each in self if each.rewrite.transform == transform)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -101,21 +100,6 @@ class Rewrites(Sequence[Choice]):
         names = ("number", "transform", "at", "arguments", "legal", "gain", "speedup", "why")
         return pandas().DataFrame(rows, columns=list(names)).set_index("number")
 
-    @overload
-    def __getitem__(self, number: int) -> Choice: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Choice]: ...
-
-    def __getitem__(self, number: int | slice) -> Choice | Sequence[Choice]:
-        return self._choices[number]
-
-    def __len__(self) -> int:
-        return len(self._choices)
-
-    def __iter__(self) -> Iterator[Choice]:
-        return iter(self._choices)
-
     def __repr__(self) -> str:
         return "\n".join([count(len(self), "rewrite"), *map(repr, self)])
 
@@ -136,7 +120,7 @@ class Rewrites(Sequence[Choice]):
 
 def ranked(found: Iterable[StoredCandidate]) -> Rewrites:
     """Children of a schedule as `Rewrites`."""
-    return Rewrites([Choice(number, each) for number, each in enumerate(sorted(found, key=_rank))])
+    return Rewrites(Choice(number, each) for number, each in enumerate(sorted(found, key=_rank)))
 
 
 def _rank(stored: StoredCandidate) -> tuple[bool, float, int]:

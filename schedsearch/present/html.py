@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from itertools import chain
 from math import log
 
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from schedsearch.core.numbers import count, duration, speedup
 from schedsearch.core.records import Measurement
@@ -42,46 +42,50 @@ def in_notebooks() -> None:
         formatter.for_type(Measurement, measurement)
 
 
+def joined(parts: Iterable[object], between: str = "") -> Markup:
+    return Markup(between).join(map(escape, parts))
+
+
+def tag(name: str, *content: object, **attributes: object) -> Markup:
+    """An element: `class_` is its class, `text_anchor` its text-anchor."""
+    given = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+    )
+    return Markup(f"<{name}{given}>{joined(content)}</{name}>")
+
+
 def code(text: object) -> Markup:
-    return Markup('<code style="background:none;white-space:pre-wrap">{}</code>').format(text)
+    return tag("code", text, style="background:none;white-space:pre-wrap")
 
 
 def dim(text: object) -> Markup:
-    return Markup('<span style="color:{}">{}</span>').format(GREY, text)
+    return tag("span", text, style=f"color:{GREY}")
 
 
 def strong(text: object, colour: str = "inherit") -> Markup:
-    return Markup('<b style="color:{}">{}</b>').format(colour, text)
+    return tag("b", text, style=f"color:{colour}")
 
 
 def lines(parts: Iterable[object]) -> Markup:
     """One paragraph, a line each."""
-    return Markup('<div style="line-height:1.5">{}</div>').format(
-        Markup("<br>").join(Markup.escape(part) for part in parts)
-    )
+    return tag("div", joined(parts, "<br>"), style="line-height:1.5")
 
 
 def block(parts: Iterable[object]) -> Markup:
     """Below each other."""
-    return Markup("<div>{}</div>").format(
-        Markup("").join(Markup('<div style="margin:4px 0">{}</div>').format(part) for part in parts)
-    )
+    return tag("div", *(tag("div", part, style="margin:4px 0") for part in parts))
 
 
 def folded(title: object, body: object) -> Markup:
     """Closed until clicked."""
-    return Markup("<details><summary>{}</summary>{}</details>").format(title, body)
+    return tag("details", tag("summary", title), body)
 
 
 def table(header: Sequence[object], rows: Iterable[Sequence[object]]) -> Markup:
-    def row(kind: str, cells: Sequence[object]) -> Markup:
-        cell = Markup(f'<{kind} style="{_CELL}">{{}}</{kind}>')
-        return Markup("<tr>{}</tr>").format(Markup("").join(cell.format(each) for each in cells))
-
-    body = Markup("").join(row("td", cells) for cells in rows)
-    return Markup('<table style="border-collapse:collapse">{}{}</table>').format(
-        row("th", header), body
-    )
+    cells = [("th", header), *(("td", row) for row in rows)]
+    body = (tag("tr", *(tag(kind, each, style=_CELL) for each in row)) for kind, row in cells)
+    return tag("table", *body, style="border-collapse:collapse")
 
 
 def trace(schedule: Trace) -> Markup:
@@ -150,28 +154,29 @@ def _strips(rows: Sequence[_Strip], show: Callable[[float], str]) -> Markup:
     parts = [_dots(number * _ROW, row, x) for number, row in enumerate(rows)]
     below = len(rows) * _ROW + 11
     ends = ((least, "start"), (most, "end"))
-    for value, anchor in ends[: 1 + (most > least)]:
-        text = '<text x="{:.0f}" y="{}" text-anchor="{}">{}</text>'
-        parts.append(Markup(text).format(x(value), below, anchor, show(value)))
-    picture = Markup(
-        '<svg xmlns="http://www.w3.org/2000/svg" width="{}" height="{}" font-size="11" '
-        'font-family="sans-serif" fill="{}">{}</svg>'
-    ).format(_WIDTH, below + 4, GREY, Markup("").join(parts))
+    parts += [
+        tag("text", show(value), x=f"{x(value):.0f}", y=below, text_anchor=anchor)
+        for value, anchor in ends[: 1 + (most > least)]
+    ]
+    namespace, font = "http://www.w3.org/2000/svg", {"font_size": 11, "font_family": "sans-serif"}
+    size = {"width": _WIDTH, "height": below + 4}
+    picture = tag("svg", *parts, xmlns=namespace, **size, **font, fill=GREY)
     said = f"{', '.join(row.caption for row in rows)}: {show(least)} to {show(most)}"
     image = '<img alt="{}" src="data:image/svg+xml;base64,{}" style="display:block;max-width:100%">'
     return Markup(image).format(said, b64encode(picture.encode()).decode())
 
 
 def _dots(top: float, row: _Strip, x: Callable[[float], float]) -> Markup:
-    parts = [Markup('<text x="0" y="{}">{}</text>').format(top + 15, row.caption)]
+    parts = [tag("text", row.caption, x=0, y=top + 15)]
     if row.estimate is not None:
         low, middle, high = map(x, (row.estimate.low, row.estimate.value, row.estimate.high))
-        band = '<rect x="{:.1f}" y="{}" width="{:.1f}" height="{}" fill="{}" opacity="0.25"/>'
-        parts.append(Markup(band).format(low, top + 2, max(high - low, 1.0), _ROW - 4, row.colour))
-        line = '<rect x="{:.1f}" y="{}" width="1.5" height="{}"/>'
-        parts.append(Markup(line).format(middle - 0.75, top + 1, _ROW - 2))
+        band = {"x": f"{low:.1f}", "width": f"{max(high - low, 1.0):.1f}", "fill": row.colour}
+        parts.append(tag("rect", y=top + 2, height=_ROW - 4, **band, opacity=0.25))
+        parts.append(tag("rect", x=f"{middle - 0.75:.1f}", y=top + 1, width=1.5, height=_ROW - 2))
     step = (_ROW - 8) / max(len(row.values) - 1, 1)
-    dot = Markup('<circle cx="{:.1f}" cy="{:.1f}" r="2.5" fill="{}" opacity="0.6"/>')
-    for number, value in enumerate(row.values):
-        parts.append(dot.format(x(value), top + 4 + number * step, row.colour))
-    return Markup("").join(parts)
+    dot = {"r": 2.5, "fill": row.colour, "opacity": 0.6}
+    parts += [
+        tag("circle", cx=f"{x(value):.1f}", cy=f"{top + 4 + number * step:.1f}", **dot)
+        for number, value in enumerate(row.values)
+    ]
+    return joined(parts)
