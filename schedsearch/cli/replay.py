@@ -36,6 +36,7 @@ from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
+from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.search.lookup import find_scopes, verification
 from schedsearch.search.reloading import require_verified
@@ -47,8 +48,6 @@ from schedsearch.store.views import StoredCandidate
 from schedsearch.study.minimise import Minimised, minimise
 from schedsearch.study.schedule import Schedule, opened, schedule_json
 from schedsearch.transforms.contract import caveats
-
-COMPILE_S = 60.0
 
 
 def replay(
@@ -218,7 +217,7 @@ def _compiling_target(request: str, code: GeneratedC, fp: FloatingPoint) -> Targ
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
     )
-    built = builder.build(code, COMPILE_S)
+    built = builder.build(code, BUILD_TIMEOUT_S)
     if isinstance(built, Failure):
         raise UserError(f"the C of this schedule does not compile for {request}:\n{built.message}")
     return target
