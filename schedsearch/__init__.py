@@ -8,13 +8,7 @@ From Python: `tune` searches, `explore` goes step by step, `open` shows what a s
 """
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from schedsearch.api.exploring import explore
-    from schedsearch.api.opened import open_store as open
-    from schedsearch.api.tuning import tune
-    from schedsearch.transforms.own import register
+from typing import Any
 
 __version__ = "0.1.0"
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget
 from schedsearch.search.options import Options
 from schedsearch.search.result import Listener
 from schedsearch.search.session import tune
-from schedsearch.search.stepping import Stepper
 from schedsearch.store.database import Store
-from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.store.views import StoredCandidate
+from schedsearch.study.schedule import opened
+from schedsearch.study.stepping import Stepper, by_hand
 
 PLACES = (1, 2, 3, 4, 5, 10, 20, 40)
 """Of `best` that are timed: the first five are often equal, and then have no order to be wrong."""
@@ -30,17 +32,17 @@ def search(file: Path, proc: str, store: Path, seconds: float) -> None:
 
 def confirm(store: Path) -> None:
     """Time the best against the procedure as written once more."""
-    scope, first, *_ = _top(store)
-    with _ByHand(store, scope) as stepper:
+    first, *_ = _top(store)
+    with _by_hand(store, first) as stepper:
         stepper.measure(first.record.trace)
 
 
 def podium(store: Path) -> list[float]:
     """Those at `PLACES` of `best`, each timed against the first, interleaved, the median of
     `PROCESSES`: how many times as fast they are."""
-    scope, first, *others = _top(store)
+    first, *others = _top(store)
     found: dict[str, list[float]] = {each.record.trace.key: [] for each in others}
-    with _ByHand(store, scope) as stepper:
+    with _by_hand(store, first) as stepper:
         for _ in range(PROCESSES):
             for each in others:
                 stepper.measure(each.record.trace, first)
@@ -49,27 +51,20 @@ def podium(store: Path) -> list[float]:
     return [1.0, *map(median, found.values())]
 
 
-def _top(store: Path) -> tuple[Scope, StoredCandidate, *tuple[StoredCandidate, ...]]:
-    with Store.open(store, create=False) as opened:
-        [scope] = opened.scopes()
-        ranked = [c for c in opened.best(scope, PLACES[-1]) if c.record.trace.steps]
-    first, *others = (ranked[place - 1] for place in PLACES if place <= len(ranked))
-    return scope, first, *others
+def _top(store: Path) -> list[StoredCandidate]:
+    with Store.open(store, create=False) as opened_store:
+        [scope] = opened_store.scopes()
+        ranked = [c for c in opened_store.best(scope, PLACES[-1]) if c.record.trace.steps]
+    return [ranked[place - 1] for place in PLACES if place <= len(ranked)]
 
 
-class _ByHand:
+@contextmanager
+def _by_hand(store: Path, candidate: StoredCandidate) -> Iterator[Stepper]:
     """A run in which nothing is searched."""
-
-    def __init__(self, store: Path, scope: Scope) -> None:
-        with Store.open(store, create=False) as opened:
-            options = options_again(opened, store, scope, Budget(0.0), None, ())
-        self._stepper = Stepper(options, SILENT)
-
-    def __enter__(self) -> Stepper:
-        return self._stepper
-
-    def __exit__(self, *_: object) -> None:
-        self._stepper.close()
+    with opened(store, candidate.id) as schedule:
+        options = schedule.options(Budget(0.0))
+    with by_hand(options, lambda _: None) as stepper:
+        yield stepper
 
 
 if __name__ == "__main__":

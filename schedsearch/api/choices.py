@@ -1,18 +1,18 @@
-"""What can be done to a schedule next, and what was tried in vain."""
+"""The rewrites that a schedule can get next, and those that were tried in vain."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import exp
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING
 
-from schedsearch.api import frames
-from schedsearch.core import html
 from schedsearch.core.numbers import count, speedup
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite
 from schedsearch.present import format as fmt
+from schedsearch.present import html
+from schedsearch.present.extras import pandas
 from schedsearch.store.views import StoredCandidate
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Choice:
 
     @property
     def why(self) -> str:
-        """What is known of it, or why it was rejected."""
+        """Its speed-up or its state, or the reason why it was rejected."""
         record = self.stored.record
         if record.measurement is not None:
             return speedup(record.measurement.speedup)
@@ -62,24 +62,23 @@ class Choice:
         return f"{self.number}: {self.rewrite}{gain}; {self.why}"
 
 
-class Rewrites(Sequence[Choice]):
+class Rewrites(tuple[Choice, ...]):
     """The rewrites of a schedule, numbered as `Node.apply` takes them: the legal ones first,
     those that promise most at the top."""
 
-    def __init__(self, choices: Sequence[Choice]) -> None:
-        self._choices = choices
+    __slots__ = ()
 
     @property
     def legal(self) -> Rewrites:
-        return Rewrites([each for each in self if each.legal])
+        return Rewrites(each for each in self if each.legal)
 
     @property
     def rejected(self) -> Rewrites:
-        return Rewrites([each for each in self if not each.legal])
+        return Rewrites(each for each in self if not each.legal)
 
     def of(self, transform: str) -> Rewrites:
         """Those of one transform."""
-        return Rewrites([each for each in self if each.rewrite.transform == transform])
+        return Rewrites(each for each in self if each.rewrite.transform == transform)
 
     @property
     def frame(self) -> pd.DataFrame:
@@ -99,22 +98,7 @@ class Rewrites(Sequence[Choice]):
             for each in self
         ]
         names = ("number", "transform", "at", "arguments", "legal", "gain", "speedup", "why")
-        return frames.pandas().DataFrame(rows, columns=list(names)).set_index("number")
-
-    @overload
-    def __getitem__(self, number: int) -> Choice: ...
-
-    @overload
-    def __getitem__(self, number: slice) -> Sequence[Choice]: ...
-
-    def __getitem__(self, number: int | slice) -> Choice | Sequence[Choice]:
-        return self._choices[number]
-
-    def __len__(self) -> int:
-        return len(self._choices)
-
-    def __iter__(self) -> Iterator[Choice]:
-        return iter(self._choices)
+        return pandas().DataFrame(rows, columns=list(names)).set_index("number")
 
     def __repr__(self) -> str:
         return "\n".join([count(len(self), "rewrite"), *map(repr, self)])
@@ -136,7 +120,7 @@ class Rewrites(Sequence[Choice]):
 
 def ranked(found: Iterable[StoredCandidate]) -> Rewrites:
     """Children of a schedule as `Rewrites`."""
-    return Rewrites([Choice(number, each) for number, each in enumerate(sorted(found, key=_rank))])
+    return Rewrites(Choice(number, each) for number, each in enumerate(sorted(found, key=_rank)))
 
 
 def _rank(stored: StoredCandidate) -> tuple[bool, float, int]:

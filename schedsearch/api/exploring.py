@@ -9,13 +9,12 @@ from typing import Any
 
 from markupsafe import Markup
 
-from schedsearch.api.candidate import Candidate, of_stored
+from schedsearch.api.candidate import Candidate
 from schedsearch.api.choices import Choice, Rewrites, ranked
 from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
 from schedsearch.api.tuning import Result
 from schedsearch.api.watching import watched
-from schedsearch.core import html
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
@@ -25,11 +24,12 @@ from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
+from schedsearch.present import html
 from schedsearch.present.diff import Diff
 from schedsearch.search.budget import Budget
 from schedsearch.search.options import Options
-from schedsearch.search.stepping import Stepper
 from schedsearch.search.strategies.make import AnyStrategy
+from schedsearch.study.stepping import Stepper
 from schedsearch.transforms.exo_compat import generate_c
 
 
@@ -54,8 +54,8 @@ class Node:
 
     @property
     def candidate(self) -> Candidate:
-        """What the store knows of it now."""
-        return of_stored(self._stepper.session.store, self._stepper.stored(self.trace))
+        """Its candidate as the store has it now."""
+        return Candidate.of(self._stepper.session.store, self._stepper.stored(self.trace))
 
     @property
     def parent(self) -> Node | None:
@@ -69,7 +69,8 @@ class Node:
         return replace(self, trace=above, previous=None)
 
     def rewrites(self) -> Rewrites:
-        """What can be done next, and what was tried in vain; a second or more the first time."""
+        """The rewrites that are legal here, and those that were tried in vain. The first call takes
+        a second or more."""
         return ranked(self._stepper.rewrites(self.trace))
 
     def apply(self, rewrite: int | Choice | Rewrite) -> Node:
@@ -86,7 +87,7 @@ class Node:
         return replace(self, trace=self._stepper.original(found).record.trace, previous=self)
 
     def undo(self) -> Node:
-        """Where it was reached from; the unscheduled procedure is itself."""
+        """The schedule that this one was reached from; the unscheduled procedure returns itself."""
         return self.previous or self
 
     def measure(self) -> Measurement:
@@ -137,7 +138,7 @@ class Node:
 
 
 class Exploration(Closeable):
-    """A run by hand. It ends with `close` or with `with`; what was found is in its store."""
+    """A run by hand. It ends with `close` or with `with`; its store keeps all results."""
 
     def __init__(self, stepper: Stepper) -> None:
         self._stepper = stepper

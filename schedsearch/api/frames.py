@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from schedsearch.core.errors import UserError
+from schedsearch.core.closeable import Closeable
 from schedsearch.core.records import Outcome
 from schedsearch.present import format as fmt
+from schedsearch.present.extras import pandas
 from schedsearch.search.run_summary import RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate, Table
@@ -17,48 +18,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 PLACE = ("procedure", "sizes", "target")
-"""The first columns of every frame: what was tuned, and where."""
+"""The first columns of every frame: the procedure with its sizes, and the target."""
 
 NOT_MEASURED = "not_measured"
 
 CATEGORIES = (*PLACE, "transform", "kind", "duplicate_level", "stage", "strategy")
-
-
-def pandas() -> Any:
-    """The module. Raises UserError naming the extra that brings it."""
-    try:
-        import pandas as found
-    except ModuleNotFoundError as error:
-        raise UserError(
-            "DataFrames need pandas: pip install 'schedsearch[notebook]'. Without it the command "
-            "line shows the same: schedsearch list, best, show"
-        ) from error
-    return found
-
-
-def scopes(store: Store) -> pd.DataFrame:
-    """One row per procedure and target: runs, candidates, how many of them were verified and
-    timed, the best speed-up over the unscheduled procedure and the id that has it."""
-    rows = []
-    for scope in store.scopes():
-        counts = store.outcomes(scope)
-        best = next(iter(store.best(scope, 1)), None)
-        runs, candidates = len(store.runs(scope)), sum(counts.values())
-        measured = counts.get(Outcome.CORRECT, 0)
-        found = (best.record.speedup, best.id) if best else (None, None)
-        rows.append((*_place(store, scope), runs, candidates, measured, *found))
-    names = ("runs", "candidates", "measured", "speedup", "best")
-    return _frame((*PLACE, *names), rows, {"best": "Int64"})
-
-
-def runs(store: Store) -> pd.DataFrame:
-    """One row per run, by id: how it was started and what it ended with. Times are in UTC,
-    `elapsed_s` and `budget_s` in seconds, `speedup` is the best seen while it searched."""
-    rows = [
-        (*_place(store, scope), *_run(run)) for scope in store.scopes() for run in store.runs(scope)
-    ]
-    return _frame((*PLACE, *RUN), rows).set_index("run").sort_index()
-
 
 RUN = (
     "run",
@@ -76,6 +40,112 @@ RUN = (
     "settings",
     "environment",
 )
+
+
+class Frames(Closeable):
+    """A tuning store as DataFrames.
+
+    Nothing is kept between calls: the next one sees what a run wrote meanwhile. The file is
+    released by `close`, or at the end of `with`.
+    """
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    @property
+    def scopes(self) -> pd.DataFrame:
+        """One row per procedure and target: runs, candidates, how many of them were verified and
+        timed, the best speed-up over the unscheduled procedure and the id that has it."""
+        rows = []
+        for scope in self._store.scopes():
+            counts = self._store.outcomes(scope)
+            best = next(iter(self._store.best(scope, 1)), None)
+            runs, candidates = len(self._store.runs(scope)), sum(counts.values())
+            measured = counts.get(Outcome.CORRECT, 0)
+            found = (best.record.speedup, best.id) if best else (None, None)
+            rows.append((*_place(self._store, scope), runs, candidates, measured, *found))
+        names = ("runs", "candidates", "measured", "speedup", "best")
+        return _frame((*PLACE, *names), rows, {"best": "Int64"})
+
+    @property
+    def runs(self) -> pd.DataFrame:
+        """One row per run, by id: how it was started and what it ended with. Times are in UTC,
+        `elapsed_s` and `budget_s` in seconds, `speedup` is the best seen while it searched."""
+        rows = [
+            (*_place(self._store, scope), *_run(run))
+            for scope in self._store.scopes()
+            for run in self._store.runs(scope)
+        ]
+        return _frame((*PLACE, *RUN), rows).set_index("run").sort_index()
+
+    @property
+    def candidates(self) -> pd.DataFrame:
+        """One row per candidate, by id, the rejected ones too: its last rewrite, its outcome
+        (`not_measured`: legal so far) and why, its identities, and its speed-up over the
+        unscheduled procedure with interval; `candidate_ns` is nanoseconds per call, `predicted`
+        the log speed-up over its parent that the cost estimate promised."""
+        return _candidates(_of_scopes(self._store, self._store.candidate_table, "id"))
+
+    @property
+    def measurements(self) -> pd.DataFrame:
+        """One row per timing, by id; `candidate_ns` is nanoseconds per call."""
+        return _of_scopes(self._store, self._store.measurement_table, "id")
+
+    @property
+    def stages(self) -> pd.DataFrame:
+        """Seconds by run and stage; `count` is how many pieces of work they were spent on."""
+        return _of_scopes(self._store, self._store.stage_table, None)
+
+    @property
+    def tree(self) -> pd.DataFrame:
+        """The search tree, one row per candidate, by id, which is larger than its parent's.
+
+        `children` and `size` count direct and all descendants (`size` with itself), `best_below`
+        is the highest speed-up among itself and them, and `on_best_path` says whether the fastest
+        of its procedure and target is one of them.
+        """
+        pd = pandas()
+        frame = self.candidates
+        keep = [*PLACE, "parent_id", "depth", "transform", "rewrite", "outcome", "message"]
+        frame = frame[[*keep, "speedup", "predicted", "expanded"]].copy()
+        parents = dict(zip(frame.index, frame["parent_id"].fillna(0), strict=True))
+        children, size = dict.fromkeys(parents, 0), dict.fromkeys(parents, 1)
+        best = {key: (value, key) for key, value in frame["speedup"].fillna(0.0).items()}
+        for key in reversed(frame.index):  # children before their parents
+            if parent := parents[key]:
+                children[parent] += 1
+                size[parent] += size[key]
+                best[parent] = max(best[parent], best[key])
+        fastest = {best[key][1] for key, parent in parents.items() if not parent}
+        frame["children"] = pd.Series(children)
+        frame["size"] = pd.Series(size)
+        frame["best_below"] = pd.Series({key: value or None for key, (value, _) in best.items()})
+        frame["on_best_path"] = [best[key][1] in fastest for key in frame.index]
+        return frame
+
+    def close(self) -> None:
+        self._store.close()
+
+
+def children(store: Store, parent: StoredCandidate) -> pd.DataFrame:
+    """Those rows of `candidates` that are children of one, also in a search begun earlier."""
+    read = partial(store.candidate_table, parent_id=parent.id)
+    return _candidates(_of_scopes(store, read, "id", [parent.scope]))
+
+
+def history(store: Store, scope: Scope, run_id: int) -> pd.DataFrame:
+    """One row per timing of a verified candidate in one run, the oldest first: `seconds` since
+    the run began, the speed-up over the unscheduled procedure, the best until then, and
+    nanoseconds per call."""
+    [run] = [each for each in store.runs(scope) if each.id == run_id]
+    timings = [timed for timed in store.timeline(scope) if timed.run_id == run_id]
+    rows = [
+        ((t.at - run.started_at).total_seconds(), t.candidate_id, t.kind, t.speedup, t.candidate_ns)
+        for t in timings
+    ]
+    frame = _frame(("seconds", "candidate_id", "kind", "speedup", "candidate_ns"), rows)
+    frame.insert(4, "best_so_far", frame["speedup"].cummax())
+    return frame
 
 
 def _run(run: Run) -> tuple[Any, ...]:
@@ -99,78 +169,12 @@ def _run(run: Run) -> tuple[Any, ...]:
     )
 
 
-def candidates(store: Store) -> pd.DataFrame:
-    """One row per candidate, by id, the rejected ones too: its last rewrite, its outcome
-    (`not_measured`: legal so far) and why, its identities, and its speed-up over the unscheduled
-    procedure with interval; `candidate_ns` is nanoseconds per call, `predicted` the log
-    speed-up over its parent that the cost estimate promised."""
-    return _candidates(_of_scopes(store, store.candidate_table, "id"))
-
-
-def children(store: Store, parent: StoredCandidate) -> pd.DataFrame:
-    """Those rows of `candidates` that are children of one, also in a search begun earlier."""
-    read = partial(store.candidate_table, parent_id=parent.id)
-    return _candidates(_of_scopes(store, read, "id", [parent.scope]))
-
-
 def _candidates(frame: pd.DataFrame) -> pd.DataFrame:
     # None where all are, NaN where pandas takes the others for text.
     frame["outcome"] = frame["outcome"].astype(object).fillna(NOT_MEASURED)
     types = dict.fromkeys(("parent_id", "duplicate_of"), "Int64")
     types |= dict.fromkeys(("speedup", "low", "high", "candidate_ns", "predicted"), "float64")
     return frame.astype(types | {"outcome": "category"})
-
-
-def measurements(store: Store) -> pd.DataFrame:
-    """One row per timing, by id; `candidate_ns` is nanoseconds per call."""
-    return _of_scopes(store, store.measurement_table, "id")
-
-
-def stages(store: Store) -> pd.DataFrame:
-    """Seconds by run and stage; `count` is how many pieces of work they were spent on."""
-    return _of_scopes(store, store.stage_table, None)
-
-
-def tree(store: Store) -> pd.DataFrame:
-    """The search tree, one row per candidate, by id, which is larger than its parent's.
-
-    `children` and `size` count direct and all descendants (`size` with itself), `best_below`
-    is the highest speed-up among itself and them, and `on_best_path` says whether the fastest
-    of its procedure and target is one of them.
-    """
-    pd = pandas()
-    frame = candidates(store)
-    keep = [*PLACE, "parent_id", "depth", "transform", "rewrite", "outcome", "message"]
-    frame = frame[[*keep, "speedup", "predicted", "expanded"]].copy()
-    parents = dict(zip(frame.index, frame["parent_id"].fillna(0), strict=True))
-    children, size = dict.fromkeys(parents, 0), dict.fromkeys(parents, 1)
-    best = {key: (value, key) for key, value in frame["speedup"].fillna(0.0).items()}
-    for key in reversed(frame.index):  # children before their parents
-        if parent := parents[key]:
-            children[parent] += 1
-            size[parent] += size[key]
-            best[parent] = max(best[parent], best[key])
-    fastest = {best[key][1] for key, parent in parents.items() if not parent}
-    frame["children"] = pd.Series(children)
-    frame["size"] = pd.Series(size)
-    frame["best_below"] = pd.Series({key: value or None for key, (value, _) in best.items()})
-    frame["on_best_path"] = [best[key][1] in fastest for key in frame.index]
-    return frame
-
-
-def history(store: Store, scope: Scope, run_id: int) -> pd.DataFrame:
-    """One row per timing of a verified candidate in one run, the oldest first: `seconds` since
-    the run began, the speed-up over the unscheduled procedure, the best until then, and
-    nanoseconds per call."""
-    [run] = [each for each in store.runs(scope) if each.id == run_id]
-    timings = [timed for timed in store.timeline(scope) if timed.run_id == run_id]
-    rows = [
-        ((t.at - run.started_at).total_seconds(), t.candidate_id, t.kind, t.speedup, t.candidate_ns)
-        for t in timings
-    ]
-    frame = _frame(("seconds", "candidate_id", "kind", "speedup", "candidate_ns"), rows)
-    frame.insert(4, "best_so_far", frame["speedup"].cummax())
-    return frame
 
 
 def _of_scopes(

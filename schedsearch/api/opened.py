@@ -3,63 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from schedsearch.api import frames, searched
-from schedsearch.api.candidate import Candidate, of_stored
-from schedsearch.core import html
-from schedsearch.core.closeable import Closeable
+from schedsearch.api import searched
+from schedsearch.api.candidate import Candidate
+from schedsearch.api.frames import Frames
 from schedsearch.core.errors import UserError
-from schedsearch.search.recorded import find_scopes
+from schedsearch.present import html
+from schedsearch.search.lookup import find_scopes
 from schedsearch.store.database import Store
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DEFAULT_STORE = "schedsearch.sqlite"
 
 
-class StoreView(Closeable):
-    """What a store knows, as DataFrames and as candidates.
-
-    Nothing is kept between calls: what a run writes meanwhile is seen the next time. The file
-    is released by `close`, or at the end of `with`.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    @property
-    def scopes(self) -> pd.DataFrame:
-        """What was tuned where, and the best of each (`frames.scopes`)."""
-        return frames.scopes(self._store)
-
-    @property
-    def runs(self) -> pd.DataFrame:
-        """Runs, by id (`frames.runs`)."""
-        return frames.runs(self._store)
-
-    @property
-    def candidates(self) -> pd.DataFrame:
-        """Every schedule that was tried, by id (`frames.candidates`)."""
-        return frames.candidates(self._store)
-
-    @property
-    def measurements(self) -> pd.DataFrame:
-        """Every timing, by id (`frames.measurements`)."""
-        return frames.measurements(self._store)
-
-    @property
-    def stages(self) -> pd.DataFrame:
-        """Where the time went (`frames.stages`)."""
-        return frames.stages(self._store)
-
-    @property
-    def tree(self) -> pd.DataFrame:
-        """The search tree, by id (`frames.tree`)."""
-        return frames.tree(self._store)
+class StoreView(Frames):
+    """A tuning store as DataFrames, and as candidates."""
 
     def best(self, proc: str | None = None) -> Candidate:
         """The fastest verified schedule. Raises UserError if there is none, or if several
@@ -75,13 +34,13 @@ class StoreView(Closeable):
             raise UserError(
                 f"{self._store.name} has no verified schedule yet; run the search again"
             )
-        return of_stored(self._store, top[0])
+        return Candidate.of(self._store, top[0])
 
     def candidate(self, candidate_id: int, file: str | Path | None = None) -> Candidate:
         """The candidate with this id; `file` is where its procedure is now, if it has moved.
         Raises UserError if there is none."""
         stored = self._store.candidate(int(candidate_id))
-        return of_stored(self._store, stored, Path(file) if file else None)
+        return Candidate.of(self._store, stored, Path(file) if file else None)
 
     def search(
         self, wanted: str | int | None = None, file: str | Path | None = None
@@ -91,9 +50,6 @@ class StoreView(Closeable):
         `candidate`. Raises UserError if there is none."""
         run = searched.find_run(self._store, wanted)
         return searched.Search(self._store, run, Path(file) if file else None)
-
-    def close(self) -> None:
-        self._store.close()
 
     def __repr__(self) -> str:
         return f"tuning store {self._store.name}\n{self.scopes.to_string()}"

@@ -5,17 +5,15 @@ Every text from a store is escaped: Plotly reads tags in labels.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from html import escape
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from schedsearch.api import statistics
-from schedsearch.core.errors import UserError
-from schedsearch.core.html import BLUE, GREEN, GREY, RED
+from schedsearch.api.statistics import Statistics, grids
 from schedsearch.core.numbers import duration
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.store.database import Store
-from schedsearch.store.views import Scope
+from schedsearch.present.extras import plotly
+from schedsearch.present.html import BLUE, GREEN, GREY, RED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,180 +26,169 @@ MOST = 14
 """Bars or boxes of one picture: what is rarer is left out, and said to be."""
 
 
-def plotly() -> Any:
-    """`plotly.graph_objects`. Raises UserError naming the extra that brings it."""
-    try:
-        import plotly.graph_objects as found
-    except ModuleNotFoundError as error:
-        raise UserError("pictures need Plotly: pip install 'schedsearch[notebook]'") from error
-    return found
+@dataclass(frozen=True)
+class Plots:
+    """Plotly figures of the frames with the same names. Where there is nothing to draw (no
+    numbers, no roof), None."""
 
+    statistics: Statistics
 
-def library() -> str:
-    """Plotly's JavaScript, from its own package: 4.8 MB, nothing is downloaded."""
-    plotly()
-    from plotly.offline import get_plotlyjs
+    def convergence(self) -> Figure:
+        """The best speed-up so far, over time and over candidates; a line for each run."""
+        go = plotly()
+        from plotly import colors as colours
+        from plotly.subplots import make_subplots
 
-    return str(get_plotlyjs())
+        figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04)
+        curves = self.statistics.convergence()
+        for (run, frame), colour in zip(curves.groupby("run"), cycle(colours.qualitative.D3)):
+            for column, axis in enumerate(("seconds", "candidate"), 1):
+                curve = {"x": frame[axis], "y": frame["best_so_far"], "mode": "lines"}
+                dots = {"x": frame[axis], "y": frame["speedup"], "mode": "markers"}
+                same = {"name": f"run {run}", "legendgroup": str(run)}
+                line = {"shape": "hv", "color": colour}
+                figure.add_trace(
+                    go.Scatter(**curve, **same, line=line, showlegend=column == 1),
+                    row=1,
+                    col=column,
+                )
+                marker = {"size": 4, "color": GREY, "opacity": 0.5}
+                figure.add_trace(
+                    go.Scatter(**dots, **same, marker=marker, showlegend=False), row=1, col=column
+                )
+        figure.update_xaxes(title_text="seconds since the run began", row=1, col=1)
+        figure.update_xaxes(title_text="candidates measured", row=1, col=2)
+        figure.update_yaxes(title_text=SPEEDUP, row=1, col=1)
+        return _framed(figure.update_yaxes(**_logarithmic(curves["speedup"])), "Best so far")
 
-
-def convergence(store: Store, scope: Scope) -> Figure:
-    """The best speed-up so far, over time and over candidates; a line for each run."""
-    go = plotly()
-    from plotly import colors as colours
-    from plotly.subplots import make_subplots
-
-    figure = make_subplots(rows=1, cols=2, shared_yaxes=True, horizontal_spacing=0.04)
-    curves = statistics.convergence(store, scope)
-    for (run, frame), colour in zip(curves.groupby("run"), cycle(colours.qualitative.D3)):
-        for column, axis in enumerate(("seconds", "candidate"), 1):
-            curve = {"x": frame[axis], "y": frame["best_so_far"], "mode": "lines"}
-            dots = {"x": frame[axis], "y": frame["speedup"], "mode": "markers"}
-            same = {"name": f"run {run}", "legendgroup": str(run)}
-            line = {"shape": "hv", "color": colour}
+    def outcomes(self) -> Figure:
+        """Outcomes of the candidates of each transform."""
+        frame = self.statistics.outcomes()
+        totals = frame.groupby("transform")["candidates"].sum().sort_values()
+        shown = totals.index[-MOST:]
+        go, figure = plotly(), plotly().Figure()
+        for outcome, own in frame[frame["transform"].isin(shown)].groupby("outcome"):
             figure.add_trace(
-                go.Scatter(**curve, **same, line=line, showlegend=column == 1), row=1, col=column
+                go.Bar(
+                    y=_escaped(own["transform"]),
+                    x=own["candidates"],
+                    name=escape(str(outcome)),
+                    marker={"color": _COLOURS.get(str(outcome))},  # None: Plotly's next
+                    orientation="h",
+                )
             )
-            marker = {"size": 4, "color": GREY, "opacity": 0.5}
+        figure.update_layout(barmode="stack", yaxis={"categoryarray": _escaped(shown)})
+        figure.update_xaxes(title_text="candidates")
+        return _framed(figure, f"What became of the candidates{_left_out(totals)}")
+
+    def stage_times(self) -> Figure:
+        """Seconds by stage."""
+        frame = self.statistics.stage_times()[::-1]
+        bars = plotly().Bar(
+            y=_escaped(frame["stage"]),
+            x=frame["seconds"],
+            text=[duration(seconds) for seconds in frame["seconds"]],
+            orientation="h",
+            marker={"color": BLUE},
+        )
+        figure = plotly().Figure(bars).update_xaxes(title_text="seconds, of all workers together")
+        return _framed(figure, "Where the time went")
+
+    def gains(self) -> Figure:
+        """How much faster a schedule was than its parent, by transform of the step between."""
+        frame = self.statistics.gains()
+        medians = frame.groupby("transform")["gain"].median().sort_values()
+        figure = plotly().Figure()
+        for transform in medians.index[-MOST:]:
+            own = frame[frame["transform"] == transform]
             figure.add_trace(
-                go.Scatter(**dots, **same, marker=marker, showlegend=False), row=1, col=column
+                plotly().Box(
+                    x=own["gain"],
+                    name=escape(f"{transform} ({len(own)})"),
+                    text=_escaped(own["rewrite"]),
+                    boxpoints="all",
+                    pointpos=0,
+                    jitter=0.3,
+                    marker={"size": 4, "color": BLUE},
+                )
             )
-    figure.update_xaxes(title_text="seconds since the run began", row=1, col=1)
-    figure.update_xaxes(title_text="candidates measured", row=1, col=2)
-    figure.update_yaxes(title_text=SPEEDUP, row=1, col=1)
-    return _framed(figure.update_yaxes(**_logarithmic(curves["speedup"])), "Best so far")
+        figure.update_xaxes(**_logarithmic(frame["gain"]), title_text="times as fast as its parent")
+        figure.update_layout(showlegend=False)
+        figure.add_vline(x=1.0, line={"color": GREY, "dash": "dot"})
+        return _framed(figure, f"What single rewrites gained{_left_out(medians)}")
 
+    def arguments(self) -> Figure | None:
+        """Best speed-ups by numbers of rewrites, such as tile sizes, for the transforms with most
+        of them; None if none vary."""
+        shown = grids(self.statistics.arguments())[:GRIDS]
+        if not shown:
+            return None
+        go = plotly()
+        from plotly.subplots import make_subplots
 
-def outcomes(store: Store, scope: Scope) -> Figure:
-    """What became of the candidates of each transform."""
-    frame = statistics.outcomes(store, scope)
-    totals = frame.groupby("transform")["candidates"].sum().sort_values()
-    shown = totals.index[-MOST:]
-    go, figure = plotly(), plotly().Figure()
-    for outcome, own in frame[frame["transform"].isin(shown)].groupby("outcome"):
-        figure.add_trace(
-            go.Bar(
-                y=_escaped(own["transform"]),
-                x=own["candidates"],
-                name=escape(str(outcome)),
-                marker={"color": _COLOURS.get(str(outcome))},  # None: Plotly's next
-                orientation="h",
+        titles = [escape(grid.transform) for grid in shown]
+        # Room between them for the names of the next one's rows.
+        gap = 0.14 if len(shown) > 1 else 0.0
+        figure = make_subplots(
+            rows=1, cols=len(shown), subplot_titles=titles, horizontal_spacing=gap
+        )
+        for column, grid in enumerate(shown, 1):
+            cells = go.Heatmap(
+                z=grid.best.to_numpy(),
+                x=[str(value) if grid.second else "" for value in grid.best.columns],
+                y=[str(value) for value in grid.best.index],
+                coloraxis="coloraxis",
+                texttemplate="%{z:.3g}",
+                hoverongaps=False,
             )
+            figure.add_trace(cells, row=1, col=column)
+            place = {"type": "category", "row": 1, "col": column}
+            figure.update_xaxes(title_text=escape(grid.second), **place)
+            figure.update_yaxes(title_text=escape(grid.first), **place)
+        bar = {"title": {"text": SPEEDUP, "side": "right"}}
+        figure.update_layout(coloraxis={"colorscale": "Viridis", "colorbar": bar})
+        framed = _framed(figure, "Best speed-up by arguments")
+        return framed.update_layout(margin={"t": 80})  # each has a title of its own
+
+    def roofline(self) -> Figure | None:
+        """Every verified schedule below what the machine can do; None without a roof, arithmetic
+        or traffic. All are at one intensity: that of the procedure."""
+        roof, frame = self.statistics.roof, self.statistics.roofline()
+        if roof is None or frame is None:
+            return None
+        intensity = roof.compute_s * roof.peak / (roof.memory_s * roof.bandwidth)
+        ridge = roof.peak / roof.bandwidth
+        x = [min(intensity, ridge) / 8, ridge, max(intensity, ridge) * 8]
+        y = [min(roof.bandwidth * each, roof.peak) for each in x]
+        go = plotly()
+        figure = go.Figure(
+            go.Scatter(x=x, y=y, mode="lines", name="roof", line={"color": GREY}, hoverinfo="skip")
         )
-    figure.update_layout(barmode="stack", yaxis={"categoryarray": _escaped(shown)})
-    figure.update_xaxes(title_text="candidates")
-    return _framed(figure, f"What became of the candidates{_left_out(totals)}")
-
-
-def stage_times(store: Store, scope: Scope) -> Figure:
-    """Where the time went."""
-    frame = statistics.stage_times(store, scope)[::-1]
-    bars = plotly().Bar(
-        y=_escaped(frame["stage"]),
-        x=frame["seconds"],
-        text=[duration(seconds) for seconds in frame["seconds"]],
-        orientation="h",
-        marker={"color": BLUE},
-    )
-    figure = plotly().Figure(bars).update_xaxes(title_text="seconds, of all workers together")
-    return _framed(figure, "Where the time went")
-
-
-def gains(store: Store, scope: Scope) -> Figure:
-    """How much faster a schedule was than its parent, by transform of the step between."""
-    frame = statistics.gains(store, scope)
-    medians = frame.groupby("transform")["gain"].median().sort_values()
-    figure = plotly().Figure()
-    for transform in medians.index[-MOST:]:
-        own = frame[frame["transform"] == transform]
-        figure.add_trace(
-            plotly().Box(
-                x=own["gain"],
-                name=escape(f"{transform} ({len(own)})"),
-                text=_escaped(own["rewrite"]),
-                boxpoints="all",
-                pointpos=0,
-                jitter=0.3,
-                marker={"size": 4, "color": BLUE},
-            )
-        )
-    figure.update_xaxes(**_logarithmic(frame["gain"]), title_text="times as fast as its parent")
-    figure.update_layout(showlegend=False)
-    figure.add_vline(x=1.0, line={"color": GREY, "dash": "dot"})
-    return _framed(figure, f"What single rewrites gained{_left_out(medians)}")
-
-
-def arguments(store: Store, scope: Scope) -> Figure | None:
-    """Best speed-ups by numbers of rewrites, such as tile sizes, for the transforms with most
-    of them; None if none vary."""
-    grids = statistics.grids(statistics.arguments(store, scope))[:GRIDS]
-    if not grids:
-        return None
-    go = plotly()
-    from plotly.subplots import make_subplots
-
-    titles = [escape(grid.transform) for grid in grids]
-    # Room between them for the names of the next one's rows.
-    gap = 0.14 if len(grids) > 1 else 0.0
-    figure = make_subplots(rows=1, cols=len(grids), subplot_titles=titles, horizontal_spacing=gap)
-    for column, grid in enumerate(grids, 1):
-        cells = go.Heatmap(
-            z=grid.best.to_numpy(),
-            x=[str(value) if grid.second else "" for value in grid.best.columns],
-            y=[str(value) for value in grid.best.index],
-            coloraxis="coloraxis",
-            texttemplate="%{z:.3g}",
-            hoverongaps=False,
-        )
-        figure.add_trace(cells, row=1, col=column)
-        place = {"type": "category", "row": 1, "col": column}
-        figure.update_xaxes(title_text=escape(grid.second), **place)
-        figure.update_yaxes(title_text=escape(grid.first), **place)
-    bar = {"title": {"text": SPEEDUP, "side": "right"}}
-    figure.update_layout(coloraxis={"colorscale": "Viridis", "colorbar": bar})
-    framed = _framed(figure, "Best speed-up by arguments")
-    return framed.update_layout(margin={"t": 80})  # each has a title of its own
-
-
-def roofline(store: Store, scope: Scope, roof: Roof) -> Figure | None:
-    """Every verified schedule below what the machine can do; None without arithmetic or
-    traffic. All are at one intensity: that of the procedure, whatever its schedule."""
-    if not roof.compute_s or not roof.memory_s:
-        return None
-    frame = statistics.roofline(store, scope, roof)
-    intensity = roof.compute_s * roof.peak / (roof.memory_s * roof.bandwidth)
-    ridge = roof.peak / roof.bandwidth
-    x = [min(intensity, ridge) / 8, ridge, max(intensity, ridge) * 8]
-    y = [min(roof.bandwidth * each, roof.peak) for each in x]
-    go = plotly()
-    figure = go.Figure(
-        go.Scatter(x=x, y=y, mode="lines", name="roof", line={"color": GREY}, hoverinfo="skip")
-    )
-    figure.add_trace(
-        go.Scatter(
-            x=frame["intensity"],
-            y=frame["rate"],
-            mode="markers",
-            name="schedules",
-            text=_escaped(frame["rewrite"]),
-            marker={"color": BLUE, "opacity": 0.5},
-        )
-    )
-    for name, colour, rows in (
-        ("as written", RED, frame[frame["rewrite"] == ""]),
-        ("best", GREEN, frame.nlargest(1, "speedup")),
-    ):
-        marker = {"color": colour, "size": 11}
         figure.add_trace(
             go.Scatter(
-                x=rows["intensity"], y=rows["rate"], mode="markers", name=name, marker=marker
+                x=frame["intensity"],
+                y=frame["rate"],
+                mode="markers",
+                name="schedules",
+                text=_escaped(frame["rewrite"]),
+                marker={"color": BLUE, "opacity": 0.5},
             )
         )
-    moved = f"operations per byte ({roof.level}, {roof.bandwidth:.3g} GB/s)"
-    figure.update_xaxes(type="log", title_text=escape(moved))
-    peak = f"{roof.unit} ({roof.kind} peak {roof.peak:.3g})"
-    figure.update_yaxes(type="log", title_text=escape(peak))
-    return _framed(figure, "Roofline")
+        for name, colour, rows in (
+            ("as written", RED, frame[frame["rewrite"] == ""]),
+            ("best", GREEN, frame.nlargest(1, "speedup")),
+        ):
+            marker = {"color": colour, "size": 11}
+            figure.add_trace(
+                go.Scatter(
+                    x=rows["intensity"], y=rows["rate"], mode="markers", name=name, marker=marker
+                )
+            )
+        moved = f"operations per byte ({roof.level}, {roof.bandwidth:.3g} GB/s)"
+        figure.update_xaxes(type="log", title_text=escape(moved))
+        peak = f"{roof.unit} ({roof.kind} peak {roof.peak:.3g})"
+        figure.update_yaxes(type="log", title_text=escape(peak))
+        return _framed(figure, "Roofline")
 
 
 def _logarithmic(values: pd.Series[float]) -> dict[str, str]:
@@ -228,7 +215,7 @@ _COLOURS = {
     "duplicate (same binary)": "#7a7a7a",
     "illegal": RED,
 }
-"""Of outcomes; what is no mistake is grey."""
+"""Of outcomes; grey ones are no mistakes."""
 
 
 def _left_out(totals: pd.Series[Any]) -> str:

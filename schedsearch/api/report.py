@@ -7,16 +7,16 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from schedsearch import __version__
-from schedsearch.api import pictures
 from schedsearch.api.searched import Search
-from schedsearch.api.tree_view import shown_tree
-from schedsearch.core import html
+from schedsearch.api.tree import shown_tree
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Measurement, PeerComparison, RunStatus
 from schedsearch.present import format as fmt
-from schedsearch.present import page
+from schedsearch.present import html, page
 from schedsearch.present.against import AGAINST, against_lines
+from schedsearch.present.extras import library
+from schedsearch.present.html import tag
 from schedsearch.search.closing import margin
 from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.search.run_summary import RunEnvironment, RunSummary
@@ -41,23 +41,23 @@ def report(about: Search, against: Sequence[PeerComparison] = ()) -> str:
     figures = {name: json.loads(figure.to_json()) for name, figure in drawn.items() if figure}
     title = f"{about.name}: run {about.run.id}"
     body = [
-        page.title(title),
+        tag("h1", title),
         *_verdict(about),
         *_against(against),
-        page.heading("Can it be trusted?"),
+        tag("h2", "Can it be trusted?"),
         page.items(_caveats(about), "caveats"),
-        page.heading("What was tuned, where"),
+        tag("h2", "What was tuned, where"),
         page.facts(list(_circumstances(about))),
         *_schedule(about),
-        page.heading("The search"),
+        tag("h2", "The search"),
         *map(page.figure, figures),
-        page.heading("The search tree"),
+        tag("h2", "The search tree"),
         page.tree("tree"),
-        page.heading("To reproduce it"),
+        tag("h2", "To reproduce it"),
         *_reproduction(about),
-        page.paragraph(f"Written by schedsearch {__version__} from {about.store.name}.", "note"),
+        tag("p", f"Written by schedsearch {__version__} from {about.store.name}.", class_="note"),
     ]
-    return page.page(title, body, {**figures, "tree": shown}, pictures.library())
+    return page.page(title, body, {**figures, "tree": shown}, library())
 
 
 def _measured(about: Search) -> Measurement | None:
@@ -67,28 +67,28 @@ def _measured(about: Search) -> Measurement | None:
 def _verdict(about: Search) -> Iterator[object]:
     measurement = _measured(about)
     if about.best is None or measurement is None or not about.best.record.trace.steps:
-        yield page.paragraph(
-            f"No schedule faster than {about.name} as written was found.", "verdict"
+        yield tag(
+            "p", f"No schedule faster than {about.name} as written was found.", class_="verdict"
         )
         return
     clearly = measurement.verdict(margin(about.noise)) is Decision.FASTER
     colour = html.GREEN if clearly else html.GREY
-    yield page.paragraph(html.strong(fmt.claim(measurement), colour), "verdict")
-    yield page.paragraph(f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
+    yield tag("p", html.strong(fmt.claim(measurement), colour), class_="verdict")
+    yield tag("p", f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
     found = stored_elsewhere(about.store, about.best)
     if found is not None and found.differs:
-        yield page.paragraph(f"On {fmt.elsewhere(found)}.")
+        yield tag("p", f"On {found}.")
     yield html.measurement(measurement)
 
 
 def _against(results: Sequence[PeerComparison]) -> Iterator[object]:
     if results:
-        yield page.heading("What could be used instead")
-        yield page.paragraph(f"Timed when this was written, {AGAINST}:")
+        yield tag("h2", "What could be used instead")
+        yield tag("p", f"Timed when this was written, {AGAINST}:")
         yield page.items([line.strip() for line in against_lines(results)])
     for each in results:
         if each.text:
-            yield html.folded(f"What ran as {each.peer}", page.preformatted(each.text))
+            yield html.folded(f"What ran as {each.peer}", tag("pre", each.text))
 
 
 def _indirect(measurement: Measurement) -> str:
@@ -100,7 +100,7 @@ def _indirect(measurement: Measurement) -> str:
 
 
 def _caveats(about: Search) -> Iterator[str]:
-    """What the verdict rests on, and what speaks against it."""
+    """The grounds of the verdict, and the doubts."""
     run, measurement = about.run, _measured(about)
     if measurement is not None:
         yield fmt.tested(measurement, margin(about.noise))
@@ -123,12 +123,12 @@ def _caveats(about: Search) -> Iterator[str]:
         names = ", ".join(about.workload.specialized)
         yield f"The schedule is for these sizes alone: {names} are constants of it."
     yield "Speed-ups are for this machine, compiler and these sizes; others were not measured."
-    if isinstance(about.kept, UserError):
-        yield f"Code is not shown: {about.kept}"
+    if isinstance(about.loaded, UserError):
+        yield f"Code is not shown: {about.loaded}"
 
 
 def _examined(proc: str, summary: RunSummary) -> Iterator[str]:
-    """What a run's summary says of the procedure as written, and of its winner."""
+    """A run's summary of the procedure as written, and of its winner."""
     if agreement := summary.reference:
         yield f"{proc} as written, compiled, {agreement}."
         yield from agreement.caveats
@@ -162,18 +162,18 @@ def _schedule(about: Search) -> Iterator[object]:
     if about.best is None:
         return
     trace = about.best.record.trace
-    yield page.heading("The best schedule")
+    yield tag("h2", "The best schedule")
     yield html.trace(trace)
-    if not isinstance(about.kept, UserError):
-        source, workload = about.kept[0], about.workload
+    if not isinstance(about.loaded, UserError):
+        source, workload = about.loaded[0], about.workload
         try:
             python = schedule_python(source, workload.proc, trace, [], workload.fixed)
         except RewriteError as error:
-            yield page.paragraph(f"It does not replay with this version: {error}")
+            yield tag("p", f"It does not replay with this version: {error}")
         else:
-            yield html.folded("As Exo Python, which needs exo-lang only", page.preformatted(python))
+            yield html.folded("As Exo Python, which needs exo-lang only", tag("pre", python))
     if code := about.store.code(about.best.record.keys.code or ""):
-        yield html.folded("C, as measured", page.preformatted(code.source))
+        yield html.folded("C, as measured", tag("pre", code.source))
 
 
 def _reproduction(about: Search) -> Iterator[object]:
@@ -187,4 +187,4 @@ def _reproduction(about: Search) -> Iterator[object]:
             f"schedsearch export {one} --store {store}   # the files",
             f"schedsearch pin {one} --store {store}   # kept, for schedsearch check in CI",
         ]
-    yield page.preformatted("\n".join(commands))
+    yield tag("pre", "\n".join(commands))

@@ -1,72 +1,116 @@
-"""What a search tree says of its search, as frames; `api/pictures.py` draws them."""
+"""Statistics of a search, as frames; `api/pictures.py` draws them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from schedsearch.api.frames import history, pandas
-from schedsearch.api.tree_data import said
+from schedsearch.api.frames import history
+from schedsearch.api.tree import said
 from schedsearch.core.records import Outcome
 from schedsearch.evaluate.roofline import Roof
+from schedsearch.present.extras import pandas
+from schedsearch.search.lookup import stored_roof
 from schedsearch.store.database import Store
-from schedsearch.store.views import Scope
+from schedsearch.store.views import Run, Scope
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
-def convergence(store: Store, scope: Scope) -> pd.DataFrame:
-    """One row per timing of a verified candidate: `run`, the how-manieth `candidate` of that run
-    it was of, `seconds` since the run began, and the best speed-up of the run until then."""
-    frames = []
-    for run in store.runs(scope):
-        frame = history(store, scope, run.id)
-        first = ~frame["candidate_id"].duplicated()
-        frame.insert(0, "run", run.id)
-        frame.insert(1, "candidate", first.cumsum())
-        frames.append(frame[["run", "candidate", "seconds", "speedup", "best_so_far"]])
-    return pandas().concat(frames, ignore_index=True) if frames else pandas().DataFrame()
+@dataclass(frozen=True)
+class Statistics:
+    """Of a run, and of the search tree that it and the other runs of its kind have grown. `file`
+    is where the procedure is now, if it has moved."""
 
+    store: Store
+    run: Run
+    file: Path | None = None
 
-def outcomes(store: Store, scope: Scope) -> pd.DataFrame:
-    """Candidates by transform and by what became of them."""
-    frame = _candidates(store, scope)
-    counted = frame.groupby(["transform", "outcome"]).size()
-    return counted.rename("candidates").reset_index()
+    @property
+    def scope(self) -> Scope:
+        return self.run.scope
 
+    @cached_property
+    def roof(self) -> Roof | None:
+        return stored_roof(self.store, self.scope)
 
-def stage_times(store: Store, scope: Scope) -> pd.DataFrame:
-    """Seconds by stage, the longest first. Stages run side by side: their sum is more than
-    the time of the runs."""
-    rows = sorted(store.stage_seconds(scope).items(), key=lambda row: -row[1])
-    return pandas().DataFrame(rows, columns=["stage", "seconds"])
+    def convergence(self) -> pd.DataFrame:
+        """One row per timing of a verified candidate: `run`, the number of the `candidate` in that
+        run, `seconds` since it began, and the best speed-up of the run until then."""
+        frames = []
+        for run in self.store.runs(self.scope):
+            frame = history(self.store, self.scope, run.id)
+            first = ~frame["candidate_id"].duplicated()
+            frame.insert(0, "run", run.id)
+            frame.insert(1, "candidate", first.cumsum())
+            frames.append(frame[["run", "candidate", "seconds", "speedup", "best_so_far"]])
+        return pandas().concat(frames, ignore_index=True) if frames else pandas().DataFrame()
 
+    def outcomes(self) -> pd.DataFrame:
+        """Numbers of candidates by transform and outcome."""
+        frame = self._candidates()
+        counted = frame.groupby(["transform", "outcome"]).size()
+        return counted.rename("candidates").reset_index()
 
-def gains(store: Store, scope: Scope) -> pd.DataFrame:
-    """One row per candidate that was measured as its parent was: its `transform`, its last
-    `rewrite`, and the `gain`, its speed over its parent's."""
-    frame = _candidates(store, scope)
-    parents = frame["parent_id"].map(frame["speedup"])
-    own = frame.assign(gain=frame["speedup"] / parents)
-    return own[own["gain"].notna()][["transform", "rewrite", "gain"]]
+    def stage_times(self) -> pd.DataFrame:
+        """Seconds by stage, the longest first. Stages run side by side: their sum is more than
+        the time of the runs."""
+        rows = sorted(self.store.stage_seconds(self.scope).items(), key=lambda row: -row[1])
+        return pandas().DataFrame(rows, columns=["stage", "seconds"])
 
+    def gains(self) -> pd.DataFrame:
+        """One row per candidate that was measured as its parent was: its `transform`, its last
+        `rewrite`, and the `gain`, its speed over its parent's."""
+        frame = self._candidates()
+        parents = frame["parent_id"].map(frame["speedup"])
+        own = frame.assign(gain=frame["speedup"] / parents)
+        return own[own["gain"].notna()][["transform", "rewrite", "gain"]]
 
-def arguments(store: Store, scope: Scope) -> pd.DataFrame:
-    """One row per number in a rewrite of a verified and timed schedule: the `transform`, the
-    `argument`, its `value`, the rewrite's place in the schedule, and the schedule's speed-up."""
-    rows = []
-    for candidate in store.walk(scope):
-        record = candidate.record
-        if record.outcome is not Outcome.CORRECT or record.speedup is None:
-            continue
-        for number, step in enumerate(record.trace.steps):
-            for name, value in step.args:
-                if isinstance(value, int) and not isinstance(value, bool):
-                    rows.append((candidate.id, number, step.transform, name, value, record.speedup))
-    columns = ["candidate", "step", "transform", "argument", "value", "speedup"]
-    return pandas().DataFrame(rows, columns=columns)
+    def arguments(self) -> pd.DataFrame:
+        """One row per number in a rewrite of a verified and timed schedule: the `transform`, the
+        `argument`, its `value`, the rewrite's place in the schedule, and the schedule's speed."""
+        rows = []
+        for candidate in self.store.walk(self.scope):
+            record = candidate.record
+            if record.outcome is not Outcome.CORRECT or record.speedup is None:
+                continue
+            for number, step in enumerate(record.trace.steps):
+                place = candidate.id, number, step.transform
+                for name, value in step.args:
+                    if isinstance(value, int) and not isinstance(value, bool):
+                        rows.append((*place, name, value, record.speedup))
+        columns = ["candidate", "step", "transform", "argument", "value", "speedup"]
+        return pandas().DataFrame(rows, columns=columns)
+
+    def roofline(self) -> pd.DataFrame | None:
+        """One row per verified and timed candidate: `intensity`, operations per byte that the
+        procedure has to move, and `rate`, 1e9 operations a second; None without a roof,
+        arithmetic or traffic."""
+        roof = self.roof
+        if roof is None or not roof.compute_s or not roof.memory_s:
+            return None
+        operations = roof.compute_s * roof.peak
+        frame = self._candidates()
+        frame = frame[frame["speedup"].notna()]
+        return frame[["id", "rewrite", "speedup"]].assign(
+            intensity=operations / (roof.memory_s * roof.bandwidth),
+            rate=operations / (frame["candidate_ns"].astype(float) * 1e-9),
+        )
+
+    def _candidates(self) -> pd.DataFrame:
+        """By id, with outcomes in words."""
+        table = self.store.candidate_table(self.scope)
+        frame = pandas().DataFrame(table.rows, columns=list(table.columns))
+        place = table.columns.index("outcome"), table.columns.index("duplicate_level")
+        outcome = [said(*(row[number] for number in place)) for row in table.rows]
+        named = frame["transform"].replace("", "as written")
+        numbers = dict.fromkeys(("speedup", "candidate_ns"), "float64")
+        frame = frame.astype(numbers).assign(transform=named, outcome=outcome)
+        return frame.set_index("id", drop=False)
 
 
 @dataclass(frozen=True)
@@ -95,27 +139,3 @@ def grids(frame: pd.DataFrame) -> list[Grid]:
             best = wide.pivot_table(index=first, columns=second, values="speedup", aggfunc="max")
             found.append(Grid(str(transform), first, second, best))
     return sorted(found, key=lambda grid: -int(grid.best.notna().sum().sum()))
-
-
-def roofline(store: Store, scope: Scope, roof: Roof) -> pd.DataFrame:
-    """One row per verified and timed candidate: `intensity`, operations per byte that the
-    procedure has to move, and `rate`, 1e9 operations a second."""
-    operations = roof.compute_s * roof.peak
-    frame = _candidates(store, scope)
-    frame = frame[frame["speedup"].notna()]
-    return frame[["id", "rewrite", "speedup"]].assign(
-        intensity=operations / (roof.memory_s * roof.bandwidth),
-        rate=operations / (frame["candidate_ns"].astype(float) * 1e-9),
-    )
-
-
-def _candidates(store: Store, scope: Scope) -> pd.DataFrame:
-    """By id, with outcomes in words."""
-    table = store.candidate_table(scope)
-    frame = pandas().DataFrame(table.rows, columns=list(table.columns))
-    place = table.columns.index("outcome"), table.columns.index("duplicate_level")
-    outcome = [said(*(row[number] for number in place)) for row in table.rows]
-    named = frame["transform"].replace("", "as written")
-    numbers = dict.fromkeys(("speedup", "candidate_ns"), "float64")
-    frame = frame.astype(numbers).assign(transform=named, outcome=outcome)
-    return frame.set_index("id", drop=False)

@@ -9,11 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedsearch.api import frames
-from schedsearch.api.candidate import Candidate, of_stored
+from schedsearch.api.candidate import Candidate
 from schedsearch.api.opened import DEFAULT_STORE
 from schedsearch.api.source import source_of
 from schedsearch.api.watching import watched
-from schedsearch.core import html
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.floats import floating_point
 from schedsearch.core.records import GeneratedC, Measurement
@@ -21,6 +20,7 @@ from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
+from schedsearch.present import html
 from schedsearch.present.diff import Diff
 from schedsearch.present.live import rate
 from schedsearch.search import result, session
@@ -42,7 +42,7 @@ AS_WRITTEN = Estimate(1.0, 1.0, 1.0)
 
 @dataclass(frozen=True)
 class Result:
-    """What a search ended with. Without a schedule faster than the procedure as written, `trace`
+    """The end of a search. Without a schedule faster than the procedure as written, `trace`
     is empty and the rest is of that procedure.
 
     `run` is all of it: the target, the baseline, the roof, counts, why it stopped.
@@ -66,7 +66,7 @@ class Result:
 
     @property
     def c(self) -> str:
-        """What was measured, in C."""
+        """The C that was measured."""
         return self._code.source
 
     @property
@@ -105,7 +105,7 @@ class Result:
             return None
         store = Store.open(self.store, create=False)
         [found] = store.find(self.run.setting.scope, [self.run.best.key])
-        return of_stored(store, found)
+        return Candidate.of(store, found)
 
     @property
     def history(self) -> pd.DataFrame:
@@ -133,7 +133,7 @@ class Result:
 
     def _elsewhere(self) -> list[str]:
         found = self.run.elsewhere
-        return [f"on {fmt.elsewhere(found)}"] if found and found.differs else []
+        return [f"on {found}"] if found and found.differs else []
 
     def _said(self) -> list[str]:
         subject, progress, timed = self.run.setting.subject, self.run.progress, self.measurement

@@ -1,4 +1,4 @@
-"""Where a run that Python code starts says how it goes."""
+"""Shows the progress of a run that Python code starts."""
 
 from __future__ import annotations
 

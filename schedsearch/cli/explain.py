@@ -10,7 +10,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.api.explaining import compared, explained
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
@@ -21,11 +20,12 @@ from schedsearch.cli.options import (
 )
 from schedsearch.cli.telling import told
 from schedsearch.present import format as fmt
+from schedsearch.present.compared import compared
 from schedsearch.present.diff import Diff
-from schedsearch.search.kept import load_kept, replayed
-from schedsearch.search.measured import Place, Steps, measure_pair, measure_steps
+from schedsearch.present.explained import explained
 from schedsearch.store.database import Store
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.study.measure import Steps, measure_pair, measure_steps
+from schedsearch.study.schedule import Schedule, opened
 
 
 def explain(
@@ -54,18 +54,15 @@ def explain(
     every step is timed against the one before; Ctrl-C stops and keeps what was measured.
     """
     timed = None
-    if measure:
-        place = Place(store, file, tuple(instructions or ()))
-        # The user's file may print; standard output is for the result alone.
-        with redirect_stdout(sys.stderr), told() as tell:
-            timed = measure_steps(place, candidate_id, tell)
-    with Store.open(store, create=False) as opened:
-        candidate = opened.candidate(candidate_id)
-        workload = opened.workload(candidate.scope)
-        _, procedure = load_kept(workload, file, instructions or ())
-        found = explained(opened, candidate, procedure)
+    with opened(store, candidate_id, file, instructions) as schedule:
+        if measure:
+            # The user's file may print; standard output is for the result alone.
+            with redirect_stdout(sys.stderr), told() as tell:
+                timed = measure_steps(schedule, tell)
+        found = explained(schedule)
     if json_:
-        head = {"candidate": candidate.id, "procedure": workload.proc}
+        workload = schedule.workload
+        head = {"candidate": schedule.id, "procedure": workload.proc}
         head |= {"sizes": dict(workload.sizes)}
         print(json.dumps(head | found.to_json(), indent=2))
     elif markdown:
@@ -108,27 +105,26 @@ def compare(
     the other; with --measure it is tested now.
     """
     now = None
-    if measure:
-        place = Place(store, file, tuple(instructions or ()))
-        try:
-            with redirect_stdout(sys.stderr), told() as tell:
-                now = measure_pair(place, first, second, tell)
-        except KeyboardInterrupt:
-            print("interrupted before the two were compared", file=sys.stderr)
-            raise typer.Exit(INTERRUPTED) from None
-    with Store.open(store, create=False) as opened:
-        pair = opened.candidate(first), opened.candidate(second)
-        workload, fp = opened.workload(pair[0].scope), opened.target(pair[0].scope).fp
-        _, procedure = load_kept(workload, file, instructions or ())
-        found = compared(opened, pair, procedure, now)
+    with Store.open(store, create=False) as opened_store:
+        one, other = (
+            Schedule.of(opened_store, opened_store.candidate(each), file, instructions or ())
+            for each in (first, second)
+        )
+        if measure:
+            try:
+                with redirect_stdout(sys.stderr), told() as tell:
+                    now = measure_pair(one, other, tell)
+            except KeyboardInterrupt:
+                print("interrupted before the two were compared", file=sys.stderr)
+                raise typer.Exit(INTERRUPTED) from None
+        found = compared(one, other, now)
     if json_:
         print(json.dumps(found.to_json(), indent=2))
         return
     console = Console(highlight=False)
     console.print(found.terminal)
     if c:
-        states = [replayed(procedure, each.record.trace, fp) for each in pair]
-        texts = [generate_c(state.procedure, state.build).source for state in states]
+        texts = [each.generate().source for each in (one, other)]
         titles = (f"candidate {first}", f"candidate {second}")
         difference = Diff(texts[0], texts[1], titles, "c")
         console.print(f"\n{difference!r}", markup=False, soft_wrap=True)

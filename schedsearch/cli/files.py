@@ -98,7 +98,7 @@ def build_facts(kernel: Kernel) -> list[str]:
         found.append("OMP_NUM_THREADS says on how many threads it runs")
     found.append(f"measured on {arrays(kernel.target.align)}")
     if kernel.elsewhere is not None and kernel.elsewhere.differs:
-        found.append(f"on {fmt.elsewhere(kernel.elsewhere)}")
+        found.append(f"on {kernel.elsewhere}")
     return found
 
 

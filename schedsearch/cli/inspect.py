@@ -17,9 +17,9 @@ from schedsearch.core.alignment import arrays
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
-from schedsearch.search.caveats import caveats as caveats_of
 from schedsearch.search.elsewhere import stored_elsewhere
-from schedsearch.search.recorded import find_scopes, stored_roof
+from schedsearch.search.lookup import caveats as caveats_of
+from schedsearch.search.lookup import find_scopes, stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
@@ -160,7 +160,7 @@ def show(
             soft_wrap=True,
         )
     if elsewhere is not None and elsewhere.differs:
-        console.print(f"on {fmt.elsewhere(elsewhere)}", markup=False, soft_wrap=True)
+        console.print(f"on {elsewhere}", markup=False, soft_wrap=True)
     if roof is not None and record.measurement is not None:
         seconds = record.measurement.candidate_ns * 1e-9
         console.print(fmt.of_roof(roof, seconds), markup=False, soft_wrap=True)

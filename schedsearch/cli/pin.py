@@ -22,7 +22,7 @@ from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.pin import Pins, changes, lock_entry, pin_best
 from schedsearch.locks.place import default_lock, read_lock, write_lock
 from schedsearch.present import format as fmt
-from schedsearch.search.recorded import find_scopes
+from schedsearch.search.lookup import find_scopes
 from schedsearch.store.database import Store
 from schedsearch.transforms.vector.instruction_sets import load_instructions
 

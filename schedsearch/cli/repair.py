@@ -22,7 +22,7 @@ from schedsearch.present import format as fmt
 from schedsearch.present.live import make_view
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.result import Listener
-from schedsearch.transforms.refit import Fate
+from schedsearch.transforms.fit import Fate
 
 
 def repair_entries(chosen: Chosen, where: Where, store: str, budget_s: float) -> int:

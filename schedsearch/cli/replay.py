@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import redirect_stdout
 from dataclasses import replace
 from typing import Annotated
 
@@ -11,10 +12,10 @@ from rich.console import Console
 from rich.syntax import Syntax
 
 from schedsearch.cli.files import DEFAULT_FORMATS, Kernel, schedule_notes, write_schedule
-from schedsearch.cli.minimal import shortened
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
+    INTERRUPTED,
     SHORTENING,
     FileOption,
     InstructionsOption,
@@ -24,28 +25,25 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_formats
+from schedsearch.cli.parse import parse_formats, parse_seconds
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, GeneratedC, Target
-from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
-from schedsearch.search.caveats import verification
+from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.elsewhere import stored_elsewhere
-from schedsearch.search.kept import as_recorded, load_kept, replayed, require_verified
-from schedsearch.search.recorded import find_scopes
-from schedsearch.search.schedule_json import schedule_json
+from schedsearch.search.lookup import find_scopes, verification
+from schedsearch.search.reloading import require_verified
 from schedsearch.search.subject import cache_dir
 from schedsearch.search.targets import read_target, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
+from schedsearch.study.minimise import Minimised, minimise
+from schedsearch.study.schedule import Schedule, opened, schedule_json
 from schedsearch.transforms.contract import caveats
-from schedsearch.transforms.exo_compat import generate_c
-
-COMPILE_S = 60.0
 
 
 def replay(
@@ -62,23 +60,19 @@ def replay(
     Exo checks every step anew; at the end the generated C is compared with the
     recorded one.
     """
-    with Store.open(store, create=False) as opened:
-        candidate = opened.candidate(candidate_id)
-        workload = opened.workload(candidate.scope)
-        tuned_for = opened.target_of(candidate)
-    _, procedure = load_kept(workload, file, instructions or ())
-    trace = candidate.record.trace
+    with opened(store, candidate_id, file, instructions) as schedule:
+        trace = schedule.trace
     if step is not None and step > len(trace):
         raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
-    upto = Trace(trace.steps[: len(trace) if step is None else step])
+    upto = trace.prefixes[len(trace) if step is None else step]
     console = Console(highlight=False)
     for number, rewrite in enumerate(upto.steps, 1):
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
-    state = replayed(procedure, upto, tuned_for.fp)
+    state = schedule.replayed(upto)
     console.print(Syntax(str(state.procedure), "python", background_color="default"))
-    if len(upto) == len(trace) and candidate.record.keys.ast:
-        console.print(as_recorded(state, candidate.record.keys))
-        _note_compiler(tuned_for, state.build)
+    if upto == trace and schedule.stored.record.keys.ast:
+        console.print(schedule.as_recorded())
+        _note_compiler(schedule.target, state.build)
 
 
 def export(
@@ -109,23 +103,22 @@ def export(
     neon`), and not written if it does not compile. It is not measured there.
     """
     wanted = parse_formats(formats)
-    with Store.open(store, create=False) as opened:
-        candidate = _only_best(opened) if candidate_id is None else opened.candidate(candidate_id)
-        workload = opened.workload(candidate.scope)
-        tuned_for = opened.target_of(candidate)
-        checked = verification(opened, candidate.scope)
-    require_verified(candidate)
-    if minimal:
-        candidate = shortened(store, candidate.id, budget, file, instructions)
-    with Store.open(store, create=False) as opened:
-        elsewhere = stored_elsewhere(opened, candidate)
-    source, procedure = load_kept(workload, file, instructions or ())
-    trace = candidate.record.trace
-    measurement = candidate.record.measurement
+    with Store.open(store, create=False) as opened_store:
+        if candidate_id is None:
+            candidate = _only_best(opened_store)
+        else:
+            candidate = opened_store.candidate(candidate_id)
+        checked = verification(opened_store, candidate.scope)
+        require_verified(candidate)
+        schedule = Schedule.of(opened_store, candidate, file, instructions or ())
+        if minimal:
+            schedule = _shortened(schedule, budget)
+        elsewhere = stored_elsewhere(opened_store, schedule.stored)
+    workload, tuned_for, state = schedule.workload, schedule.target, schedule.state
+    measurement = schedule.stored.record.measurement
     assert measurement is not None, "it was verified"
-    state = replayed(procedure, trace, tuned_for.fp)
-    code = generate_c(state.procedure, state.build)
-    claim = fmt.claim(measurement) if trace.steps else fmt.AS_WRITTEN
+    code = schedule.generate()
+    claim = fmt.claim(measurement) if schedule.trace.steps else fmt.AS_WRITTEN
     notes = schedule_notes(claim, checked.verdict, tuned_for, state.build, workload)
     built_for = tuned_for
     if target is not None:
@@ -134,7 +127,8 @@ def export(
         built_for = replace(built_for, align=tuned_for.align)
         notes.append(f"compiles for {fmt.target(built_for)}; neither verified nor timed there")
     kernel = Kernel(state.ast, code, built_for, checked.verdict, elsewhere)
-    data = schedule_json(candidate, workload, tuned_for, source.text, code)
+    data = schedule_json(schedule, code)
+    source, trace = schedule.source, schedule.trace
     for path in write_schedule(out, source, workload, trace, kernel, notes, wanted, data):
         print(path)
     for caveat in (*checked.caveats, *caveats(code)):
@@ -143,8 +137,42 @@ def export(
         _note_compiler(tuned_for, state.build)
 
 
+def _shortened(schedule: Schedule, budget: str) -> Schedule:
+    """The shortest schedule that is as fast as this one."""
+    console = Console(stderr=True, highlight=False)
+
+    def tell(text: str) -> None:
+        console.print(f"{text} ...", markup=False, soft_wrap=True)
+
+    seconds = parse_seconds(budget)
+    try:
+        # The user's file may print; standard output is for the result alone.
+        with redirect_stdout(sys.stderr):
+            found = minimise(schedule, seconds, tell)
+    except KeyboardInterrupt:
+        print("interrupted before the shorter schedule was confirmed", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    console.print(_left_out(found), markup=False, soft_wrap=True)
+    return replace(schedule, stored=found.shortest)
+
+
+def _left_out(found: Minimised) -> str:
+    before, after = len(found.original.record.trace), len(found.shortest.record.trace)
+    measurement = found.shortest.record.measurement
+    assert measurement is not None, "it was measured"
+    if found.shortest.id == found.original.id:
+        return f"candidate {found.original.id}: no rewrite can be left out"
+    against = "the same C"
+    if found.against is not None:
+        against = f"{fmt.speedup(found.against.ratio)} the speed of candidate {found.original.id}"
+    return (
+        f"candidate {found.shortest.id}: {after} of {before} rewrites, {against}; "
+        f"{fmt.claim(measurement)}"
+    )
+
+
 def _note_compiler(tuned_for: Target, build: Build) -> None:
-    """Neither command compiles, but whoever does needs the compiler that was measured."""
+    """Neither command compiles; the caller needs the compiler that was measured."""
     compiler = tuned_for.compiler_for(build)
     if compiler is not None and not is_installed(compiler):
         print(
@@ -173,7 +201,7 @@ def _compiling_target(request: str, code: GeneratedC, fp: FloatingPoint) -> Targ
     builder = Builder(
         target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
     )
-    built = builder.build(code, COMPILE_S)
+    built = builder.build(code, BUILD_TIMEOUT_S)
     if isinstance(built, Failure):
         raise UserError(f"the C of this schedule does not compile for {request}:\n{built.message}")
     return target

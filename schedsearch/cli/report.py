@@ -1,4 +1,4 @@
-"""What `run` says at its end."""
+"""The report of `run` at its end."""
 
 from __future__ import annotations
 
@@ -99,8 +99,7 @@ def report(
         )
         console.print(fmt.tested(measurement, margin(result.noise)))
         if result.elsewhere is not None and result.elsewhere.differs:
-            said = fmt.elsewhere(result.elsewhere)
-            console.print(f"On {said}.", markup=False, soft_wrap=True)
+            console.print(f"On {result.elsewhere}.", markup=False, soft_wrap=True)
         if result.noise is not None:
             console.print(fmt.noise(result.noise), soft_wrap=True)
         rounds = f"{len(measurement.rounds)} interleaved rounds"

@@ -6,10 +6,12 @@ import sys
 from collections.abc import Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
+from schedsearch.api.report import report as report_of
+from schedsearch.api.searched import Search, find_run
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
 from schedsearch.cli.parse import require_folder
@@ -18,16 +20,12 @@ from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import PeerComparison
 from schedsearch.core.text_file import write_text
 from schedsearch.peers.against import parse_against
-from schedsearch.search.again import options_again
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.budget import Budget
-from schedsearch.search.kept import as_recorded, replayed
+from schedsearch.search.session import subject_of
 from schedsearch.store.database import Store
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.study.schedule import Schedule
 from schedsearch.transforms.vector.instruction_sets import load_instructions
-
-if TYPE_CHECKING:
-    from schedsearch.api.searched import Search
 
 
 def report(
@@ -51,10 +49,6 @@ def report(
     from anywhere. With --against, the best is timed beside what you would use instead, now.
     Needs the extra: pip install 'schedsearch[notebook]'.
     """
-    # Imported when used: pandas and Plotly are an extra, and take a second.
-    from schedsearch.api.report import report as written
-    from schedsearch.api.searched import Search, find_run
-
     requests = parse_against(against or [])
     require_folder("--out", out)
     for each in instructions or ():
@@ -62,28 +56,23 @@ def report(
     with Store.open(store, create=False) as opened:
         print("replaying the fastest schedules ...", file=sys.stderr)
         search = Search(opened, find_run(opened, wanted), file)
-        if isinstance(search.kept, UserError):
-            print(f"without code: {search.kept}", file=sys.stderr)
-        if isinstance(search.kept, UnnamedFileError):
-            print(f"  {typed(*search.kept.words)}", file=sys.stderr)
-        beside = _beside(search, requests, store, instructions or ()) if requests else []
-        write_text(out, written(search, beside))
+        if isinstance(search.loaded, UserError):
+            print(f"without code: {search.loaded}", file=sys.stderr)
+        if isinstance(search.loaded, UnnamedFileError):
+            print(f"  {typed(*search.loaded.words)}", file=sys.stderr)
+        beside = _beside(search, requests, instructions or ()) if requests else []
+        write_text(out, report_of(search, beside))
     print(out)
 
 
 def _beside(
-    about: Search, requests: Sequence[str], store: str, instructions: Sequence[Path]
+    about: Search, requests: Sequence[str], instructions: Sequence[Path]
 ) -> list[PeerComparison]:
     """The fastest schedule against these peers, timed now."""
-    from schedsearch.search.session import subject_of  # loads all of the search
-
     if about.best is None:
         raise UserError(f"{about.name} has no schedule in {about.store.name} to compare")
-    scope, trace = about.best.scope, about.best.record.trace
-    options = options_again(about.store, store, scope, Budget(0.0), about.file, instructions)
+    best = Schedule.of(about.store, about.best, about.file, instructions)
     with redirect_stdout(sys.stderr), told() as tell:
-        subject = subject_of(options)
-        state = replayed(subject.procedure, trace, subject.target.fp)
-        as_recorded(state, about.best.record.keys)
-        code = generate_c(state.procedure, state.build)
-        return compare_with_peers(subject, code, requests, tell)
+        best.as_recorded()
+        subject = subject_of(best.options(Budget(0.0)))
+        return compare_with_peers(subject, best.generate(), requests, tell)

@@ -1,4 +1,4 @@
-"""What is going on while a command works, on standard error; and what to type next."""
+"""Tells on standard error how a command gets on, and what to type next."""
 
 from __future__ import annotations
 

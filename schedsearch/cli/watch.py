@@ -17,7 +17,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import RunStatus
 from schedsearch.present import format as fmt
 from schedsearch.present.live import PER_SECOND, PLAIN_EVERY_S, panel, plain_line, redraws
-from schedsearch.search.recorded import stored_roof
+from schedsearch.search.lookup import stored_roof
 from schedsearch.search.watching import latest, progress_of, running
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run

@@ -428,11 +428,6 @@ class Measurement:
             "reference_speedup": self.reference_speedup,
         }
 
-    def _repr_html_(self) -> str:
-        from schedsearch.core import html
-
-        return html.measurement(self)
-
     @staticmethod
     def from_json(data: Any) -> Measurement:
         """Raises UserError for anything else (it may come from anywhere)."""

@@ -138,6 +138,11 @@ class Trace:
         return Trace(self.steps[:-1]) if self.steps else None
 
     @property
+    def prefixes(self) -> list[Trace]:
+        """The schedules on the way here, from the unscheduled procedure to itself."""
+        return [Trace(self.steps[:count]) for count in range(len(self) + 1)]
+
+    @property
     def build(self) -> Build:
         """Build options at the end of the trace: the last ones set win.
 
@@ -155,11 +160,6 @@ class Trace:
 
     def dumps(self) -> str:
         return self._text
-
-    def _repr_html_(self) -> str:
-        from schedsearch.core import html
-
-        return html.trace(self)
 
     @cached_property
     def _text(self) -> str:

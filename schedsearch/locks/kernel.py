@@ -18,7 +18,7 @@ from schedsearch.core.text_file import read_text
 from schedsearch.locks.entry import LockedTarget, LockEntry
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.locks.result import CheckEnded, Status, not_here
-from schedsearch.search.kept import require_tuned
+from schedsearch.search.reloading import require_tuned
 from schedsearch.search.subject import Subject, bind_fixed, make_subject
 from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here
 from schedsearch.transforms.generated import code_key

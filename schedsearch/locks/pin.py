@@ -19,8 +19,8 @@ from schedsearch.locks.entry import Lock, LockedRoof, LockedSpeed, LockedTarget,
 from schedsearch.locks.format import format_lock
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.locks.kernel import locked_file
-from schedsearch.search.caveats import caveats
-from schedsearch.search.kept import differs, load_kept, require_tuned, require_verified
+from schedsearch.search.lookup import caveats
+from schedsearch.search.reloading import differs, load_tuned, require_tuned, require_verified
 from schedsearch.search.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
@@ -115,7 +115,7 @@ def lock_entry(
     if not trace.steps:
         raise UserError(f"candidate {candidate.id} is the procedure as written: nothing to pin")
     workload, target = store.workload(candidate.scope), store.target_of(candidate)
-    source, procedure = load_kept(workload, file)
+    source, procedure = load_tuned(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)
     name = _named(source.path, folder)
     code = _as_recorded(procedure, candidate.record, target.fp)

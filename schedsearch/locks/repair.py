@@ -1,6 +1,6 @@
 """Repair a locked schedule whose procedure has changed since.
 
-The trace is fitted to today's procedure step by step (`transforms/refit.py`); a search
+The trace is fitted to today's procedure step by step (`transforms/fit.py`); a search
 starts from what applies, and its winner is the entry's new schedule.
 """
 
@@ -28,8 +28,8 @@ from schedsearch.search.session import tune
 from schedsearch.search.subject import Subject
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.fit import Step, fitted, refit
 from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.refit import Step, fitted, refit
 from schedsearch.transforms.replay import Replayer
 
 

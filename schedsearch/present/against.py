@@ -42,5 +42,5 @@ def against_lines(results: Sequence[PeerComparison]) -> Iterator[str]:
 
 
 def against_json(results: Sequence[PeerComparison]) -> list[dict[str, Any]]:
-    """For programs; what was not compared has a `failure`, and null as `ratio`."""
+    """For programs; a peer that was not compared has a `failure`, and null as `ratio`."""
     return [asdict(each) | {"decision": str(each.decision)} for each in results]

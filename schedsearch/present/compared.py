@@ -1,8 +1,9 @@
-"""Two schedules side by side, as a person reads it and as JSON."""
+"""Two schedules side by side, for a person to read and as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from rich.console import Group, RenderableType
@@ -10,28 +11,71 @@ from rich.text import Text
 
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
-from schedsearch.present.explained import brief, coloured_change, ratio_json
-from schedsearch.search.pairs import How, Ratio
-from schedsearch.search.versus import Versus
+from schedsearch.present.explained import brief, coloured_change, printed, ratio_json
 from schedsearch.store.views import StoredCandidate
+from schedsearch.study.compare import Comparison, How, Ratio, compare
+from schedsearch.study.schedule import Schedule
 
 SCHEMA = 1
 
 Pair = tuple[StoredCandidate, StoredCandidate]
 
 
-def terminal(pair: Pair, found: Versus, ratio: Ratio | None, roof: Roof | None) -> RenderableType:
-    """`ratio`: times the second is as fast as the first."""
-    parts: list[RenderableType] = [Text(line, style="bold") for line in _heads(pair, roof)]
-    parts += [Text(), Text(verdict(pair, ratio))]
-    shared = fmt.count(len(found.shared), "rewrite")
-    parts += [Text(), Text(f"{shared} in common", style="bold")]
-    parts += [Text(f"  {brief(step)}", style="dim") for step in found.shared]
-    for candidate, own in zip(pair, found.own, strict=True):
-        parts.append(Text(f"then candidate {candidate.id}", style="bold"))
-        parts += [Text(f"  {step}") for step in own] or [Text("  (nothing more)", style="dim")]
-    parts += [Text(), Text(f"loop nest, from {pair[0].id} to {pair[1].id}", style="bold")]
-    return Group(*parts, *coloured_change(found.nest, "  (the same loop nest)"))
+@dataclass(frozen=True, repr=False)
+class Compared:
+    """Two schedules: `comparison` is data."""
+
+    comparison: Comparison
+    roof: Roof | None
+
+    @property
+    def ratio(self) -> Ratio | None:
+        """How many times faster the second is than the first; None if that is not known."""
+        return self.comparison.ratio
+
+    @property
+    def verdict(self) -> str:
+        """One sentence: which is faster, and how that is known."""
+        return verdict(self.comparison.pair, self.ratio)
+
+    @property
+    def terminal(self) -> RenderableType:
+        """For rich."""
+        found, pair = self.comparison, self.comparison.pair
+        parts: list[RenderableType] = [Text(line, style="bold") for line in _heads(pair, self.roof)]
+        parts += [Text(), Text(self.verdict)]
+        shared = fmt.count(len(found.shared), "rewrite")
+        parts += [Text(), Text(f"{shared} in common", style="bold")]
+        parts += [Text(f"  {brief(step)}", style="dim") for step in found.shared]
+        for candidate, own in zip(pair, found.own, strict=True):
+            parts.append(Text(f"then candidate {candidate.id}", style="bold"))
+            parts += [Text(f"  {step}") for step in own] or [Text("  (nothing more)", style="dim")]
+        title = f"loop nest, from {pair[0].id} to {pair[1].id}"
+        parts += [Text(), Text(title, style="bold")]
+        return Group(*parts, *coloured_change(found.nest, "  (the same loop nest)"))
+
+    def to_json(self) -> dict[str, Any]:
+        """`ratio`: times the second is as fast as the first, with its interval, and how that is
+        known."""
+        found = self.comparison
+        return {
+            "schema": SCHEMA,
+            "candidates": [candidate.id for candidate in found.pair],
+            "speedups": [candidate.record.speedup for candidate in found.pair],
+            "shared": [step.to_json() for step in found.shared],
+            "own": [[step.to_json() for step in steps] for steps in found.own],
+            "nest": list(found.nest),
+            "ratio": ratio_json(found.ratio),
+        }
+
+    def __repr__(self) -> str:
+        return printed(self.terminal)
+
+
+def compared(first: Schedule, second: Schedule, measured: Ratio | None = None) -> Compared:
+    """`measured` is a ratio that is known better than from the store. Raises UserError for
+    schedules of different procedures, and if one does not replay."""
+    return Compared(compare(first, second, measured), first.roof)
 
 
 def verdict(pair: Pair, ratio: Ratio | None) -> str:
@@ -52,20 +96,6 @@ def verdict(pair: Pair, ratio: Ratio | None) -> str:
             assert ratio.decision is not None, "interleaved rounds were tested"
             said = fmt.decided(ratio.decision, ratio.rounds)
             return f"{second} is {fmt.speedup(ratio.over)} as fast as {first}, interleaved. {said}"
-
-
-def to_json(pair: Pair, found: Versus, ratio: Ratio | None) -> dict[str, Any]:
-    """`ratio`: times the second is as fast as the first, with its interval, and how that is
-    known."""
-    return {
-        "schema": SCHEMA,
-        "candidates": [candidate.id for candidate in pair],
-        "speedups": [candidate.record.speedup for candidate in pair],
-        "shared": [step.to_json() for step in found.shared],
-        "own": [[step.to_json() for step in steps] for steps in found.own],
-        "nest": list(found.nest),
-        "ratio": ratio_json(ratio),
-    }
 
 
 def _heads(pair: Pair, roof: Roof | None) -> Iterator[str]:

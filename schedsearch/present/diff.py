@@ -12,10 +12,11 @@ from pygments.lexer import Lexer
 from pygments.lexers import CLexer, PythonLexer
 from pygments.token import Comment, Keyword, Name, Number, Operator, String
 
-from schedsearch.core import html
+from schedsearch.present import html
+from schedsearch.present.html import tag
 
 CONTEXT = 4
-"""Lines shown around a change; what is further away is folded into one line."""
+"""Lines shown around a change; lines further away are folded into one."""
 
 _STYLES = {
     Keyword: "font-weight:bold",
@@ -64,11 +65,9 @@ class Diff:
         lexer = LEXERS[self.language]
         left, right = coloured(self.before, lexer), coloured(self.after, lexer)
         rows = [_row(row, left, right) if row else _GAP for row in _shown(*self._lines())]
-        head = Markup('<tr><td></td><th style="{0}">{1}</th><td></td><th style="{0}">{2}</th></tr>')
-        return Markup(
-            '<div style="overflow-x:auto"><table style="border-collapse:collapse">{}{}</table>'
-            "</div>"
-        ).format(head.format(_CODE, *self.titles), Markup("").join(rows))
+        head = tag("tr", *(tag("td") + tag("th", title, style=_CODE) for title in self.titles))
+        table = tag("table", head, *rows, style="border-collapse:collapse")
+        return tag("div", table, style="overflow-x:auto")
 
     def _lines(self) -> tuple[list[str], list[str]]:
         return self.before.split("\n"), self.after.split("\n")
@@ -84,10 +83,7 @@ def coloured(text: str, lexer: Lexer) -> list[Markup]:
             if number:
                 done.append(line)
                 line = Markup("")
-            if style and part:
-                line += Markup('<span style="{}">{}</span>').format(style, part)
-            else:
-                line += Markup.escape(part)
+            line += tag("span", part, style=style) if style and part else Markup.escape(part)
     return [*done, line]
 
 
@@ -107,19 +103,17 @@ def _shown(before: list[str], after: list[str]) -> Iterator[Row | None]:
 
 
 def _row(row: Row, left: list[Markup], right: list[Markup]) -> Markup:
-    cells = [
-        _cell(row.left, left, _REMOVED if row.changed else ""),
-        _cell(row.right, right, _ADDED if row.changed else ""),
-    ]
-    return Markup("<tr>{}</tr>").format(Markup("").join(cells))
+    before = _cell(row.left, left, _REMOVED if row.changed else "")
+    return tag("tr", before, _cell(row.right, right, _ADDED if row.changed else ""))
 
 
 def _cell(number: int | None, texts: list[Markup], background: str) -> Markup:
     if number is None:
-        return Markup("<td></td><td></td>")
-    return Markup(
-        '<td style="color:{};font-size:11px;text-align:right">{}</td><td style="{}{}">{}</td>'
-    ).format(html.GREY, number + 1, _CODE, background, texts[number])
+        return tag("td") + tag("td")
+    shown = tag("td", number + 1, style=f"color:{html.GREY};font-size:11px;text-align:right")
+    return shown + tag("td", texts[number], style=_CODE + background)
 
 
-_GAP = Markup(f'<tr><td></td><td style="{_CODE};color:{html.GREY}">⋯</td><td></td><td></td></tr>')
+_GAP = tag(
+    "tr", tag("td"), tag("td", "⋯", style=f"{_CODE};color:{html.GREY}"), tag("td"), tag("td")
+)

@@ -1,11 +1,13 @@
-"""What each rewrite of a schedule did, as a person reads it, as Markdown, and as JSON."""
+"""A schedule explained rewrite by rewrite, for a person to read, as Markdown, and as JSON."""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterator, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,13 +15,21 @@ from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.trace import Rewrite
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
-from schedsearch.search.explain import Effect, Explanation
-from schedsearch.search.pairs import How, Ratio
+from schedsearch.present.extras import pandas
+from schedsearch.study.compare import How, Ratio
+from schedsearch.study.explain import Effect, Explanation, Step, explain
+from schedsearch.study.schedule import Schedule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SCHEMA = 1
 
 MOST_LINES = 24
 """Of a step's change that a terminal and Markdown show; JSON has all."""
+
+WIDTH = 100
+"""Of what is printed, in characters."""
 
 _UNCHANGED = "  (the same loop nest: details, memories or build options changed)"
 _STYLES = {"+": "green", "-": "red"}
@@ -27,81 +37,138 @@ _COLUMNS = ("", "rewrite", "so far", "this step", "of roof")
 _MARKS = {Decision.INCONCLUSIVE: " ?", Decision.SAME: " ="}
 
 
-def terminal(title: str, explanation: Explanation, roof: Roof | None, again: str) -> RenderableType:
-    """Every step with what it changed, then all of them as one table. `again` is the command that
-    measures what is not known."""
-    parts: list[RenderableType] = [Text(title, style="bold"), *_nest(explanation.nest)]
-    parts.append(Text(f"  {_reached(explanation.root, roof)}", style="dim"))
-    for number, step in enumerate(explanation.steps):
-        parts.append(Text(f"\n{number + 1}. {step.rewrite}", style="bold"))
-        parts += coloured_change(step.change, _UNCHANGED)
-        parts.append(Text(f"   {effect(explanation, number, roof)}"))
-    table = Table(box=None, header_style="bold")
-    for title in _COLUMNS:
-        table.add_column(title, justify="left" if title == "rewrite" else "right")
-    for row in rows(explanation, roof):
-        table.add_row(*(Text(cell) for cell in row))
-    return Group(*parts, Text(), table, *map(Text, _advice(explanation, again)))
+@dataclass(frozen=True, repr=False)
+class Explained:
+    """A schedule, rewrite by rewrite: `explanation` is data; printed it is what `schedsearch
+    explain` prints, and in notebooks the same in Markdown. `command` measures what is not known."""
 
+    title: str
+    explanation: Explanation
+    roof: Roof | None
+    command: str
 
-def markdown(title: str, explanation: Explanation, roof: Roof | None, again: str) -> str:
-    """For a review or an issue: the table first, then what each step changed."""
-    lines = [f"# {title}", "", f"As written: {_reached(explanation.root, roof)}", ""]
-    lines += ["```", *explanation.nest, "```", ""]
-    lines += [f"| {' | '.join(_COLUMNS)} |", "|--:|---|--:|--:|--:|"]
-    cells = (map(_cell, row) for row in rows(explanation, roof))
-    lines += [f"| {' | '.join(row)} |" for row in cells]
-    lines += [part for line in _advice(explanation, again) for part in ("", _cell(line))]
-    for number, step in enumerate(explanation.steps):
-        lines += ["", f"## {number + 1}. {step.rewrite.transform}", ""]
-        lines += [f"`{_code(str(step.rewrite))}`", "", "```diff", *_shown(step.change), "```", ""]
-        lines.append(_cell(effect(explanation, number, roof)))
-    return "\n".join(lines)
+    @property
+    def terminal(self) -> RenderableType:
+        """For rich: every step with what it changed, then all of them as one table."""
+        explanation, roof = self.explanation, self.roof
+        parts: list[RenderableType] = [Text(self.title, style="bold")]
+        parts += [Text(f"  {line}", style="dim") for line in explanation.nest]
+        parts.append(Text(f"  {_reached(explanation.root, roof)}", style="dim"))
+        for number, step in enumerate(explanation.steps):
+            parts.append(Text(f"\n{number + 1}. {step.rewrite}", style="bold"))
+            parts += coloured_change(step.change, _UNCHANGED)
+            parts.append(Text(f"   {_effect(step, roof)}"))
+        table = Table(box=None, header_style="bold")
+        for title in _COLUMNS:
+            table.add_column(title, justify="left" if title == "rewrite" else "right")
+        for row in _rows(explanation, roof):
+            table.add_row(*(Text(cell) for cell in row))
+        return Group(*parts, Text(), table, *map(Text, self._advice()))
 
+    @property
+    def markdown(self) -> str:
+        """For a review or an issue: the table first, then what each step changed."""
+        explanation, roof = self.explanation, self.roof
+        lines = [f"# {self.title}", "", f"As written: {_reached(explanation.root, roof)}", ""]
+        lines += ["```", *explanation.nest, "```", ""]
+        lines += [f"| {' | '.join(_COLUMNS)} |", "|--:|---|--:|--:|--:|"]
+        lines += [f"| {' | '.join(map(_cell, row))} |" for row in _rows(explanation, roof)]
+        lines += [part for line in self._advice() for part in ("", _cell(line))]
+        for number, step in enumerate(explanation.steps, 1):
+            lines += ["", f"## {number}. {step.rewrite.transform}", ""]
+            lines += [f"`{_code(str(step.rewrite))}`", "", "```diff", *_shown(step.change), "```"]
+            lines += ["", _cell(_effect(step, roof))]
+        return "\n".join(lines)
 
-def _advice(explanation: Explanation, again: str) -> Iterator[str]:
-    """What to run for an interval, where one is missing."""
-    if any(step.gain is not None and step.gain.how is How.APART for step in explanation.steps):
-        yield (
-            '"about": timed in different sessions or over a third kernel, which gives no interval; '
-            f"`{again}` times every step against the one before."
-        )
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row per step, from 1: `transform`, `rewrite`, the `speedup` over the procedure as
+        written after it, its `gain` over the latest measured schedule before with interval (`low`,
+        `high`), `how` that is known, the `decision` of a test if both were interleaved, and the
+        gain that was `predicted`. None: not measured."""
+        rows = [
+            (
+                number,
+                step.rewrite.transform,
+                str(step.rewrite),
+                step.measured.speedup.value if step.measured else None,
+                *_gain(step.gain),
+                step.predicted,
+            )
+            for number, step in enumerate(self.explanation.steps, 1)
+        ]
+        gain = ("gain", "low", "high", "how", "decision")
+        names = ["step", "transform", "rewrite", "speedup", *gain, "predicted"]
+        return pandas().DataFrame(rows, columns=names).set_index("step")
 
+    def to_json(self) -> dict[str, Any]:
+        """`schema` counts changes that a reader of the earlier form would not understand.
 
-def to_json(explanation: Explanation, roof: Roof | None) -> dict[str, Any]:
-    """`schema` counts changes that a reader of the earlier form would not understand.
-
-    `speedup` is over the procedure as written, `gain` over the latest measured schedule
-    before (`gain_measured`: with its interval, and how it is known), `predicted_gain` the cost
-    estimate's of that step; times are nanoseconds of one call.
-    """
-    steps = [
-        {
-            "rewrite": step.rewrite.to_json(),
-            "change": list(step.change),
-            "predicted_gain": step.predicted,
-            "gain": step.gain.over.value if step.gain else None,
-            "gain_measured": ratio_json(step.gain),
-            "failure": step.failure,
-            "measured": _effect_json(step.measured, roof),
+        `speedup` is over the procedure as written, `gain` over the latest measured schedule
+        before (`gain_measured`: with its interval, and how it is known), `predicted_gain` the cost
+        estimate's of that step; times are nanoseconds of one call.
+        """
+        explanation, roof = self.explanation, self.roof
+        steps = [
+            {
+                "rewrite": step.rewrite.to_json(),
+                "change": list(step.change),
+                "predicted_gain": step.predicted,
+                "gain": step.gain.over.value if step.gain else None,
+                "gain_measured": ratio_json(step.gain),
+                "failure": step.failure,
+                "measured": _effect_json(step.measured, roof),
+            }
+            for step in explanation.steps
+        ]
+        return {
+            "schema": SCHEMA,
+            "roof": roof.name if roof else None,
+            "as_written": {
+                "nest": list(explanation.nest),
+                "measured": _effect_json(explanation.root, roof),
+            },
+            "steps": steps,
+            "nest": list(explanation.result),
         }
-        for step in explanation.steps
-    ]
-    return {
-        "schema": SCHEMA,
-        "roof": roof.name if roof else None,
-        "as_written": {
-            "nest": list(explanation.nest),
-            "measured": _effect_json(explanation.root, roof),
-        },
-        "steps": steps,
-        "nest": list(explanation.result),
-    }
+
+    def _advice(self) -> Iterator[str]:
+        """Names the command that measures an interval, where one is missing."""
+        gains = [step.gain for step in self.explanation.steps]
+        if any(gain is not None and gain.how is How.APART for gain in gains):
+            yield (
+                '"about": timed in different sessions or over a third kernel, which gives no '
+                f"interval; `{self.command}` times every step against the one before."
+            )
+
+    def __repr__(self) -> str:
+        return printed(self.terminal)
+
+    def _repr_markdown_(self) -> str:
+        return self.markdown
 
 
-def effect(explanation: Explanation, number: int, roof: Roof | None) -> str:
+def explained(schedule: Schedule) -> Explained:
+    """Raises UserError if the schedule does not replay."""
+    name, place = fmt.kernel(schedule.workload), fmt.target(schedule.target)
+    return Explained(
+        f"candidate {schedule.id} of {name} on {place}",
+        explain(schedule),
+        schedule.roof,
+        f"schedsearch explain {schedule.id} --measure",
+    )
+
+
+def printed(what: RenderableType) -> str:
+    """As rich writes it to a file."""
+    text = io.StringIO()
+    # A notebook would get it as an output of its own otherwise.
+    Console(file=text, width=WIDTH, highlight=False, force_jupyter=False).print(what)
+    return text.getvalue().rstrip()
+
+
+def _effect(step: Step, roof: Roof | None) -> str:
     """`this step 3.1x [3.0, 3.2], clearly faster ... (1.9x predicted); so far 24.8x [...], ...`"""
-    step = explanation.steps[number]
     if step.measured is None:
         failure = f" ({step.failure})" if step.failure else ""
         return f"not measured{failure}; {step.predicted:.3g}x predicted"
@@ -134,7 +201,7 @@ def _said(gain: Ratio) -> str:
             return f"clearly {decision}, by {rounds}"
 
 
-def rows(explanation: Explanation, roof: Roof | None) -> Iterator[tuple[str, ...]]:
+def _rows(explanation: Explanation, roof: Roof | None) -> Iterator[tuple[str, ...]]:
     """Cells of `_COLUMNS`: where nothing was measured, what was predicted, marked with `~`."""
     root = explanation.root
     yield ("", "(as written)", "1x" if root else "-", "", _share(root, roof))
@@ -155,10 +222,6 @@ def _own(gain: Ratio) -> str:
 def brief(rewrite: Rewrite) -> str:
     """`tile(i=8, j=32)`"""
     return f"{rewrite.transform}({', '.join(f'{name}={value}' for name, value in rewrite.args)})"
-
-
-def _nest(lines: Sequence[str]) -> list[RenderableType]:
-    return [Text(f"  {line}", style="dim") for line in lines]
 
 
 def coloured_change(change: Sequence[str], if_none: str) -> list[RenderableType]:
@@ -199,12 +262,19 @@ def _effect_json(effect: Effect | None, roof: Roof | None) -> dict[str, Any] | N
 
 
 def ratio_json(found: Ratio | None) -> dict[str, Any] | None:
-    """`how` and `decision` are values of `pairs.How` and `core.decision.Decision`; of what was
+    """`how` and `decision` are values of `How` and `core.decision.Decision`; of what was
     measured apart the bounds are null."""
     if found is None:
         return None
     known = {"how": found.how, "decision": found.decision, "rounds": found.rounds}
     return found.over.to_json() | known
+
+
+def _gain(found: Ratio | None) -> tuple[Any, ...]:
+    if found is None:
+        return (None,) * 5
+    decision = found.decision.value if found.decision else None
+    return (*found.over.to_json().values(), found.how.value, decision)
 
 
 def _cell(text: str) -> str:

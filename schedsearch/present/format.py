@@ -17,7 +17,6 @@ from schedsearch.core.stats import Estimate
 
 if TYPE_CHECKING:  # they take a while to load
     from schedsearch.evaluate.roofline import Roof
-    from schedsearch.search.run_summary import Elsewhere
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -38,7 +37,7 @@ OVER_ROOF = "above what the machine can do: an error of measuring or counting"
 
 
 def decided(decision: Decision, rounds: int) -> str:
-    """What rounds say: faster, slower, the same, or that they cannot say."""
+    """The decision of a test of so many rounds, as a sentence."""
     number = count(rounds, "round")
     match decision:
         case Decision.INCONCLUSIVE:
@@ -73,15 +72,6 @@ def conditions(measurement: Measurement) -> str:
         return ""
     where = f", arrays aligned to {host['align']} bytes" if "align" in host else ""
     return f", {host['clock']} time, {host['cache']} caches{where}"
-
-
-def elsewhere(found: Elsewhere) -> str:
-    """`arrays aligned to 64 bytes: 97 us instead of 105 us, 1.08x [1.07, 1.09] as fast`"""
-    own, there = found.measurement.candidate_ns * 1e-9, found.measurement.reference_ns * 1e-9
-    return (
-        f"{arrays(found.align)}: {duration(there)} instead of {duration(own)}, "
-        f"{speedup(found.speed)} as fast"
-    )
 
 
 def anchored(measurement: Measurement) -> str:
@@ -124,7 +114,7 @@ def outcomes(counts: Mapping[Outcome | None, int]) -> str:
 
 
 def state(record: TuningRecord) -> str:
-    """`compile error`; what no outcome says yet is `legal, not measured`"""
+    """`compile error`; without an outcome `legal, not measured`"""
     return record.outcome.value.replace("_", " ") if record.outcome else "legal, not measured"
 
 

@@ -31,7 +31,7 @@ CLOSING = {
     "confirming": "the fastest are measured again on fresh rounds",
     "inspecting": "sanitizers look at the winner",
 }
-"""What happens after the search, in this order."""
+"""Phases after the search, in this order."""
 
 
 class View(Protocol):
@@ -57,7 +57,7 @@ def redraws(console: Console) -> bool:
 
 
 def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
-    """What is tuned, where, and from where it starts."""
+    """The procedure, the target, and what the search starts from."""
     bound = fmt.sizes(subject.workload.sizes, subject.workload.specialized)
     lines = [
         f"[bold]{subject.name}[/]{f' ({bound})' if bound else ''} from {subject.source.path}",
@@ -101,7 +101,7 @@ def unrated(ns: float) -> str:
 
 
 def facts(progress: Progress, rated: Rate) -> list[tuple[str, str]]:
-    """What a search has found, line by line, each with its name if it has one. Always as
+    """The state of a search, line by line, each with its name if it has one. There are always as
     many lines, so that a view keeps its height."""
     best = progress.best
     speedup = fmt.so_far(best.measurement) if best else "nothing faster yet than as written"

@@ -9,7 +9,7 @@ from typing import Any
 
 from rich.text import Text
 
-from schedsearch.core import html
+from schedsearch.present import html
 from schedsearch.present.live import CLOSING, Rate, facts, intro, rate, time_left, unrated
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.earlier import Known

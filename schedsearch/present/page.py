@@ -1,6 +1,6 @@
 """One HTML file that needs nothing else: text, figures and trees, with the scripts that draw them.
 
-What a page shows may come from anybody's store. Text is escaped; data is JSON in blocks that
+The content of a page may come from anybody's store. Text is escaped; data is JSON in blocks that
 are not executed; a policy in the page lets the browser run these scripts alone and load nothing
 from anywhere.
 """
@@ -15,6 +15,8 @@ from importlib.resources import files
 from typing import Any
 
 from markupsafe import Markup
+
+from schedsearch.present.html import joined, tag
 
 _WEB = files("schedsearch.present") / "web"
 
@@ -47,55 +49,37 @@ def page(name: str, body: Iterable[object], data: Mapping[str, Any], library: st
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data: blob:; "
         "base-uri 'none'; form-action 'none'"
     )
-    block = Markup('<script type="application/json" id="{}">{}</script>')
-    blocks = [block.format(name, _json(value)) for name, value in data.items()]
-    run = [Markup("<script>{}</script>").format(Markup(script)) for script in scripts]
+    blocks = (
+        tag("script", _json(value), type="application/json", id=key) for key, value in data.items()
+    )
+    run = (tag("script", Markup(script)) for script in scripts)
     return _PAGE.format(
         policy=policy,
         title=name,
         style=Markup(_asset("page.css")),
-        body=_lines(body),
-        blocks=_lines(blocks),
-        scripts=_lines(run),
+        body=joined(body, "\n"),
+        blocks=joined(blocks, "\n"),
+        scripts=joined(run, "\n"),
     )
 
 
 def figure(name: str) -> Markup:
-    """Where the figure of this name is drawn."""
-    place = '<div class="figure" role="img" aria-label="{0}" data-figure="{0}"></div>'
-    return Markup(place).format(name)
+    """The place where the figure of this name is drawn."""
+    return tag("div", class_="figure", role="img", aria_label=name, data_figure=name)
 
 
 def tree(name: str) -> Markup:
-    """Where the search tree of this name is drawn."""
-    return Markup('<div data-tree="{}"></div>').format(name)
-
-
-def title(text: object) -> Markup:
-    return Markup("<h1>{}</h1>").format(text)
-
-
-def heading(text: object) -> Markup:
-    return Markup("<h2>{}</h2>").format(text)
-
-
-def paragraph(text: object, kind: str = "") -> Markup:
-    return Markup('<p class="{}">{}</p>').format(kind, text)
-
-
-def preformatted(text: object) -> Markup:
-    return Markup("<pre>{}</pre>").format(text)
+    """The place where the search tree of this name is drawn."""
+    return tag("div", data_tree=name)
 
 
 def items(texts: Iterable[object], kind: str = "") -> Markup:
-    each = Markup("").join(Markup("<li>{}</li>").format(text) for text in texts)
-    return Markup('<ul class="{}">{}</ul>').format(kind, each)
+    return tag("ul", *(tag("li", text) for text in texts), class_=kind)
 
 
 def facts(rows: Sequence[tuple[object, object]]) -> Markup:
-    """Names and what they are, a row each."""
-    row = Markup("<tr><th>{}</th><td>{}</td></tr>")
-    return Markup("<table>{}</table>").format(Markup("").join(row.format(*each) for each in rows))
+    """Names and values, a row each."""
+    return tag("table", *(tag("tr", tag("th", name), tag("td", value)) for name, value in rows))
 
 
 def _json(value: Any) -> Markup:
@@ -110,7 +94,3 @@ def _asset(name: str) -> str:
 
 def _sha256(script: str) -> str:
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-
-
-def _lines(parts: Iterable[object]) -> Markup:
-    return Markup("\n").join(Markup.escape(part) for part in parts)

@@ -1,17 +1,19 @@
 """The shortest schedule that is as fast: rewrites that make no difference are left out.
 
-Delta debugging over the trace (`ddmin.py`). Whoever lacks a rewrite is fitted again
-(`transforms/refit.py`): what builds on it may find another place, or go too. First whatever
-leaves the C as it is, which takes no timing; then what does not change the speed by more
-than noise, verified and interleaved with the original every time, so that small losses
-do not add up. The result is confirmed on fresh rounds.
+This is delta debugging over the trace: Zeller and Hildebrandt, "Simplifying and isolating
+failure-inducing input", IEEE Transactions on Software Engineering 28(2), 2002. A shorter trace is
+fitted again (`transforms/fit.py`): steps that build on a missing one may find another place, or
+go too. The first pass leaves out what does not change the C, and times nothing. The second leaves
+out what does not change the speed by more than noise: each attempt is verified and interleaved
+with the original, so that small losses do not add up. The result is confirmed on fresh rounds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from time import monotonic
+from typing import TypeVar
 
 from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.errors import CodegenError
@@ -21,12 +23,11 @@ from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.building import build, reacher_of
-from schedsearch.search.ddmin import ddmin
 from schedsearch.search.plans import FEW
 from schedsearch.search.turns import measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
+from schedsearch.transforms.fit import fitted, refit
 from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.refit import fitted, refit
 from schedsearch.transforms.replay import Replayer
 
 COMPARE = TimingPlan(
@@ -58,7 +59,7 @@ Shorten = Callable[[Trace, float, Callable[[], bool], float], Shortened | None]
 
 
 def as_it_is(trace: Trace, seconds: float, go_on: Callable[[], bool], round_s: float) -> None:
-    """Where nothing is timed."""
+    """Leaves a schedule as it is, where nothing is timed."""
 
 
 def shorten_with(bench: Bench, replayer: Replayer, target: Target, builder: Builder) -> Shorten:
@@ -155,3 +156,31 @@ def no_slower(against: Measurement) -> bool:
     """Of a timing against the original: not shown to be slower, and not seen to be by 2 %."""
     slower = against.decision() is Decision.SLOWER
     return not slower and against.ratio.value >= 1.0 - TOLERANCE
+
+
+Item = TypeVar("Item")
+Items = tuple[Item, ...]
+
+
+def ddmin(
+    items: Items[Item], reduced: Callable[[Items[Item]], Items[Item] | None]
+) -> Iterator[Items[Item]]:
+    """Yield ever shorter lists, by leaving out ever smaller parts; the last cannot do without any
+    single item.
+
+    `reduced(rest)` is what is left to go on with if `rest` does (itself, or less), None if it
+    does not. At least one item is kept.
+    """
+    parts = 2
+    while len(items) > 1:
+        size = -(-len(items) // parts)
+        for start in range(0, len(items), size):
+            rest = reduced((*items[:start], *items[start + size :]))
+            if rest is not None:
+                items, parts = rest, max(parts - 1, 2)
+                yield items
+                break
+        else:
+            if parts >= len(items):
+                return
+            parts = min(2 * parts, len(items))

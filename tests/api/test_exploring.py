@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from core.reading import Reader
+from present.reading import Reader
 
 import schedsearch
 from schedsearch.api.exploring import Exploration

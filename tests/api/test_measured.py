@@ -21,11 +21,13 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.measured import Place, Steps, measure_pair, measure_steps
-from schedsearch.search.pairs import How
-from schedsearch.search.stepping import NotMeasuredError
 from schedsearch.store import Store
 from schedsearch.store.views import StoredCandidate
+from schedsearch.study import measure
+from schedsearch.study.compare import How, Ratio
+from schedsearch.study.measure import Steps
+from schedsearch.study.schedule import Schedule, opened
+from schedsearch.study.stepping import NotMeasuredError
 
 from .conftest import script
 
@@ -120,15 +122,22 @@ def told_by_six_rounds(gain: float) -> str:
     return "faster" if gain > 1 else "slower"
 
 
-def silent(text: str) -> None:
-    pass
+def measure_steps(store: Path, asked: int, said: list[str], file: Path | None = None) -> Steps:
+    with opened(store, asked, file) as schedule:
+        return measure.measure_steps(schedule, said.append)
+
+
+def measure_pair(store: Path, first: int, second: int) -> Ratio:
+    with Store.open(store, create=False) as found:
+        pair = [Schedule.of(found, found.candidate(each)) for each in (first, second)]
+        return measure.measure_pair(pair[0], pair[1], lambda _: None)
 
 
 def test_every_step_is_timed_against_the_one_before_once(
     store: Path, walked: list[int], timings: list[Pair]
 ) -> None:
     said: list[str] = []
-    assert measure_steps(Place(store), walked[-1], said.append) == Steps(3, 3)
+    assert measure_steps(store, walked[-1], said) == Steps(3, 3)
     found = candidates(store, walked)
     codes = [each.record.keys.code for each in found]
     assert timings == [(codes[n + 1], codes[n]) for n in range(3)]
@@ -154,7 +163,7 @@ def test_what_cannot_be_measured_is_left_out(
     store: Path, walked: list[int], timings: list[Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     fail(monkeypatch, 2, lambda: Failure(Outcome.INCORRECT, "C[0] differs"))
-    assert measure_steps(Place(store), walked[-1], silent).timed == 2
+    assert measure_steps(store, walked[-1], []).timed == 2
     found = candidates(store, walked)
     assert found[2].record.outcome is Outcome.INCORRECT
     codes = [each.record.keys.code for each in found]
@@ -165,7 +174,7 @@ def test_what_cannot_be_measured_is_left_out(
     assert steps[1].gain is None
     assert steps[2].gain is not None
     assert steps[2].gain.how is How.INTERLEAVED
-    assert measure_steps(Place(store), walked[-1], silent) == Steps(0, 0)
+    assert measure_steps(store, walked[-1], []) == Steps(0, 0)
 
 
 def test_an_interrupt_keeps_what_was_measured(
@@ -175,11 +184,11 @@ def test_an_interrupt_keeps_what_was_measured(
         raise KeyboardInterrupt
 
     fail(monkeypatch, 2, press_ctrl_c)
-    assert measure_steps(Place(store), walked[-1], silent) == Steps(1, 3, interrupted=True)
+    assert measure_steps(store, walked[-1], []) == Steps(1, 3, interrupted=True)
     assert [len(each.measurements) for each in candidates(store, walked[1:])] == [1, 0, 0]
     with Store.open(store, create=False) as opened:
         assert opened.runs()[-1].status == "interrupted"
-    assert measure_steps(Place(store), walked[-1], silent) == Steps(2, 2)
+    assert measure_steps(store, walked[-1], []) == Steps(2, 2)
     assert len(timings) == 3
 
 
@@ -194,8 +203,8 @@ def confirm(store: Path, candidate: StoredCandidate, speedup: float) -> None:
 
 def test_a_confirmation_stays_what_ranks(store: Path, walked: list[int]) -> None:
     confirm(store, candidates(store, walked)[1], 3.0)
-    measure_pair(Place(store), walked[1], walked[2], silent)
-    measure_pair(Place(store), walked[2], walked[1], silent)
+    measure_pair(store, walked[1], walked[2])
+    measure_pair(store, walked[2], walked[1])
     first, second = candidates(store, walked)[1:3]
     assert second.measurements[0].reference_speedup == pytest.approx(3.0)
     assert [timed.kind for timed in first.measurements] == ["confirm", "pair"]
@@ -206,13 +215,13 @@ def test_two_are_timed_against_each_other_whichever_way(
     store: Path, walked: list[int], timings: list[Pair]
 ) -> None:
     one, other = walked[1], walked[3]
-    found = measure_pair(Place(store), one, other, silent)
+    found = measure_pair(store, one, other)
     # The first is verified before anything is timed against it.
     codes = [each.record.keys.code for each in candidates(store, walked)]
     assert timings == [(codes[1], codes[0]), (codes[3], codes[1])]
     assert found.how is How.INTERLEAVED
     assert found.decision is Decision(told_by_six_rounds(found.over.value))
-    under_root = measure_pair(Place(store), one, walked[0], silent)
+    under_root = measure_pair(store, one, walked[0])
     [first] = candidates(store, [one])
     assert under_root.over.value == pytest.approx(1 / (first.record.speedup or 0.0))
     assert len(candidates(store, walked[:1])[0].measurements) == 1  # of the baseline, by itself
@@ -233,10 +242,10 @@ def test_equal_machine_code_is_not_timed(
 ) -> None:
     """Swapping loops twice gives the procedure as written."""
     _, walked, back, _ = explored
-    found = measure_pair(Place(store), walked[0], back, silent)
+    found = measure_pair(store, walked[0], back)
     assert (found.how, found.over.value) == (How.SAME_CODE, 1.0)
     assert timings == []
-    steps = measure_steps(Place(store), back, silent)
+    steps = measure_steps(store, back, [])
     assert steps.timed == 1  # there; back again is known
 
 
@@ -257,7 +266,7 @@ def one_binary(store: Path, walked: list[int], monkeypatch: pytest.MonkeyPatch) 
 def test_a_duplicate_found_while_measuring_is_as_fast_as_its_owner(
     store: Path, walked: list[int], timings: list[Pair], one_binary: None
 ) -> None:
-    measure_steps(Place(store), walked[-1], silent)
+    measure_steps(store, walked[-1], [])
     with schedsearch.open(store) as opened:
         frame = opened.candidate(walked[-1]).explain().frame
     assert frame["how"].tolist() == ["same code"] * 3
@@ -280,13 +289,13 @@ def test_wrong_schedules_are_named(
     _, walked, _, illegal = explored
     fail(monkeypatch, 1, lambda: Failure(Outcome.CRASH, "signal 11"))
     with pytest.raises(NotMeasuredError, match="crash: signal 11"):
-        measure_pair(Place(store), walked[0], walked[1], silent)
-    for measure in (
-        lambda: measure_pair(Place(store), walked[0], illegal, silent),
-        lambda: measure_steps(Place(store), illegal, silent),
+        measure_pair(store, walked[0], walked[1])
+    for refused in (
+        lambda: measure_pair(store, walked[0], illegal),
+        lambda: measure_steps(store, illegal, []),
     ):
         with pytest.raises(UserError, match=f"candidate {illegal} is illegal"):
-            measure()
+            refused()
 
 
 def test_what_has_changed_is_not_measured(
@@ -295,7 +304,7 @@ def test_what_has_changed_is_not_measured(
     changed = tmp_path / "changed.py"
     changed.write_text(KERNEL.read_text().replace("A[i, k] * B[k, j]", "B[k, j] * A[i, k]"))
     with pytest.raises(UserError, match="changed since"):
-        measure_steps(Place(store, changed), walked[-1], silent)
+        measure_steps(store, walked[-1], [], changed)
     assert timings == []
 
 
@@ -311,9 +320,9 @@ def test_measurements_stay_in_the_search_that_found_the_schedule(
         )
         opened.add_root(later, run_id, root.record)
         [elsewhere] = opened.load(later)
-    assert measure_steps(Place(store), walked[-1], silent).timed == 3
+    assert measure_steps(store, walked[-1], []).timed == 3
     assert all(each.record.outcome is Outcome.CORRECT for each in candidates(store, walked))
-    found = measure_pair(Place(store), elsewhere.id, walked[1], silent)
+    found = measure_pair(store, elsewhere.id, walked[1])
     assert found.how is How.INTERLEAVED
     with Store.open(store, create=False) as opened:
         assert [run.scope.tree for run in opened.runs()] == [1, 2, 1, 1]

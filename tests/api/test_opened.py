@@ -7,10 +7,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from core.reading import Reader
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pandas.testing import assert_frame_equal
+from present.reading import Reader
 from store.store_data import ROOT, children, correct, start, start_tree
 
 import schedsearch
@@ -18,8 +18,9 @@ from schedsearch.api.searched import find_run
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Outcome, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search.stepping import BY_HAND
+from schedsearch.present import html
 from schedsearch.store import Store
+from schedsearch.study.stepping import BY_HAND
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -136,8 +137,10 @@ def test_names_from_files_are_text(path: Path) -> None:
         store.record(scope, run, correct(trace, 2.0))
     with schedsearch.open(path) as opened:
         best = opened.best()
-        for shown in (opened, best, best.trace, best.measurement):
-            read = Reader(shown._repr_html_())
+        assert best.measurement is not None
+        records = html.trace(best.trace), html.measurement(best.measurement)
+        for shown in (opened._repr_html_(), best._repr_html_(), *records):
+            read = Reader(shown)
             assert "script" not in {tag for tag, _ in read.tags}
         assert HOSTILE in repr(best)
         assert best.parent is not None

@@ -16,16 +16,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from core.reading import Reader
-from core.reading import pictures as images
+from present.reading import Reader
+from present.reading import pictures as images
 from store.store_data import CODE, ROOT, children, correct, start, start_tree
 
-from schedsearch.api import pictures
-from schedsearch.api.details import measured_code
 from schedsearch.api.report import report
 from schedsearch.api.searched import Search, find_run
-from schedsearch.api.tree_data import tree_data
-from schedsearch.api.tree_view import shown_tree
+from schedsearch.api.tree import measured_code, shown_tree, tree_data
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
     Failure,
@@ -38,6 +35,7 @@ from schedsearch.core.records import (
 )
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.present import page
+from schedsearch.present.extras import library
 from schedsearch.store import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
@@ -159,7 +157,7 @@ def test_twenty_thousand_candidates_are_a_few_megabytes(tmp_path: Path) -> None:
         page = reported(store)
         total, _ = store.counts(scope)
     assert total >= 20_000
-    assert len(page) - len(pictures.library()) < 3_000_000
+    assert len(page) - len(library()) < 3_000_000
     assert len(blocks(page)["tree"]["id"]) == total
 
 
@@ -298,7 +296,7 @@ def test_a_tree_is_walked_by_keys(tmp_path: Path) -> None:
         tree = shown_tree(store, scope, store.target(scope), None)
     keys = ["Home", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight"]
     keys += ["End", "ArrowUp", "ArrowUp", "Enter"]
-    script = pictures.library() + KEYS % json.dumps(keys)
+    script = library() + KEYS % json.dumps(keys)
     html = page.page("tree", [page.tree("tree")], {"tree": tree}, script)
     found = re.search("<title>(.*?)</title>", browsed(tmp_path / "tree.html", html))
     assert found

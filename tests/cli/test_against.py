@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.cli import report_page
 from schedsearch.core.trace import Trace
 from schedsearch.peers import against
 from schedsearch.peers.rounds import Plan
+from schedsearch.study.schedule import Schedule
 
 from .invoke import MATMUL, SMALL, Answer
 
@@ -119,10 +119,8 @@ def test_all_who_compare_name_what_is_no_peer(run: Run, command: str) -> None:
 @pytest.mark.usefixtures("short")
 def test_a_report_compares_what_it_reports(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Not what another version makes of the same trace."""
-    unscheduled = report_page.replayed
-    monkeypatch.setattr(
-        report_page, "replayed", lambda procedure, _, fp: unscheduled(procedure, Trace(), fp)
-    )
+    replayed = Schedule.replayed
+    monkeypatch.setattr(Schedule, "replayed", lambda schedule, _: replayed(schedule, Trace()))
     said = run("report", "--against", "numpy")
     assert said.code == 2
     assert "differs from the recorded one" in said.err

@@ -7,16 +7,16 @@ from pathlib import Path
 
 from store.store_data import ROOT, children, start
 
-from schedsearch.api.explaining import Explained
 from schedsearch.core.decision import Decision
 from schedsearch.core.records import Keys, Measurement, Outcome, Round, TuningRecord
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.present import compared, explained
-from schedsearch.search.explain import Effect, Explanation, Step
-from schedsearch.search.pairs import How, Ratio, ratio
+from schedsearch.present.explained import Explained
 from schedsearch.store import Store
 from schedsearch.store.views import StoredCandidate
+from schedsearch.study.compare import How, Ratio, ratio
+from schedsearch.study.explain import Effect, Explanation, Step
 
 ONE, OTHER = (child.trace for child in children(ROOT)[:2])
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from core.reading import Reader
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.present.diff import LEXERS, Diff, coloured
+
+from .reading import Reader
 
 lines = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs"]), min_size=1)
 texts = st.lists(lines, min_size=1, max_size=30).map("\n".join)

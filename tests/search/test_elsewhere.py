@@ -11,7 +11,6 @@ import pytest
 from schedsearch.core.alignment import other
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Round
-from schedsearch.present import format as fmt
 from schedsearch.search.closing import NOISE, UNLIMITED, Time, session_noise
 from schedsearch.search.elsewhere import MOST_BYTES, measure_elsewhere
 from schedsearch.search.run_summary import Elsewhere
@@ -29,7 +28,7 @@ def test_callers_who_align_are_told_of_those_who_do_not_and_the_other_way_round(
 
 
 def test_both_times_are_said() -> None:
-    assert fmt.elsewhere(found(1.25, 1.25, 1.25)) == (
+    assert str(found(1.25, 1.25, 1.25)) == (
         "arrays aligned to 64 bytes: 1 us instead of 1.25 us, 1.25x [1.25, 1.25] as fast"
     )
 

@@ -19,16 +19,16 @@ from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.locks.pin import best_of
 from schedsearch.search.budget import Budget
-from schedsearch.search.ddmin import ddmin
-from schedsearch.search.minimal import Shortener
-from schedsearch.search.minimising import minimise
+from schedsearch.search.minimal import Shortener, ddmin
 from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
 from schedsearch.store.database import Store
+from schedsearch.study.minimise import minimise
+from schedsearch.study.schedule import opened
 from schedsearch.transforms.codegen import CodeGenerator
+from schedsearch.transforms.fit import Fate, refit
 from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.refit import Fate, refit
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
 
@@ -160,14 +160,14 @@ def stored(
     generator = CodeGenerator(replayer)
     codes = [generator.generate(Trace(trace.steps[:n])) for n in range(1, 5)]
     quick |= {codes[-1].key, generator.generate(Trace((plain_split(replayer, trace),))).key}
-    with Store.open(store) as opened:
-        (scope,) = opened.scopes()
-        run_id = opened.runs(scope)[-1].id
+    with Store.open(store) as found_store:
+        (scope,) = found_store.scopes()
+        run_id = found_store.runs(scope)[-1].id
         prefixes = [Trace(trace.steps[:n]) for n in range(1, 5)]
-        opened.add_replay(scope, run_id, [TuningRecord(each, None) for each in prefixes], {})
+        found_store.add_replay(scope, run_id, [TuningRecord(each, None) for each in prefixes], {})
         timed = measurement(3.0, TimingPlan("confirm", 5, 5), Anchor(Artifact("", "", ""), ""))
-        opened.record(scope, run_id, TuningRecord(trace, Outcome.CORRECT, measurement=timed))
-        (found,) = [c for c in opened.walk(scope) if c.record.trace == trace]
+        found_store.record(scope, run_id, TuningRecord(trace, Outcome.CORRECT, measurement=timed))
+        (found,) = [c for c in found_store.walk(scope) if c.record.trace == trace]
     return store, found.id
 
 
@@ -186,7 +186,8 @@ def search(store: Path, trials: int) -> Result:
 
 def test_the_shortest_that_is_as_fast_is_stored(stored: tuple[Path, int]) -> None:
     said: list[str] = []
-    found = minimise(stored[0], stored[1], 60.0, said.append)
+    with opened(*stored) as schedule:
+        found = minimise(schedule, 60.0, said.append)
     assert [step.transform for step in found.shortest.record.trace.steps] == ["split"]
     assert found.against is not None
     assert found.against.speedup.value == pytest.approx(1.0, abs=TOLERANCE)

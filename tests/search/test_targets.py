@@ -12,8 +12,8 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint, contract_flags, forbidden_flags
 from schedsearch.core.isa import KNOWN
-from schedsearch.search.again import _compiler
 from schedsearch.search.targets import read_target, require_native, resolve_target
+from schedsearch.study.schedule import _compiler
 
 FOREIGN = "neon" if platform.machine() == "x86_64" else "avx2"
 

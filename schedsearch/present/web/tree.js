@@ -1,7 +1,7 @@
 "use strict";
 // The search tree as an indented list: one row per node that is open, drawn by Plotly. Whatever
 // is collapsed is one node, so that a tree of any size is as quick as what is shown of it.
-// `data` is what schedsearch/api/tree_data.py writes: columns, with parents before children.
+// `data` is what schedsearch/api/tree.py writes: columns, with parents before children.
 
 const INDENT = 22, ROW = 24, EDGE = 6, FIRST = 5, MORE = 50;
 // Labels: pixels of a letter, of a bold one, of the speed, and of what lies below; in letters.

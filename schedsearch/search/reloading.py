@@ -1,6 +1,6 @@
-"""Schedules that were kept, in a store or a lock file, and the user's own files they are for.
+"""Loads the procedures that a store or a lock file names.
 
-What a store or a lock says of a file's text is compared with the file, never executed.
+The text of a file in a store or a lock is compared with the file, never executed.
 """
 
 from __future__ import annotations
@@ -11,24 +11,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from schedsearch.core.errors import ReplayError, UnnamedFileError, UserError
-from schedsearch.core.floats import FloatingPoint
-from schedsearch.core.records import Keys, Outcome, Workload
-from schedsearch.core.trace import Trace
+from schedsearch.core.errors import UnnamedFileError, UserError
+from schedsearch.core.records import Outcome, Workload
 from schedsearch.search.trust import doubt
-from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.identity import ast_key, proc_key
+from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import Source, load_source, pick
 from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.replay import Replayer, State
 from schedsearch.transforms.vector.instruction_sets import load_instructions
 
 if TYPE_CHECKING:  # `check` does without a store
     from schedsearch.store.views import StoredCandidate
 
 
-def load_kept(
+def load_tuned(
     workload: Workload, file: Path | None = None, instructions: Sequence[Path] = ()
 ) -> tuple[Source, Any]:
     """The source and the procedure that was tuned, from `file` or where it was then; the
@@ -46,7 +42,12 @@ def load_kept(
     if file is None:
         require_tuned(path, "--file")
     source = load_source(path)
-    procedure = pick_kept(source, workload)
+    procedure = specialize(pick(source, workload.proc), workload.fixed)
+    if proc_key(mirror(procedure)) != workload.proc_key:
+        raise UserError(
+            f"{workload.proc} in {source.path} is not what was tuned: it has changed since. "
+            "Tune it again, or give the old file with --file"
+        )
     for each in instructions:
         load_instructions(each)
     return source, procedure
@@ -70,40 +71,8 @@ def require_tuned(path: Path, option: str) -> None:
     )
 
 
-def pick_kept(source: Source, workload: Workload) -> Any:
-    """The procedure that was tuned. Raises UserError if `source` has another one now."""
-    procedure = specialize(pick(source, workload.proc), workload.fixed)
-    if proc_key(mirror(procedure)) != workload.proc_key:
-        raise UserError(
-            f"{workload.proc} in {source.path} is not what was tuned: it has changed since. "
-            "Tune it again, or give the old file with --file"
-        )
-    return procedure
-
-
-def replayed(procedure: Any, trace: Trace, fp: FloatingPoint = FloatingPoint.FAST) -> State:
-    """Raises UserError if the trace does not replay, or breaks the floating-point contract."""
-    try:
-        return Replayer(procedure, fp=fp).state(trace)
-    except ReplayError as error:
-        raise UserError(f"the recorded schedule does not replay: {error}") from error
-
-
-def as_recorded(state: State, keys: Keys) -> str:
-    """What the replayed schedule has in common with its record. Raises UserError if it differs."""
-    if ast_key(state.ast, state.build) != keys.ast:
-        what = "schedule"
-    elif keys.code and generate_c(state.procedure, state.build).key != keys.code:
-        what = "C"
-    elif keys.code:
-        return f"C as recorded (code_key {keys.code})"
-    else:
-        return f"schedule as recorded (ast_key {keys.ast}); it has not been built"
-    raise differs(what)
-
-
 def differs(what: str) -> UserError:
-    """What to say of a schedule that replays, but not to what was recorded."""
+    """The error of a schedule that replays, but to something else than was recorded."""
     return UserError(
         f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
         "the version that recorded it"

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import IPython
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from IPython.core.formatters import DisplayFormatter
 
-from schedsearch.core.html import code, folded, table
 from schedsearch.core.records import Measurement, Round
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.present.html import code, folded, in_notebooks, measurement, table, trace
 
 from .reading import Reader, pictures
 
@@ -23,8 +28,8 @@ measurements = st.builds(
 
 @given(st.text(), st.text(), st.integers())
 def test_traces_show_what_files_say_as_text(label: str, name: str, value: int) -> None:
-    trace = Trace((Rewrite("split", 1, (0,), label, ((name, value), ("kind", "<script>"))),))
-    read = Reader(trace._repr_html_())
+    schedule = Trace((Rewrite("split", 1, (0,), label, ((name, value), ("kind", "<script>"))),))
+    read = Reader(trace(schedule))
     assert {tag for tag, _ in read.tags} == {"table", "tr", "th", "td", "b", "code"}
     if "\r" not in label and "\0" not in label:
         assert label in read.text
@@ -32,14 +37,14 @@ def test_traces_show_what_files_say_as_text(label: str, name: str, value: int) -
 
 
 def test_the_unscheduled_procedure_has_no_table() -> None:
-    assert Reader(Trace()._repr_html_()).text == "as written, no rewrites"
+    assert Reader(trace(Trace())).text == "as written, no rewrites"
 
 
 @given(measurements)
-def test_every_sample_is_a_dot_within_the_picture(measurement: Measurement) -> None:
-    read = Reader(measurement._repr_html_())
+def test_every_sample_is_a_dot_within_the_picture(timed: Measurement) -> None:
+    read = Reader(measurement(timed))
     dots = [attrs for each in pictures(read) for tag, attrs in each.tags if tag == "circle"]
-    rounds = measurement.rounds
+    rounds = timed.rounds
     taken = sum(len(each.candidate_ns) + len(each.reference_ns) for each in rounds)
     assert len(dots) == taken + len(rounds)
     width = float(pictures(read)[0].tags[0][1]["width"] or 0)
@@ -51,3 +56,11 @@ def test_markup_is_kept_and_text_is_escaped() -> None:
     read = Reader(table(("a<b",), [(code("x<y"),), (folded("<more>", code("&")),)]))
     assert [tag for tag, _ in read.tags].count("code") == 2
     assert read.text == "a<bx<y<more>&"
+
+
+def test_a_notebook_shows_records_as_html(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = SimpleNamespace(display_formatter=DisplayFormatter())
+    monkeypatch.setattr(IPython, "get_ipython", lambda: shell)
+    in_notebooks()
+    [shown, _] = shell.display_formatter.format(Trace())
+    assert Reader(shown["text/html"]).text == "as written, no rewrites"

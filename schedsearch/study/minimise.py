@@ -1,10 +1,8 @@
-"""A stored schedule, shortened, measured, and stored beside the original."""
+"""Shortens a stored schedule, measures the result, and stores it beside the original."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
@@ -20,26 +18,21 @@ from schedsearch.core.records import (
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.again import options_again
 from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.building import build, reacher_of
 from schedsearch.search.closing import last_roof, session_noise
 from schedsearch.search.elsewhere import measure_elsewhere
 from schedsearch.search.interrupts import noticed_interrupts
-from schedsearch.search.kept import require_verified
 from schedsearch.search.minimal import Shortener, Tell, no_slower
 from schedsearch.search.plans import CONFIRM, confirm
 from schedsearch.search.progress import Best
-from schedsearch.search.result import Listener
+from schedsearch.search.reloading import require_verified
 from schedsearch.search.run_summary import RunSummary
-from schedsearch.search.session import Session, begun
-from schedsearch.search.strategies.protocol import Idle
+from schedsearch.search.session import Session
 from schedsearch.search.turns import measuring_slot
-from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
-from schedsearch.transforms.expand import Expander
-from schedsearch.transforms.registry import select
-from schedsearch.transforms.replay import Replayer
+from schedsearch.study.schedule import Schedule
+from schedsearch.study.stepping import Stepper, by_hand
 
 
 @dataclass(frozen=True)
@@ -53,46 +46,35 @@ class Minimised:
     interrupted: bool
 
 
-def minimise(
-    path: Path | str,
-    candidate_id: int,
-    budget_s: float,
-    tell: Tell,
-    file: Path | None = None,
-    instructions: Sequence[Path] = (),
-) -> Minimised:
-    """Shorten a verified candidate of the store at `path`, on the target it was tuned on.
+def minimise(schedule: Schedule, budget_s: float, tell: Tell) -> Minimised:
+    """Shorten a verified schedule, on the target it was tuned on.
 
     `budget_s` is seconds of shortening; confirming comes on top. Ctrl-C ends it with the
-    shortest so far. Raises UserError for whatever the user can mend.
+    shortest so far. Raises UserError for what the user can mend.
     """
-    with Store.open(path, create=False) as store:
-        candidate = store.candidate(candidate_id)
-        require_verified(candidate)
-        options = options_again(store, path, candidate.scope, Budget(budget_s), file, instructions)
-    if len(candidate.record.trace) < 2:
-        return Minimised(candidate, candidate, None, False)
-    listener = Listener(tell, lambda *_: None, lambda _: None)
-    with begun(options, listener) as session:
-        status, summary = RunStatus.FAILED, RunSummary()
-        try:
-            found, summary = _shortened(session, candidate, budget_s, tell)
-            status = RunStatus.INTERRUPTED if found.interrupted else RunStatus.FINISHED
-        finally:
-            session.store.finish_run(session.run_id, status, summary.to_json())
-    return found
+    require_verified(schedule.stored)
+    options = schedule.options(Budget(budget_s))
+    if len(schedule.trace) < 2:
+        return Minimised(schedule.stored, schedule.stored, None, False)
+    with by_hand(options, tell) as stepper:
+        return _shortened(stepper, schedule.stored, budget_s, tell)
 
 
 def _shortened(
-    session: Session, candidate: StoredCandidate, budget_s: float, tell: Tell
-) -> tuple[Minimised, RunSummary]:
+    stepper: Stepper, candidate: StoredCandidate, budget_s: float, tell: Tell
+) -> Minimised:
+    session = stepper.session
     subject, bench = session.setting.subject, session.bench
     whole = candidate.record.trace
-    replayer = Replayer(subject.procedure, fp=subject.target.fp)
     tell(f"shortening {len(whole)} rewrites")
     with noticed_interrupts() as interrupted:
         shortener = Shortener(
-            whole, replayer, subject.target, lambda: not interrupted.is_set(), tell, budget_s
+            whole,
+            stepper.replayer,
+            subject.target,
+            lambda: not interrupted.is_set(),
+            tell,
+            budget_s,
         )
         original = _build(session, shortener, whole)
         same = whole
@@ -122,14 +104,15 @@ def _shortened(
             f"candidate {candidate.id} could not be measured now: {measured.outcome}: "
             f"{measured.message}"
         )
-    stored = _store(session, shortest, code, artifact, measured)
+    stored = _store(stepper, shortest, code, artifact, measured)
     noise = session_noise(bench, subject, code)
     elsewhere = measure_elsewhere(bench, subject, code)
     roof = last_roof(
         subject, session.setting.baseline.roof, Best(stored.trace_key, shortest, measured)
     )
+    stopped = interrupted.is_set()
     summary = RunSummary(
-        stop=str(Stop.INTERRUPTED) if interrupted.is_set() else "minimised",
+        stop=str(Stop.INTERRUPTED) if stopped else "minimised",
         best=stored.trace_key,
         noise=noise,
         elsewhere=elsewhere,
@@ -137,7 +120,8 @@ def _shortened(
         minimal_of=candidate.trace_key,
         against=against,
     )
-    return Minimised(candidate, stored, against, interrupted.is_set()), summary
+    stepper.close(RunStatus.INTERRUPTED if stopped else RunStatus.FINISHED, summary)
+    return Minimised(candidate, stored, against, stopped)
 
 
 def _build(session: Session, shortener: Shortener, trace: Trace) -> Artifact:
@@ -156,24 +140,13 @@ def _timed(
 
 
 def _store(
-    session: Session, trace: Trace, code: GeneratedC, artifact: Artifact, measured: Measurement
+    stepper: Stepper, trace: Trace, code: GeneratedC, artifact: Artifact, measured: Measurement
 ) -> StoredCandidate:
     """The trace as a candidate of its own, though it may have the C of others."""
-    subject, store, scope = session.setting.subject, session.store, session.setting.scope
-    ledger = session.search(Idle(), Budget(0.0), lambda _: None).ledger
-    names = tuple(store.runs(scope)[-1].settings["transforms"])
-    expander = Expander(
-        Replayer(subject.procedure, fp=subject.target.fp),
-        subject.target,
-        select(names),
-        dict(subject.workload.sizes),
-    )
-    replay = expander.follow(trace, known=0)
-    ledger.replayed(replay)
-    store.add_code([code])
-    keys = Keys(replay.steps[-1].keys.ast, code.key, artifact.binary_key)
-    store.record(
-        scope, session.run_id, TuningRecord(trace, Outcome.CORRECT, keys, measurement=measured)
-    )
-    [stored] = store.find(scope, [trace.key])
-    return stored
+    session = stepper.session
+    stepper.add(trace)
+    session.store.add_code([code])
+    keys = Keys(stepper.stored(trace).record.keys.ast, code.key, artifact.binary_key)
+    record = TuningRecord(trace, Outcome.CORRECT, keys, measurement=measured)
+    session.store.record(session.setting.scope, session.run_id, record)
+    return stepper.stored(trace)

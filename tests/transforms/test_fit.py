@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from schedsearch.core.trace import ArgValue, Rewrite, Trace
-from schedsearch.transforms.adapt import TRIES, similar
 from schedsearch.transforms.expand import Expander
+from schedsearch.transforms.fit import TRIES, similar
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import select

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 
 from schedsearch.core.errors import ReplayError, UserError
@@ -13,20 +14,21 @@ from schedsearch.search.budget import Budget
 from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.driver import Search
 from schedsearch.search.jobs import ExpandJob, ReplayJob
-from schedsearch.search.kept import require_verified
+from schedsearch.search.minimal import Tell
 from schedsearch.search.options import Options
-from schedsearch.search.pairs import standing_for, verified
 from schedsearch.search.plans import confirm, pair
+from schedsearch.search.reloading import require_verified
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.session import begun, tune
 from schedsearch.search.strategies.protocol import Idle
 from schedsearch.store.views import StoredCandidate
+from schedsearch.study.compare import standing, verified
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer, State
 
 BY_HAND = "by hand"
-"""What a run's strategy is called in the store."""
+"""The name of such a run's strategy in the store."""
 
 
 class NotMeasuredError(UserError):
@@ -34,8 +36,8 @@ class NotMeasuredError(UserError):
 
 
 class Stepper:
-    """A run in which the caller says what is expanded and measured. Everything is kept in the
-    store, so that searches know it and later sessions do not do it again.
+    """A run in which the caller says what is expanded and measured. The store keeps
+    everything, so that searches know it and later sessions do not do it again.
 
     Schedules are named by their traces, which have to be in the store: the root is, and what
     `rewrites` and `follow` return. Raises UserError for what the user can mend.
@@ -47,7 +49,7 @@ class Stepper:
         self.session = self._stack.enter_context(begun(self.options, listener))
         self.options = replace(self.options, fresh=False)  # searches go on with this tree
         self._search = self._from_store()
-        self._replayer = Replayer(
+        self.replayer = Replayer(
             self.session.setting.subject.procedure, fp=self.session.setting.subject.target.fp
         )
         self._measured = self._expanded = 0
@@ -56,7 +58,7 @@ class Stepper:
     def state(self, trace: Trace) -> State:
         """The procedure at the end of `trace`. Raises UserError naming the step that fails."""
         try:
-            return self._replayer.state(trace)
+            return self.replayer.state(trace)
         except ReplayError as error:
             raise UserError(str(error)) from error
 
@@ -73,7 +75,7 @@ class Stepper:
         return found
 
     def rewrites(self, trace: Trace) -> list[StoredCandidate]:
-        """What one more rewrite makes of it, the rejected ones too; enumerated once."""
+        """Its children by one more rewrite, the rejected ones too; enumerated once."""
         node = self.stored(trace)
         if not node.expanded:
             self._knowing(trace).complete(ExpandJob(trace))
@@ -81,12 +83,16 @@ class Stepper:
         return self.session.store.children(node.id)
 
     def follow(self, trace: Trace, rewrite: Rewrite) -> StoredCandidate:
-        """What this rewrite makes of it, whether it was proposed or not."""
+        """Its child by this rewrite, whether that was proposed or not."""
         longer = trace.then(rewrite)
         if not self._find(longer.key):
             self.state(longer)  # says why it is illegal, if it is
-            self._knowing(trace).complete(ReplayJob(longer, known=len(trace)))
+            self.add(longer, known=len(trace))
         return self.stored(longer)
+
+    def add(self, trace: Trace, known: int = 0) -> None:
+        """Replay a trace, of which the store has the first `known` steps, into the store."""
+        self._knowing(Trace(trace.steps[:known])).complete(ReplayJob(trace, known=known))
 
     def measure(self, trace: Trace, against: StoredCandidate | None = None) -> Measurement:
         """Verify it and time it on fresh rounds, at once, interleaved with a verified schedule of
@@ -112,19 +118,19 @@ class Stepper:
         return record.measurement
 
     def standing(self, trace: Trace) -> StoredCandidate:
-        """What says how fast it is: itself, or what it is a duplicate of."""
-        return standing_for(self.session.store, self.session.setting.scope, trace.key)
+        """The candidate that says how fast it is: itself, or the one that it is a duplicate of."""
+        return standing(self.session.store, self.session.setting.scope, [trace.key])[trace.key]
 
     def _anchor(self, candidate: StoredCandidate) -> Anchor:
-        """What others are timed against. Raises UserError if it was not verified: it would be
-        timed all the same."""
+        """The kernel that others are timed against. Raises UserError if it was not verified: it
+        would be timed all the same."""
         require_verified(candidate)
         record, baseline = candidate.record, self._search.work.baseline
         if not record.trace.steps:
             return baseline
         assert record.measurement is not None, "it was verified"
         known = self.session.store.code(record.keys.code or "")
-        code = known or CodeGenerator(self._replayer).generate(record.trace)
+        code = known or CodeGenerator(self.replayer).generate(record.trace)
         built = self.session.setting.subject.builder.build(code, BUILD_TIMEOUT_S)
         if not isinstance(built, Artifact):
             raise UserError(f"candidate {candidate.id} cannot be built any more:\n{built.message}")
@@ -139,13 +145,16 @@ class Stepper:
         self._search = self._from_store()
         return result
 
-    def close(self, status: RunStatus = RunStatus.FINISHED) -> None:
-        """End the run; may be called twice."""
+    def close(
+        self, status: RunStatus = RunStatus.FINISHED, summary: RunSummary | None = None
+    ) -> None:
+        """End the run, with this `summary` or its own; may be called twice."""
         if self._closed:
             return
         self._closed = True
         with self._stack:
-            self.session.store.finish_run(self.session.run_id, status, self._summary().to_json())
+            own = summary or self._summary()
+            self.session.store.finish_run(self.session.run_id, status, own.to_json())
 
     def _summary(self) -> RunSummary:
         progress, baseline = self._search.progress(), self.session.setting.baseline
@@ -170,3 +179,18 @@ class Stepper:
 
     def _from_store(self) -> Search:
         return self.session.search(Idle(), Budget(0.0), lambda progress: None)
+
+
+@contextmanager
+def by_hand(options: Options, tell: Tell) -> Iterator[Stepper]:
+    """A run by hand, which ends with the context; `tell` hears its phases."""
+    stepper = Stepper(options, Listener(tell, lambda *_: None, lambda _: None))
+    status = RunStatus.FAILED
+    try:
+        yield stepper
+        status = RunStatus.FINISHED
+    except KeyboardInterrupt:
+        status = RunStatus.INTERRUPTED
+        raise
+    finally:
+        stepper.close(status)

@@ -1,9 +1,8 @@
-"""What each rewrite of a schedule did: to the loop nest, and to the time.
+"""Explains each rewrite of a schedule: its effect on the loop nest, and on the time.
 
-A step's effect is measured where the store has a measurement of the schedule up to it, or
-of one with the same C or machine code; else it is what the static cost estimate says of
-that step alone (`transforms/cost.py`), which is right about the direction more often than
-about the size.
+The effect of a step is measured where the store has a measurement of the schedule up to it, or
+of one with the same C or machine code. Else it is the static cost estimate of that step alone
+(`transforms/cost.py`), which is right about the direction more often than about the size.
 """
 
 from __future__ import annotations
@@ -11,18 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import exp
-from typing import Any
 
 from schedsearch.core.outline import changes, outline
-from schedsearch.core.records import Target, TimingKind, Workload
+from schedsearch.core.records import Target, TimingKind
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search import pairs
-from schedsearch.search.pairs import Ratio
-from schedsearch.store.database import Store
-from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.store.views import StoredCandidate
+from schedsearch.study import compare
+from schedsearch.study.compare import Ratio
+from schedsearch.study.schedule import Schedule
 from schedsearch.transforms.cost import log_cost
-from schedsearch.transforms.replay import Replayer, State
+from schedsearch.transforms.replay import State
 
 
 @dataclass(frozen=True)
@@ -35,7 +33,7 @@ class Effect:
 
     @staticmethod
     def of(candidate: StoredCandidate) -> Effect | None:
-        timed, speedup = pairs.verified(candidate), pairs.speedup(candidate)
+        timed, speedup = compare.verified(candidate), compare.speedup(candidate)
         return Effect(speedup, timed.candidate_ns, timed.kind) if timed and speedup else None
 
 
@@ -66,29 +64,23 @@ class Explanation:
     steps: tuple[Step, ...]
 
 
-def explain(
-    store: Store, scope: Scope, workload: Workload, target: Target, procedure: Any, trace: Trace
-) -> Explanation:
-    """Replay `trace` on `procedure`, and look up what is known of every step.
-
-    Raises ReplayError for a step that does not apply.
-    """
-    replayer = Replayer(procedure)
-    prefixes = [Trace(trace.steps[:count]) for count in range(len(trace) + 1)]
-    known = pairs.standing(store, scope, (prefix.key for prefix in prefixes))
-    sizes = dict(workload.sizes)
-    state = replayer.state(prefixes[0])
+def explain(schedule: Schedule) -> Explanation:
+    """Replay it, and look up what is known of every step. Raises UserError if it does not."""
+    trace, target, sizes = schedule.trace, schedule.target, dict(schedule.workload.sizes)
+    prefixes = trace.prefixes
+    known = compare.standing(schedule.store, schedule.scope, (prefix.key for prefix in prefixes))
+    state = schedule.replayed(prefixes[0])
     nest = shown = outline(state.ast)
     cost = _cost(state, target, sizes)
     before = known.get(prefixes[0].key)
     root = Effect.of(before) if before else None
     steps = []
     for prefix, rewrite in zip(prefixes[1:], trace.steps, strict=True):
-        state = replayer.state(prefix)
+        state = schedule.replayed(prefix)
         now, after = outline(state.ast), _cost(state, target, sizes)
         found = known.get(prefix.key)
         measured = Effect.of(found) if found else None
-        gain = pairs.ratio(before, found) if before and found and measured else None
+        gain = compare.ratio(before, found) if before and found and measured else None
         failure = _failure(found) if found and not measured else ""
         promised = exp(cost - after)
         steps.append(Step(rewrite, changes(shown, now), promised, measured, gain, failure))

@@ -1,4 +1,4 @@
-"""How many times faster one stored schedule is than another, and how that is known."""
+"""Two schedules of one procedure: what they share, and how many times faster one is."""
 
 from __future__ import annotations
 
@@ -8,11 +8,15 @@ from enum import StrEnum
 
 from schedsearch.core import numbers
 from schedsearch.core.decision import Decision
+from schedsearch.core.errors import UserError
+from schedsearch.core.outline import changes, outline
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.stats import Estimate
+from schedsearch.core.trace import Rewrite
 from schedsearch.search.plans import CONFIRM, PAIR
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.study.schedule import Schedule
 
 _THOROUGH = (CONFIRM.kind, PAIR.kind)
 _EQUAL = Estimate(1.0, 1.0, 1.0)
@@ -30,7 +34,7 @@ class How(StrEnum):
 
 @dataclass(frozen=True)
 class Ratio:
-    """Times that one schedule is as fast as another. What was measured apart has no interval, and
+    """Times that one schedule is as fast as another. Schedules measured apart have no interval, and
     no `decision`: there is no test for that. `rounds` are those it was interleaved in."""
 
     over: Estimate
@@ -55,8 +59,47 @@ ALIKE = Ratio(_EQUAL, How.SAME_CODE, Decision.SAME)
 """Of equal code."""
 
 
+@dataclass(frozen=True)
+class Comparison:
+    """A pair of candidates as the store has them now: the rewrites they share, then the `own` ones
+    of each. `nest` are the lines that change from the first loop nest to the second
+    (`core/outline.py`). `ratio` is how many times faster the second is than the first, None if
+    that is not known."""
+
+    pair: tuple[StoredCandidate, StoredCandidate]
+    shared: tuple[Rewrite, ...]
+    own: tuple[tuple[Rewrite, ...], tuple[Rewrite, ...]]
+    nest: tuple[str, ...]
+    ratio: Ratio | None
+
+
+def compare(first: Schedule, second: Schedule, measured: Ratio | None = None) -> Comparison:
+    """`measured` is a ratio that is known better than from the store.
+
+    Raises UserError if they are of different workloads or targets, or if one does not replay.
+    """
+    require_comparable(first.stored, second.stored)
+    count, steps = 0, (first.trace.steps, second.trace.steps)
+    while count < min(map(len, steps)) and steps[0][count] == steps[1][count]:
+        count += 1
+    before, after = (outline(first.replayed(each.trace).ast) for each in (first, second))
+    found = measured or ratio(standing_for(first), standing_for(second))
+    own = (steps[0][count:], steps[1][count:])
+    now = first.store.candidate(first.id), second.store.candidate(second.id)
+    return Comparison(now, steps[0][:count], own, changes(before, after), found)
+
+
+def require_comparable(first: StoredCandidate, second: StoredCandidate) -> None:
+    """Raises UserError if they are of different workloads or targets."""
+    if replace(first.scope, tree=second.scope.tree) != second.scope:
+        raise UserError(
+            f"candidates {first.id} and {second.id} are of different procedures, sizes or "
+            "targets; `schedsearch best` lists what belongs together"
+        )
+
+
 def verified(candidate: StoredCandidate) -> Measurement | None:
-    """What ranks a candidate that is right; None if it was not measured, or is wrong."""
+    """The measurement that ranks a candidate; None if it was not measured, or is wrong."""
     record = candidate.record
     return record.measurement if record.outcome is Outcome.CORRECT else None
 
@@ -112,7 +155,7 @@ def _interleaved(first: StoredCandidate, second: StoredCandidate) -> Ratio | Non
 
 
 def over_reference(timed: Measurement) -> Ratio:
-    """What a measurement says of its candidate and what it was interleaved with."""
+    """The ratio of a candidate and its reference, interleaved in this measurement."""
     return Ratio(timed.ratio, How.INTERLEAVED, timed.decision(), len(timed.rounds))
 
 
@@ -145,6 +188,7 @@ def standing(store: Store, scope: Scope, keys: Iterable[str]) -> dict[str, Store
     return found
 
 
-def standing_for(store: Store, scope: Scope, key: str) -> StoredCandidate:
-    """The candidate that says how fast the schedule of this trace key is."""
-    return standing(store, scope, [key])[key]
+def standing_for(schedule: Schedule) -> StoredCandidate:
+    """The candidate that says how fast it is."""
+    key = schedule.trace.key
+    return standing(schedule.store, schedule.scope, [key])[key]

@@ -1,0 +1,8 @@
+# What type checkers and editors read: the entry points are loaded when they are first used.
+from schedsearch.api.exploring import explore
+from schedsearch.api.opened import open_store as open
+from schedsearch.api.tuning import tune
+from schedsearch.transforms.own import register
+
+__version__: str
+__all__ = ["explore", "open", "register", "tune"]

@@ -1,0 +1,45 @@
+"""Finds in a store the searches of a procedure, its roofline, and how it was verified."""
+
+from __future__ import annotations
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import GeneratedC
+from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
+from schedsearch.evaluate.roofline import Roof
+from schedsearch.search.run_summary import RunSummary, roof_of_run
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope
+from schedsearch.transforms import contract
+
+
+def find_scopes(store: Store, proc: str | None) -> list[Scope]:
+    """Scopes of the procedure (all if None). Raises UserError if it was never tuned."""
+    scopes = [s for s in store.scopes() if proc in (None, store.workload(s).proc)]
+    if not scopes:
+        known = sorted({store.workload(scope).proc for scope in store.scopes()})
+        if not known:
+            raise UserError(f"{store.name} is empty; `schedsearch run FILE` fills it")
+        raise UserError(f"no procedure {proc!r} in {store.name}; it has: {', '.join(known)}")
+    return scopes
+
+
+def stored_roof(store: Store, scope: Scope) -> Roof | None:
+    """As the latest run measured it; None if all are of earlier versions."""
+    for run in reversed(store.runs(scope)):
+        if found := roof_of_run(run):
+            return found
+    return None
+
+
+def verification(store: Store, scope: Scope) -> Agreement:
+    """How far verifying schedules of a scope goes, as the newest run that has ended found."""
+    for run in reversed(store.runs(scope)):
+        if reference := RunSummary.of(run).reference:
+            return reference
+    return NOT_COMPARED
+
+
+def caveats(store: Store, scope: Scope, code: GeneratedC | None) -> tuple[str, ...]:
+    """The limits of a schedule with this C that its callers have to know."""
+    own = contract.caveats(code) if code else ()
+    return (*verification(store, scope).caveats, *own)

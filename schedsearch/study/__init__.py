@@ -1,0 +1,1 @@
+"""Answers questions about stored schedules: what rewrites did, which is faster, what can go."""
