@@ -1,0 +1,1 @@
+"""Identities of thousands of candidates, which no change may alter: stores and locks hold them."""
