@@ -16,8 +16,8 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 Path = tuple[int | str, ...]
-"""Where a statement is: indices into nested bodies; `"e"` before an index means
-the `else` branch. `(0, 1, "e", 0)` is written `0.1.e.0`."""
+"""Place of a statement: indices into nested bodies; `"e"` before an index means the `else` branch.
+`(0, 1, "e", 0)` is written `0.1.e.0`."""
 
 
 @dataclass(frozen=True, slots=True)

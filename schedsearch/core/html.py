@@ -1,7 +1,7 @@
 """HTML of schedules and measurements, for notebooks: fragments that need no style sheet and
 read on light and on dark pages.
 
-Whatever is not `Markup` is escaped: labels and messages come from files.
+Text that is not `Markup` is escaped: labels and messages come from files.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def trace(schedule: Trace) -> Markup:
 
 
 def measurement(timed: Measurement) -> Markup:
-    """What was measured in words, its rounds and its samples as dots."""
+    """A measurement in words, its rounds and its samples as dots."""
     rounds, calls = len(timed.rounds), count(timed.calls, "call")
     said = lines(
         [
@@ -98,8 +98,8 @@ def measurement(timed: Measurement) -> Markup:
 
 
 def _picture(timed: Measurement) -> Markup:
-    """How many times faster than what it was interleaved with it was in each round, with the
-    median's interval; below, all samples of both, per call."""
+    """The candidate's speed-up over its anchor in each round, with the median's interval; below,
+    all samples of both, per call."""
     ratios = [each.speedup for each in timed.rounds]
     own = list(chain.from_iterable(each.candidate_ns for each in timed.rounds))
     other = list(chain.from_iterable(each.reference_ns for each in timed.rounds))

@@ -1,6 +1,6 @@
-"""Text of lock files: what is written is what is read, and nothing else is read.
+"""Text of lock files. The reader accepts exactly what the writer writes.
 
-Whatever is wrong with a file is a UserError that names the entry and the field.
+Every fault of a file is a UserError that names the entry and the field.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A contender in a process of its own, in an environment that slows nobody down."""
+"""A contender in a process of its own, in an environment that slows no contender down."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class What:
 
 @dataclass(frozen=True)
 class Terms:
-    """What all contenders have alike."""
+    """Parts that all contenders share."""
 
     arguments: tuple[Argument, ...]
     cores: tuple[int, ...]

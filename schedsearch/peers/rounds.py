@@ -38,14 +38,14 @@ class Plan:
 
 
 class Sampled(Protocol):
-    """What is timed."""
+    """A contender that can be timed."""
 
     def sample(self, calls: int, *, warm: bool) -> float:
         """Seconds per call of some calls in a row, from the arrays' start; `warm`: after one
         that is not timed."""
 
     def renew(self) -> None:
-        """The same code elsewhere in memory, as far as it is ours to load."""
+        """Load the same code elsewhere in memory, if it is ours to load."""
 
 
 def clock_of(threads: int) -> str:
@@ -105,7 +105,7 @@ def seconds(samples: Samples) -> float:
 
 
 def _samples_in(number: int, call_s: float, most: int) -> int:
-    """How many samples round `number` takes of what lasts `call_s` seconds."""
+    """The number of samples in round `number` of a call that lasts `call_s` seconds."""
     if call_s > _SLOWEST_S:
         return 0
     if call_s > _SLOWER_S:
