@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schedsearch.core.records import Measurement
     from schedsearch.core.trace import Trace
 
-# As dark as they are light: these read on white and on black (contrast 4.5 to 1 on both).
+# These colours are legible on white and on black (contrast 4.5 to 1 on both).
 GREEN, RED, BLUE, GREY = "#2a8a3e", "#d6453d", "#3a76d8", "#767676"
 
 _CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;font-size:13px"

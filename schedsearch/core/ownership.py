@@ -20,7 +20,7 @@ def others_may_change(path: Path) -> str | None:
     """
     place = path.resolve(strict=True)
     for each in place.parents:
-        # In a sticky directory, such as /tmp, nobody replaces what is another's.
+        # In a sticky directory, such as /tmp, no user replaces a file of another.
         sticky = each.stat().st_mode & stat.S_ISVTX
         if problem := _belongs(each) if sticky else others_may_write(each):
             return problem
@@ -35,7 +35,7 @@ def others_may_write(path: Path) -> str | None:
 
 
 def not_private(path: Path) -> str | None:
-    """The reason why the file at `path` is not for this user alone; None if it is. Raises OSError."""
+    """The reason why a file is not for this user alone; None if it is. Raises OSError."""
     found = path.lstat()
     if found.st_uid != os.geteuid():
         return f"{path} belongs to {user_name(found.st_uid)}"

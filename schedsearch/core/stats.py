@@ -1,4 +1,4 @@
-"""Statistics of interleaved timing rounds (all derived from stored raw samples), and of rankings."""
+"""Statistics of interleaved timing rounds (derived from stored raw samples), and of rankings."""
 
 from __future__ import annotations
 

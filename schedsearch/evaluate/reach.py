@@ -31,8 +31,8 @@ _ENDS = 4
 
 @dataclass(frozen=True)
 class Reach:
-    """Calls to verify a kernel with besides those that every kernel has, the blocks that no
-    call runs although some would, and how many are `dead`: there is no call that runs them."""
+    """Calls to verify a kernel with, besides those of every kernel; the blocks that none of these
+    calls runs although some call would; and the number of `dead` blocks, which no call runs."""
 
     bindings: tuple[Binding, ...] = ()
     unreached: tuple[str, ...] = ()
@@ -194,7 +194,7 @@ def _residues(tile: int) -> set[int]:
 
 
 def _shows(value: int, tiles: set[int]) -> set[tuple[int, int, int]]:
-    """Of each tile the residue, and whether the value is below it (0) or twice of it (2)."""
+    """The residue of each tile; 0 if the value is below it, 2 if it is at least twice as large."""
     return {
         (tile, value % tile, 0 if value < tile else 2)
         for tile in tiles

@@ -167,7 +167,7 @@ class _Statement:
         text = self.update.text
         return NotArraywise(f"`{text}` has no form in {self.library.module}: {reason}")
 
-    # -- what is stored --------------------------------------------------------------
+    # -- stores ---------------------------------------------------------------------
 
     def write(self) -> None:
         update = self.update

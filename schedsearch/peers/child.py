@@ -134,7 +134,7 @@ def main() -> None:
                 os.sched_setaffinity(0, command["cores"])
                 sys.path[:0] = command["paths"]
                 contender = _Contender(command)
-                contender.results(None)  # what the first call compiles or chooses is not timed
+                contender.results(None)  # the first call may compile or choose: it is not timed
                 native = contender.native
                 say(
                     {

@@ -9,8 +9,8 @@ Configuration = Mapping[str, str]
 USUAL: Configuration = {}
 """The library's own choice."""
 
-# Kernels of OpenBLAS and what they need (its `dynamic.c`), by archspec's names. Those of Zen are
-# Haswell's.
+# Kernels of OpenBLAS and the CPU features that they need (its `dynamic.c`), by archspec's names.
+# Zen has Haswell's kernels.
 _CORES = {
     "Haswell": {"avx2", "fma"},
     "SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
