@@ -1,8 +1,7 @@
-"""Whether the compiled unscheduled procedure computes what the procedure says, and how much
-verification can tell.
+"""Whether the compiled baseline agrees with the procedure, and how much verification can tell.
 
-What a kernel may compute is evaluated from the query AST (`enclosure.py`), for the procedure as
-written as for every candidate: a miscompile of it is found, and says nothing of the others.
+The admissible results are evaluated from the query AST (`enclosure.py`), for the baseline as for
+every candidate. So a miscompiled baseline is found, and does not affect the verdict on candidates.
 """
 
 from __future__ import annotations
@@ -115,8 +114,8 @@ def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
 NOT_COMPARED = Agreement(())
 
 _DROWNED, _SILENT = 1, 2  # marks of elements (enclose.c)
-# Half of what a `relu` computes is 0: elements that are so in all cases may be chance, unless
-# that were less likely.
+# Half of the outputs of a `relu` are 0: elements that are 0 in all cases may be chance, unless
+# that is less likely than this.
 _CHANCE = 0.01
 
 

@@ -22,7 +22,7 @@ _SPARE_BYTES = 2 << 30
 _SPARE_FILE_BYTES = 1 << 20
 # The child's own clocks come first, with the better messages.
 _SPARE_S = 2.0
-# Beyond those that two OpenMP libraries may start: helpers of such libraries.
+# Helper threads of OpenMP libraries, beyond the threads that two of them may start.
 _SPARE_THREADS = 32
 # Stack and malloc arena of a thread; verification uses more threads than cores.
 _THREAD_BYTES = 160 << 20

@@ -41,11 +41,11 @@ _MIXED_BYTES = 1 << 20
 _WITNESS_BYTES = 64 << 20
 _FEW = 1000  # elements
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
-# Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
-# are independent, beyond the other the procedure as written says what is right.
+# Operations of an evaluation, which takes some 3 ns for each. Beyond `_SAMPLED` only a part of the
+# independent iterations is evaluated; beyond `_MOST_EVALUATED` the baseline's outputs are right.
 _SAMPLED = 2e8
-# Elements of outputs: of so many a part is evaluated, and how many then, each of which may take a
-# page of memory. Of fewer, what is fast as written says what all of them are.
+# Elements of outputs: from `_LARGE` on, `_EVALUATED` of them are evaluated, each of which may take
+# a page of memory. Below, a fast baseline computes all of them.
 _LARGE, _EVALUATED = 1 << 25, 1e5
 _MOST_EVALUATED = 2e9
 # Of the cases of a mode: both ends of every array are guarded in one of them.

@@ -44,7 +44,7 @@ from schedsearch.evaluate.timing import Cache, TimingPlan
 
 _COMPILE_S = 120.0
 _ONCE = TimingPlan("part", 1, 1, sample_ns=1.0, samples=1)
-# Calls of a candidate may take so many times as long as one as written must not.
+# A candidate's calls may take this many times `patience_s` in all.
 _OF_PATIENCE = 10.0
 _UNCALLED = "a call as written takes too long, at that size a part of the results is compared"
 _LARGE = "outputs are large, at that size a part of the results is compared"
@@ -133,7 +133,7 @@ def prepare(
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=align)
     agreement = Agreement(agreed, skipped, weak)
     guarded, _ = bench.run_baseline((), fp)  # no call: just what guards it
-    # Of large arrays, filling takes longer than the calls; but in one case they are guarded.
+    # Filling large arrays takes longer than the calls; but in one case they are guarded.
     cases = (*(cases[:-1] if timed.uncalled and agreed else cases), timed)
     return replace(bench, cases=cases, sandbox=guarded.sandbox, agreement=agreement)
 

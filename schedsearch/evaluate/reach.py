@@ -23,7 +23,7 @@ from schedsearch.evaluate.inline import inline_calls
 
 _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256
-# Of small tiles all residues; of larger ones those at either end and around their half.
+# Small tiles have all residues tried; larger ones those at either end and around their half.
 _SMALL_TILE = 16
 # Iterations of a loop looked at for one call, at its ends: z3 is asked for what only others run.
 _ENDS = 4
@@ -70,12 +70,12 @@ class Reacher:
         kinds = Constraints(general).kinds
         self.numbers = sorted(name for name, kind in kinds.items() if kind in _NUMBERS)
         self.flags = sorted(name for name, kind in kinds.items() if kind == "bool")
-        self._sized = "size" in kinds.values()  # else calls differ little in what they cost
+        self._sized = "size" in kinds.values()  # otherwise calls cost about the same
         self._usual = verification_bindings(general, timed, lambda call: False) if kinds else ()
         self._known: dict[tuple[tuple[str, int], ...], Binding | None] = {}
 
     def reach(self, kernel: q.Proc) -> Reach:
-        """Of one schedule."""
+        """The calls for one schedule."""
         kernel = inline_calls(kernel)
         if not self.numbers and not self.flags:
             return Reach(dead=_count(kernel.body))  # no other call would run more

@@ -39,7 +39,7 @@ from schedsearch.evaluate.timing import TimingPlan
 
 _COMPILE_S = 120.0
 _RUN_S = 120.0
-# Where a call as written takes too long (`bench.Part`), one call at that size, no longer than that.
+# Limit of the one call at a size where a baseline call takes too long (`bench.Part`).
 SLOW_RUN_S = 15.0
 # Sanitizers reserve terabytes of address space, and have threads of their own.
 _ADDRESS_BYTES = 1 << 62

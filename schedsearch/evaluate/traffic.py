@@ -19,8 +19,8 @@ from schedsearch.evaluate.effects import control_values
 from schedsearch.evaluate.elements import elements, halves, outermost
 from schedsearch.evaluate.harness import Buffer, element_bytes, layout
 
-# What is no box is looked at iteration by iteration; where these are many, as boxes row by row
-# of a loop, or halved this often. Beyond, all of its array counts as accessed.
+# Accesses that are no box are counted iteration by iteration; where these are many, as boxes row
+# by row of a loop, or halved this often. Beyond, all of the array counts as accessed.
 _HALVINGS = 4
 _ROWS = 1 << 14
 _LARGEST = 1 << 28  # elements of an array
