@@ -9,7 +9,7 @@ from __future__ import annotations
 from schedsearch.core.errors import UserError
 
 ALLOCATED = 16
-"""What `malloc` returns is aligned to, and so are NumPy's arrays."""
+"""Alignment of the memory that `malloc` returns, and of NumPy's arrays."""
 
 LINE = 64
 """A cache line, and the longest vector of x86-64: what callers align to if they do."""
@@ -25,7 +25,7 @@ def is_alignment(align: int) -> bool:
 
 
 def check_alignment(align: int) -> None:
-    """Raises UserError for what a user cannot ask for."""
+    """Raises UserError for a number that a user cannot ask for."""
     if not is_alignment(align):
         raise UserError(
             f"--align {align}: give a power of two from {LEAST} (what malloc returns) to {MOST}"
@@ -33,7 +33,7 @@ def check_alignment(align: int) -> None:
 
 
 def other(align: int) -> int:
-    """What a kernel is timed with too: its callers may align to lines, or may not."""
+    """The other alignment to time a kernel with: its callers may align to lines, or may not."""
     return LINE if align < LINE else ALLOCATED
 
 

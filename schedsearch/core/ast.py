@@ -18,8 +18,8 @@ from typing import Any, TypeVar
 from schedsearch.core.element_types import ELEMENT_TYPES
 
 Path = tuple[int | str, ...]
-"""Where a statement is: indices into nested bodies; `"e"` before an index means
-the `else` branch. `(0, 1, "e", 0)` is written `0.1.e.0`."""
+"""Place of a statement: indices into nested bodies; `"e"` before an index means the `else` branch.
+`(0, 1, "e", 0)` is written `0.1.e.0`."""
 
 
 @dataclass(frozen=True, slots=True)

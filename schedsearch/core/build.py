@@ -26,12 +26,12 @@ OPTIONS = (
     "-mprefer-vector-width=256",
     PEEL,
 )
-"""What may be added to the target's flags. A closed list: a trace may come from anywhere,
-and some options of compilers run programs (`-fplugin=`)."""
+"""Options that may be added to the target's flags. The list is closed: a trace may come from
+anywhere, and some options of compilers run programs (`-fplugin=`)."""
 
 
 ALWAYS = ("-std=gnu11", "-fPIC", "-DNDEBUG")
-"""Of every kernel, measured or exported: it fits into a shared library, and its checks of
+"""Options of every kernel, measured or exported: it fits into a shared library, and its checks of
 arguments are off."""
 
 OPENMP = "-fopenmp"
@@ -43,7 +43,7 @@ def compile_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
 
 
 def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
-    """What it is linked with, before the objects; `-lm` comes after them.
+    """Options of the link line, before the objects; `-lm` comes after them.
 
     With an option that changes values gcc (before 13 also for shared libraries) adds code that
     turns denormals off in the whole process.
@@ -57,7 +57,7 @@ def _openmp(source: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class Build:
-    """Build options; those of the unscheduled procedure by default.
+    """Build options; by default those of the baseline.
 
     `compiler` is a kind (empty: the target's own), `options` one of `OPTIONS`.
     `restrict`: array arguments are declared not to overlap, which Exo assumes

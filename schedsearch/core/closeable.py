@@ -1,4 +1,4 @@
-"""What is closed when its `with` block ends."""
+"""Base class of objects that close when their `with` block ends."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Self
 
 
 class Closeable(ABC):
-    """A context manager that is itself what the block works with."""
+    """A context manager; its `with` block works with the object itself."""
 
     @abstractmethod
     def close(self) -> None:
-        """Let go of what it holds; more than once does no harm."""
+        """Release all resources; a second call does no harm."""
 
     def __enter__(self) -> Self:
         return self

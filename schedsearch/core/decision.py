@@ -51,7 +51,7 @@ LOOKS = (
 
 
 def decide(ratios: Sequence[float], margin: float = MARGIN) -> Decision:
-    """What rounds tell of a kernel whose per-round speed-ups over another are `ratios`.
+    """The verdict on a kernel whose per-round speed-ups over another are `ratios`.
 
     Equal kernels are called `faster` in one case of 200 at most, and as rarely `slower`.
     `margin` is a relative difference that does not count, for instance the noise of
@@ -61,7 +61,7 @@ def decide(ratios: Sequence[float], margin: float = MARGIN) -> Decision:
 
 
 def first_answer(ratios: Sequence[float], margin: float = MARGIN) -> tuple[Decision, int]:
-    """What `decide` says, and after how many of the rounds it was clear (all if it is not)."""
+    """The answer of `decide`, and after how many of the rounds it was clear (all if it is not)."""
     logs = np.log(np.asarray(ratios, dtype=float))
     for look in LOOKS:
         if len(logs) < look.rounds:

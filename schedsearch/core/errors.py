@@ -11,8 +11,8 @@ class UserError(Exception):
 
 
 class UnnamedFileError(UserError):
-    """Only a store or a lock file names a file that would be executed. `words` are what the
-    user adds to the command to name it, too."""
+    """Only a store or a lock file names a file that would be executed. `words` are the words that
+    the user adds to the command to name it too."""
 
     def __init__(self, message: str, words: tuple[str, ...]) -> None:
         super().__init__(message)
@@ -20,11 +20,11 @@ class UnnamedFileError(UserError):
 
 
 class DiskError(UserError):
-    """A disk is full, or may not be written: nothing is known of what was to be written."""
+    """A disk is full, or may not be written. The state of the data to be written is unknown."""
 
 
 class BaselineError(UserError):
-    """The unscheduled procedure, compiled, does not compute what the procedure says."""
+    """The compiled baseline does not compute what the procedure says."""
 
 
 class DisagreementError(BaselineError):

@@ -15,7 +15,7 @@ Choice = TypeVar("Choice", bound=StrEnum)
 LARGEST = 2**63 - 1
 """Integers beyond are no size, factor or count of anything here."""
 LARGEST_NUMBER = 1e18
-"""Of digits that are rounded when they are written: what is not above stays so."""
+"""Limit of numbers that are written with rounded digits: rounding pushes none above it."""
 LONGEST = 10_000
 """Characters of one text: labels of long statements have hundreds."""
 
@@ -36,11 +36,11 @@ def toml_data(text: str) -> dict[str, Any]:
 
 
 class Fields:
-    """The fields of one table. `where` says in messages whose they are, `path` (dotted) how
-    the table is called there.
+    """The fields of one table. In messages `where` names their owner, and `path` (dotted) the
+    table.
 
-    Every method raises UserError, naming the field, if it is missing or not what is asked
-    for; `end` does so if there is a field that nobody asked for.
+    Every method raises UserError, naming the field, if it is missing or of another type; `end` does
+    so if a field was never asked for.
     """
 
     def __init__(self, data: Any, where: str, path: str = "") -> None:
@@ -111,7 +111,7 @@ class Fields:
         return name in self._data
 
     def names(self) -> tuple[str, ...]:
-        """Of the fields nobody asked for yet, sorted."""
+        """The fields that were not asked for yet, sorted."""
         return tuple(sorted(self._data))
 
     def end(self) -> None:

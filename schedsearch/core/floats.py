@@ -9,7 +9,7 @@ from schedsearch.core.errors import UserError
 
 
 class FloatingPoint(StrEnum):
-    """What rewrites and the C compiler may do with floating-point numbers, the strictest first.
+    """Freedom of rewrites and the C compiler with floating-point numbers, the strictest first.
 
     `strict`: nothing. Every result is bit for bit that of the C as written, built at `-O0`.
     `reassociate`: sums may be added up in another order, and a product be added to a sum with
@@ -75,11 +75,10 @@ def forbidden_flags(fp: FloatingPoint, flags: Iterable[str]) -> list[str]:
 def contract_flags(fp: FloatingPoint) -> tuple[str, ...]:
     """Compiler options that keep the contract, for gcc and clang.
 
-    `-fno-math-errno` and `-fno-trapping-math` change no result: they say that nobody reads
-    `errno` or the exception flags, without which hardly a loop with a square root or a
-    comparison would be vectorised. gcc's `-fassociative-math` is no part of `reassociate`, as
-    it also takes NaN and the sign of zero for unimportant: sums are reordered by rewrites
-    alone.
+    `-fno-math-errno` and `-fno-trapping-math` change no result: they promise that no code reads
+    `errno` or the exception flags. Without this promise hardly a loop with a square root or a
+    comparison would be vectorised. gcc's `-fassociative-math` is no part of `reassociate`, because
+    it also ignores NaN and the sign of zero: only rewrites reorder sums.
     """
     if fp is FloatingPoint.FAST:
         return ("-ffast-math",)

@@ -1,7 +1,7 @@
-"""The loop nest of a procedure in a few lines: what a person looks at first.
+"""The loop nest of a procedure in a few lines, for a first look.
 
-Statements in a row that differ in numbers alone (what unrolling leaves) are one line with
-their count, so that the outline of a schedule of a thousand statements fits on a screen.
+Statements in a row that differ in numbers alone (after unrolling) become one line with their count,
+so the outline of a schedule of a thousand statements fits on a screen.
 """
 
 from __future__ import annotations

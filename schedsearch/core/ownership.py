@@ -1,4 +1,4 @@
-"""Who besides this user may change a file: what is not theirs alone is not taken for theirs."""
+"""Users besides this one who may change a file. Such a file does not count as the user's own."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ ROOT = 0
 
 
 def others_may_change(path: Path) -> str | None:
-    """Why another user (root does not count) could change what is at `path`, or put something
-    else there; None if nobody could. Links are followed, and every directory above counts.
+    """The reason why another user (root does not count) could change the file at `path`, or put
+    another one there; None if nobody could.
 
-    Raises OSError if it is not there.
+    Links are followed, and every directory above counts. Raises OSError if there is no file.
     """
     place = path.resolve(strict=True)
     for each in place.parents:
-        # In a sticky directory, such as /tmp, nobody replaces what is another's.
+        # In a sticky directory, such as /tmp, no user replaces a file of another.
         sticky = each.stat().st_mode & stat.S_ISVTX
         if problem := _belongs(each) if sticky else others_may_write(each):
             return problem
@@ -28,14 +28,14 @@ def others_may_change(path: Path) -> str | None:
 
 
 def others_may_write(path: Path) -> str | None:
-    """The same of just what is at `path`: it belongs to another user, or its mode lets others
+    """The same for the file at `path` alone: it belongs to another user, or its mode lets others
     write. Raises OSError."""
     who = _writers(path.stat())
     return _belongs(path) or (f"{path} can be written by {who}" if who else None)
 
 
 def not_private(path: Path) -> str | None:
-    """Why what is at `path` is not for this user alone; None if it is. Raises OSError."""
+    """The reason why a file is not for this user alone; None if it is. Raises OSError."""
     found = path.lstat()
     if found.st_uid != os.geteuid():
         return f"{path} belongs to {user_name(found.st_uid)}"
@@ -50,7 +50,7 @@ def _belongs(path: Path) -> str | None:
 
 
 def _writers(found: os.stat_result) -> str:
-    """Others who may write, in words; nothing if there are none."""
+    """Other users who may write, in words; empty if there are none."""
     if found.st_mode & stat.S_IWOTH:
         return "everybody"
     if found.st_mode & stat.S_IWGRP and not _own_group(found.st_gid):
@@ -59,8 +59,8 @@ def _writers(found: os.stat_result) -> str:
 
 
 def _own_group(gid: int) -> bool:
-    """Whether a group has this user as its only member, as many systems make one for each user;
-    who is in root's can do all that root can."""
+    """Whether a group has this user as its only member, as many systems make one for each user. A
+    member of root's group can do everything that root can."""
     if gid == ROOT:
         return True
     with suppress(KeyError):

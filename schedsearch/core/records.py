@@ -1,4 +1,4 @@
-"""What is tuned, where, and what came of it."""
+"""Data of tuning: workloads, targets, candidates with their outcomes, measurements."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from schedsearch.core.trace import Trace
 
 
 class Outcome(StrEnum):
-    """What became of a candidate. A failure is one of these, never a sentinel number.
+    """The outcome of a candidate. A failure is one of these, never a sentinel number.
 
-    `refused`: it tried what the sandbox of its process does not allow. `unverified`: some of its
-    code runs only in calls that are too large to verify.
+    `refused`: it tried something that the sandbox does not allow. `unverified`: some of its code
+    runs only in calls that are too large to verify.
     """
 
     CORRECT = "correct"
@@ -83,13 +83,13 @@ def specialized_name(name: str, fixed: Mapping[str, int]) -> str:
 
 @dataclass(frozen=True)
 class Workload:
-    """What is tuned: a procedure of a source file, with its sizes bound.
+    """The procedure to tune: from a source file, with its sizes bound.
 
-    `proc_key` identifies the procedure's text (names included, because traces
-    refer to loops by name); `source` and `source_sha` say where it was read and
-    are not part of the identity. `specialized` names the sizes that are constants
-    of the procedure that is tuned, so that schedules are valid for those alone.
-    `signature` says coarsely what is computed (`transforms/signature.py`).
+    `proc_key` identifies the procedure's text (names included, because traces refer to loops by
+    name); `source` and `source_sha` name the file and are not part of the identity. `specialized`
+    names the sizes that are constants of the procedure that is tuned, so that schedules are valid
+    for those alone. `signature` describes coarsely what the procedure computes
+    (`transforms/signature.py`).
     """
 
     proc: str
@@ -147,15 +147,15 @@ class InstructionSet:
 
 @dataclass(frozen=True)
 class Target:
-    """Where a workload is tuned. `identity` is what can change an answer.
+    """Where a workload is tuned. `identity` has all that can change an answer.
 
-    Sizes are in bytes, `vector_bits` in bits (0: no vectors). `isa` names one of
-    `isa.KNOWN`; width and number of registers are its own unless the user chose others.
-    No host name and no path, so that equal machines share records. `compiler` builds
-    whatever does not ask for one of the `other_compilers`. `fp` says how far results may
-    differ from those of the procedure as written, `align` to how many bytes the arrays that
-    kernels are timed on are aligned (`alignment.py`). `build` is the options of the candidate
-    at hand, for transforms to see; it is no part of the target itself.
+    Sizes are in bytes, `vector_bits` in bits (0: no vectors). `isa` names one of `isa.KNOWN`; width
+    and number of registers are its own unless the user chose others. There is no host name and no
+    path, so equal machines share records. `compiler` builds every kernel that does not ask for one
+    of the `other_compilers`. `fp` says how far results may differ from those of the procedure as
+    written. `align` is the alignment, in bytes, of the arrays that kernels are timed on
+    (`alignment.py`). `build` is the options of the candidate at hand, for transforms to see; it is
+    no part of the target itself.
     """
 
     cpu: str
@@ -183,11 +183,11 @@ class Target:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """What targets have to share for their records to be of one search tree.
+        """Targets that share this share a search tree.
 
-        Compilers count by their release. A kernel of one thread runs the same however many
-        cores its process may use. The number of them counts for threads: it decides whether two
-        share a core's hardware, and whether all else runs where they do.
+        Compilers count by their release. A kernel of one thread runs the same however many cores
+        its process may use. For kernels with threads the number of cores counts: it decides whether
+        two threads share a core's hardware, and whether other programs run on their cores.
         """
         data = self.to_json(paths=False)
         for named in (data["compiler"], *data["other_compilers"]):
@@ -202,7 +202,7 @@ class Target:
 
     @property
     def circumstances(self) -> dict[str, Any]:
-        """What may differ between runs on one target, for each of them to keep."""
+        """Circumstances that may differ between runs on one target; each run stores its own."""
         versions = {each.kind: each.version for each in (self.compiler, *self.other_compilers)}
         return {"cores": self.cores, "compilers": versions}
 
@@ -239,7 +239,7 @@ class Target:
         """Raises UserError for anything else (it may come from anywhere).
 
         Stores of version 0.1 have no ISA: it follows from the features. Older ones have no
-        floating-point contract: it was `fast`. Nor have they an alignment: it is unknown.
+        floating-point contract: it was `fast`. They have no alignment either: it is unknown.
         """
         given = Fields(data, "target")
         features = given.texts("features")
@@ -304,8 +304,8 @@ class GeneratedC:
 
 @dataclass(frozen=True)
 class Artifact:
-    """A built shared object; `binary_key` identifies its machine code. `calls` are those that
-    run all of its code (`evaluate/reach.py`), besides those that every kernel is verified with."""
+    """A built shared object; `binary_key` identifies its machine code. `calls` are the calls that
+    run all of its code, besides those that verify every kernel."""
 
     path: str
     binary_key: str
@@ -330,7 +330,7 @@ class Round:
 
     @property
     def speedup(self) -> float:
-        """Ratio of minima: how many times faster than the reference in this round."""
+        """Ratio of minima: the speed-up over the reference in this round."""
         return min(self.reference_ns) / min(self.candidate_ns)
 
 
@@ -342,12 +342,13 @@ OF_ITSELF = (TimingKind.BASELINE, TimingKind.NOISE)
 class Measurement:
     """Raw samples of one timing; all statistics are derived.
 
-    `calls` is the number of calls per candidate sample; `host` is what the
-    machine was doing. `reference` is the code_key of what the candidate was
-    interleaved with, and `reference_speedup` what that kernel's own speed-up over the
-    baseline was taken for (1.0 if it is the baseline): good for ordering, but it has no
-    interval. `joint` is the speed-up by all timings that the store has, if it was read from
-    one (`core/standings.py`).
+    `kind` is `screen` (while searching), `race` (among the fastest at the end), `confirm` (the last
+    of them, fresh rounds), `pair` (against another schedule that the user named), `baseline` or
+    `noise` (the reference against itself). `calls` is the number of calls per candidate sample;
+    `host` is the state of the machine. `reference` is the code_key of the anchor, and
+    `reference_speedup` the anchor's assumed speed-up over the baseline (1.0 if it is the baseline):
+    good for ordering, but it has no interval. `joint` is the speed-up by all timings that the store
+    has, if it was read from one (`core/standings.py`).
     """
 
     kind: TimingKind
@@ -360,13 +361,13 @@ class Measurement:
 
     @property
     def confirmed(self) -> bool:
-        """Whether it was made after its candidate was chosen, against the procedure as written:
-        luck does not count, nor what another schedule was taken for."""
+        """Whether it was made after its candidate was chosen, against the baseline. So neither luck
+        counts nor the assumed speed-up of another schedule."""
         return self.kind == TimingKind.CONFIRM and self.as_written
 
     @property
     def as_written(self) -> bool:
-        """Whether it was timed against the procedure as written."""
+        """Whether the anchor was the baseline."""
         return self.reference_speedup == 1.0
 
     @cached_property
@@ -399,7 +400,7 @@ class Measurement:
         return decide([each.speedup for each in self.rounds], margin)
 
     def verdict(self, margin: float = MARGIN) -> Decision:
-        """Whether it is faster than the procedure as written: only rounds against that tell."""
+        """Whether it is faster than the baseline: only rounds against the baseline tell."""
         return self.decision(margin) if self.as_written else Decision.INCONCLUSIVE
 
     def pooled(self, later: Measurement) -> Measurement:
@@ -460,12 +461,12 @@ def _samples(values: Iterable[Any]) -> tuple[float, ...]:
 
 @dataclass(frozen=True, slots=True)
 class PeerComparison:
-    """How many times faster a kernel is than a peer (`ratio`), seconds per call of both, and what
-    exactly ran; or else why there is no ratio (`failure`).
+    """The speed-up of a kernel over a peer (`ratio`), seconds per call of both, and what exactly
+    ran; or the reason why there is no ratio (`failure`).
 
-    `text` is what was derived for the peer from the procedure, `configurations` are those that
-    were tried, with seconds per call, `without` the variables of the environment that it did not
-    get. `off`: the largest difference of results, relative to the largest value.
+    `text` is the code derived for the peer from the procedure. `configurations` were tried, with
+    seconds per call. `without` names the variables of the environment that the peer did not get.
+    `off`: the largest difference of results, relative to the largest value.
     """
 
     peer: str

@@ -6,8 +6,8 @@ _KEPT = "\n\t"
 
 
 def shown(text: str) -> str:
-    """Control characters, and what else cannot be seen, as backslash escapes; but lines and
-    tabs are kept. A terminal obeys some of them (colours, titles, what was typed)."""
+    """Control characters and other invisible ones become backslash escapes, except for line breaks
+    and tabs. A terminal obeys some of them (colours, titles, typed text)."""
     if text.isprintable():
         return text
     return "".join(

@@ -1,19 +1,18 @@
-"""How many times faster than as written schedules are, by all timings of all sessions together.
+"""Speed-ups over the baseline, from all timings of all sessions together.
 
-A timing compares a kernel with what it was interleaved with: the procedure as written, or
-another schedule. Logs of ratios add up along chains, so that timings are the edges of a network
-that ends at the procedure as written, and all kernels are estimated jointly, by weighted least
-squares (network meta-analysis: Lumley, Statistics in Medicine 21, 2002). The uncertainty of a
-reference is thereby part of whatever was timed against it.
+A timing compares a kernel with its anchor: the baseline, or another schedule. Logs of ratios add up
+along chains. So timings are the edges of a network that ends at the baseline, and all kernels are
+estimated jointly, by weighted least squares (network meta-analysis: Lumley, Statistics in Medicine
+21, 2002). An anchor's uncertainty is thereby part of every result that was timed against it.
 
-The procedure as written is some percent faster or slower in each session, by where memory and the
-machine's other users happen to be, and schedules of it mostly are not in the same way. Each
-session has its own value of it: a normal variable around the one of all sessions. The variance of
-those is estimated from kernels that were timed against it in several sessions (DerSimonian and
-Laird, Controlled Clinical Trials 7, 1986, pooled over kernels), and shrunk to `SESSION`, which
-counts as much as `SESSION_FREEDOM` degrees of freedom (a scaled inverse chi-squared prior): one
-session does not show how sessions differ. Schedules timed in the same session are ordered by what
-both were timed against, whatever that session's value was.
+The baseline is some percent faster or slower in each session, because memory lies elsewhere and
+other programs run; its schedules mostly do not change in the same way. Each session has its own
+value of the baseline: a normal variable around the value of all sessions. The variance is estimated
+from kernels that were timed against it in several sessions (DerSimonian and Laird, Controlled
+Clinical Trials 7, 1986, pooled over kernels), and shrunk to `SESSION`, which counts as much as
+`SESSION_FREEDOM` degrees of freedom (a scaled inverse chi-squared prior): one session does not show
+how sessions differ. Schedules timed in the same session are ordered by what both were timed
+against, whatever that session's value was.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ import numpy as np
 from schedsearch.core.stats import Estimate
 
 SESSION = 0.03
-"""Standard deviation of the log of a speed-up over the procedure as written, between sessions."""
+"""Standard deviation of the log of a speed-up over the baseline, between sessions."""
 
 SESSION_FREEDOM = 4
 
@@ -41,15 +40,14 @@ PROCESS = 0.03
 """The same between processes, which the rounds of one do not show."""
 
 _ROUND = 0.04
-"""Of one round, where there are too few to tell."""
+"""Standard deviation of one round, where there are too few rounds to tell."""
 _LEAST = 0.001
 """No median is known better."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The log of how many times faster `kernel` was than `reference` in a session, and the
-    variance of that."""
+    """The log of the speed-up of `kernel` over `reference` in a session, and its variance."""
 
     session: int
     kernel: str
@@ -61,7 +59,7 @@ class Comparison:
     def of(
         session: int, kernel: str, reference: str, ratios: Sequence[float], *, fresh: bool
     ) -> Comparison:
-        """Of a timing's rounds; `fresh`: each was of another process."""
+        """The comparison by a timing's rounds; `fresh`: each round was of another process."""
         logs = [math.log(each) for each in ratios]
         variance = variance_of_median(logs) + (0.0 if fresh else PROCESS**2)
         return Comparison(session, kernel, reference, median(logs), variance)
@@ -83,14 +81,14 @@ def variance_of_median(values: Sequence[float]) -> float:
 
 
 def alone(ratios: Sequence[float], *, fresh: bool) -> Estimate:
-    """The speed-up by one timing against the procedure as written, if no other is known."""
+    """The speed-up by one timing against the baseline, if no other is known."""
     only = Comparison.of(0, "kernel", "", ratios, fresh=fresh)
     return standings([only], "")["kernel"]
 
 
 def standings(timings: Iterable[Comparison], written: str) -> dict[str, Estimate]:
-    """Of every kernel that is linked to the procedure `written`, the speed-up over it with its
-    95 % interval: what the mean over sessions may be."""
+    """The speed-up, with its 95 % interval for the mean over sessions, of every kernel that is
+    linked to the baseline `written`."""
     told = list(timings)
     reached = linked(told, written)
     told = [each for each in told if each.kernel in reached and each.kernel != each.reference]
@@ -131,8 +129,8 @@ def linked(timings: Iterable[Comparison], written: str) -> set[str]:
 
 
 def session_variance(timings: Iterable[Comparison], written: str) -> tuple[float, float]:
-    """Of logs of speed-ups over the procedure as written, between sessions; and its degrees of
-    freedom. By the kernels that were timed against it in several."""
+    """Variance of logs of speed-ups over the baseline, between sessions, and its degrees of
+    freedom; estimated from kernels that were timed against it in several sessions."""
     visits: defaultdict[str, defaultdict[int, list[Comparison]]]
     visits = defaultdict(lambda: defaultdict(list))
     for each in timings:
@@ -167,8 +165,8 @@ def _heterogeneity(by_session: Mapping[int, Sequence[Comparison]]) -> tuple[floa
 
 @cache
 def quantile_of_t(freedom: float) -> float:
-    """Of Student's t, two-sided 95 %, for 3 degrees of freedom or more (Abramowitz and Stegun,
-    26.7.5). Importing scipy takes longer than all of this."""
+    """Quantile of Student's t, two-sided 95 %, for 3 degrees of freedom or more (Abramowitz and
+    Stegun, 26.7.5). Importing scipy takes longer than all of this."""
     z = NormalDist().inv_cdf(0.975)
     terms = (
         z,

@@ -1,5 +1,4 @@
-"""Statistics: of interleaved timing rounds (all derived; raw samples are what is kept), and of
-rankings."""
+"""Statistics of interleaved timing rounds (derived from stored raw samples), and of rankings."""
 
 from __future__ import annotations
 
@@ -13,8 +12,8 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Estimate:
-    """A positive value with a confidence interval `[low, high]`. Of one that nothing is known of
-    that is all there is, from 0 to infinity, and it is not shown."""
+    """A positive value with a confidence interval `[low, high]`. The interval of an unknown value
+    is from 0 to infinity, and it is not shown."""
 
     value: float
     low: float = 0.0

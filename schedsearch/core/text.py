@@ -131,9 +131,8 @@ def _head(proc: q.Proc, name: Namer) -> str:
 
 @q.per_node
 def canonical_text(proc: q.Proc) -> str:
-    """Text that is equal for procedures equal up to the names of what they bind.
-
-    Callees are expanded: two procedures of the same name may differ.
+    """Text that is equal for procedures that differ only in bound names. Callees are expanded: two
+    procedures of the same name may differ.
     """
     parts = [_head(proc, _number), *_lines(proc.body, 1, _numbered)]
     parts.append(f"instr {proc.instr!r}")

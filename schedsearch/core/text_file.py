@@ -1,4 +1,4 @@
-"""Reading text files that somebody else may have named, and replacing those that people keep."""
+"""Reads text files that somebody else may have named, and replaces files that people keep."""
 
 from __future__ import annotations
 
@@ -14,9 +14,8 @@ LARGEST_FILE = 16 << 20
 
 
 def read_text(path: Path) -> str:
-    """The text of a regular file. Raises UserError for anything else that is there, and for files
-    that are not UTF-8 or larger than `LARGEST_FILE`: a pipe would be waited for, a device has
-    no end."""
+    """The text of a regular file. Raises UserError for other kinds of files, and for files that are
+    not UTF-8 or larger than `LARGEST_FILE`: reading a pipe would wait, and a device has no end."""
     try:
         with open(path, encoding="utf-8", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
@@ -37,10 +36,9 @@ def _without_waiting(path: str, flags: int) -> int:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Replace a file: readers, and whoever kills this process, find the old or the new one, and
-    a full disk keeps the old one. A pipe or a device is written to.
-
-    Raises UserError if it cannot be written.
+    """Replace a file. Readers, also after a kill of this process, find the old or the new one, and
+    a full disk keeps the old one. A pipe or a device is written to. Raises UserError if the file
+    cannot be written.
     """
     try:
         if path.exists() and not path.is_file():

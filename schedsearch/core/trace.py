@@ -16,7 +16,7 @@ from schedsearch.core.keys import digest
 ArgValue = int | str | bool
 
 MOST_STEPS = 1000
-"""Of a trace that is read: no search gets anywhere near."""
+"""The most steps of a trace that is read: no search gets near it."""
 MOST_ARGS = 100
 
 
@@ -44,8 +44,8 @@ def parse_path(text: str) -> Path:
 class Rewrite:
     """One step: which transform, where, and with what arguments.
 
-    `label` is the header of the statement expected at `path`
-    (`for i in seq(0, 8)`); replay stops if something else is found there.
+    `label` is the header of the statement expected at `path` (`for i in seq(0, 8)`); replay stops
+    if another statement is there.
     """
 
     transform: str

@@ -1,8 +1,7 @@
-"""Whether the compiled unscheduled procedure computes what the procedure says, and how much
-verification can tell.
+"""Whether the compiled baseline agrees with the procedure, and how much verification can tell.
 
-What a kernel may compute is evaluated from the query AST (`enclosure.py`), for the procedure as
-written as for every candidate: a miscompile of it is found, and says nothing of the others.
+The admissible results are evaluated from the query AST (`enclosure.py`), for the baseline as for
+every candidate. So a miscompiled baseline is found, and does not affect the verdict on candidates.
 """
 
 from __future__ import annotations
@@ -19,8 +18,8 @@ from schedsearch.evaluate.oracle import LADDERS, SHARP, UNCLEAR, Mode
 
 @dataclass(frozen=True)
 class Power:
-    """Of an output in a case: elements `written`, of these `defined` ones, for which a result
-    is promised, `sharp` ones, for which a wrong one shows, and `rough` ones, in which a term of
+    """One output in a case. Counts of elements: `written`; `defined` ones of these, for which a
+    result is promised; `sharp` ones, for which a wrong one shows; `rough` ones, in which a term of
     a sum drowns in roundings."""
 
     written: int
@@ -30,9 +29,9 @@ class Power:
 
     @property
     def share(self) -> float:
-        """Of what is written, what is sharp; nothing written needs nothing. It is less than
-        `SHARP` as long as more than `UNCLEAR` of what is written is rough or undefined, however
-        sharp the rest is: that may be a part of its own."""
+        """The share of sharp elements among those written; 1 if none is written. It is less than
+        `SHARP` as long as more than `UNCLEAR` of them is rough or undefined, however sharp the rest
+        is: those may be a part of their own."""
         if not self.written:
             return 1.0
         unclear = (self.written - self.defined + self.rough) / self.written
@@ -41,9 +40,9 @@ class Power:
 
 @dataclass(frozen=True)
 class Told:
-    """Of a case that was evaluated: what it tells, by name of the output, nanoseconds of a
-    call of the procedure as written, None if that took no part, and marks of the elements of small
-    outputs (`unclear_parts`)."""
+    """The evaluation of a case: how much each output tells, by name; nanoseconds of a call of the
+    baseline, None if that took no part; marks of the elements of small outputs (`unclear_parts`).
+    """
 
     powers: Mapping[str, Power]
     call_ns: float | None = None
@@ -61,14 +60,14 @@ class Told:
 
     @property
     def share(self) -> float:
-        """Of its outputs the least share that is sharp."""
+        """The least share of sharp elements among its outputs."""
         return min((power.share for power in self.powers.values()), default=1.0)
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """`cases` in which the compiled procedure agrees with its evaluation, those that were
-    not compared, with the reason, and what no case can tell (`weak`)."""
+    """`cases` in which the compiled procedure agrees with its evaluation, the cases that were not
+    compared, with the reason, and the outputs about which no case tells enough (`weak`)."""
 
     cases: tuple[str, ...]
     skipped: tuple[tuple[str, str], ...] = ()
@@ -88,12 +87,12 @@ class Agreement:
 
     @property
     def verdict(self) -> str:
-        """What verification on data amounts to, for all that is verified like this."""
+        """The strength of verification on data, for all candidates that are verified like this."""
         return next(iter(self.caveats), "verified on data")
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """What is to be said wherever a kernel is offered that was verified like this."""
+        """The warning that goes with every kernel that was verified like this."""
         return (f"weakly verified: {'; '.join(self.weak)}",) if self.weak else ()
 
 
@@ -115,13 +114,13 @@ def next_rung(mode: Mode, rung: int, powers: Iterable[Power]) -> int | None:
 NOT_COMPARED = Agreement(())
 
 _DROWNED, _SILENT = 1, 2  # marks of elements (enclose.c)
-# Half of what a `relu` computes is 0: elements that are so in all cases may be chance, unless
-# that were less likely.
+# Half of the outputs of a `relu` are 0: elements that are 0 in all cases may be chance, unless
+# that is less likely than this.
 _CHANCE = 0.01
 
 
 def disagreement(name: str, difference: str) -> DisagreementError:
-    """The procedure as written, compiled, is not what it was evaluated to."""
+    """The compiled baseline does not lie within its evaluation."""
     return DisagreementError(
         f"the compiled unscheduled procedure {name} disagrees with its evaluation: "
         f"{difference}.\nExo's code generator or the C compiler made something else of it. "
@@ -131,8 +130,8 @@ def disagreement(name: str, difference: str) -> DisagreementError:
 
 
 def weaknesses(powers: Sequence[Mapping[str, Power]]) -> tuple[str, ...]:
-    """Of every output that is sharp in no case, what is wrong with it; `powers` of the cases,
-    by name of the output."""
+    """For every output that is sharp in no case, the reason; `powers` of the cases, by name of the
+    output."""
     found = []
     for name in sorted({name for case in powers for name in case}):
         own = [case[name] for case in powers if name in case and case[name].written]
@@ -165,8 +164,8 @@ def unclear_parts(cases: Sequence[Told]) -> tuple[str, ...]:
 
 
 def undefined_sizes(powers: Mapping[str, Sequence[Mapping[str, Power]]]) -> tuple[str, ...]:
-    """Outputs of which nothing is promised at some sizes, on none of the inputs; `powers` of
-    the cases of each size, by what it is called."""
+    """Outputs about which nothing is promised at some sizes, on none of the inputs; `powers` of the
+    cases of each size, by the size's name."""
     found = dict[str, str]()
     for size, cases in powers.items():
         for name in sorted({name for case in cases for name in case}):

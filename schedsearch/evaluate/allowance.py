@@ -1,4 +1,4 @@
-"""What a child that verifies and times may use: seconds, memory, threads."""
+"""Limits of a child that verifies and times: seconds, memory, threads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPARE_BYTES = 2 << 30
 _SPARE_FILE_BYTES = 1 << 20
 # The child's own clocks come first, with the better messages.
 _SPARE_S = 2.0
-# Beyond those that two OpenMP libraries may start: helpers of such libraries.
+# Helper threads of OpenMP libraries, beyond the threads that two of them may start.
 _SPARE_THREADS = 32
 # Stack and malloc arena of a thread; verification uses more threads than cores.
 _THREAD_BYTES = 160 << 20
@@ -32,9 +32,9 @@ _RACE_CHECKS = 5
 
 @dataclass(frozen=True)
 class Allowance:
-    """Of candidates of one baseline: `call_ns` is the time of one call of it in each case,
-    `case_bytes` the memory for the arrays of each, `cores` how many are used. Calls have no more
-    than `most_s` seconds in all."""
+    """Limits for candidates of one baseline: `call_ns` is the time of one baseline call in each
+    case, `case_bytes` the memory for the arrays of each, `cores` the number of cores used. All
+    calls together have no more than `most_s` seconds."""
 
     call_ns: tuple[float, ...]
     case_bytes: tuple[int, ...]
@@ -53,7 +53,7 @@ class Allowance:
         return arrays_s + min(patient, _SCREEN_S + HOPELESS * calls_s / plan.give_up_below)
 
     def limits(self, wall_s: float, silence_s: float, file_bytes: int = 0) -> Limits:
-        """Of a child that may write `file_bytes`, and report nothing for `silence_s`."""
+        """Limits of a child that may write `file_bytes`, and report nothing for `silence_s`."""
         threads = 2 * self.cores + 1
         memory = 4 * max(self.case_bytes, default=0) + threads * _THREAD_BYTES + _SPARE_BYTES
         return Limits(

@@ -46,8 +46,8 @@ _VERIFY = TimingPlan(TimingKind.VERIFY, 0, 0)
 
 @dataclass(frozen=True)
 class Anchor:
-    """What a candidate is interleaved with, and its own speed-up over the baseline: 1 exactly
-    if it is the baseline.
+    """The kernel that a candidate is interleaved with, and its own speed-up over the baseline:
+    exactly 1 if it is the baseline.
 
     Not always that: a slow one would take the whole budget. `call_s` is seconds per call, 0 if
     not known. Of a part of a kernel, `scale` calls take as long as the whole: what is recorded is
@@ -69,8 +69,8 @@ class Anchor:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of the procedure as written, which is timed in its place: `scale` times as long.
-    Candidates have `most_s` seconds, with what they need anyway, to be verified."""
+    """A part of the baseline, which is timed in its place: `scale` times as long. Candidates have
+    `most_s` seconds, besides the time that they need anyway, to be verified."""
 
     artifact: Artifact
     scale: float
@@ -110,8 +110,7 @@ class Bench:
 
     @property
     def standard(self) -> Anchor:
-        """The procedure as written, to time others against; or the part of it that stands for
-        it."""
+        """The baseline as an anchor, or the part that stands for it."""
         key = self.baseline.code_key
         if self.part is None:
             return Anchor(self.baseline, key)
@@ -139,7 +138,7 @@ class Bench:
         return whole
 
     def _evaluate(self, candidate: Artifact, anchor: Anchor, verdict: Verdict) -> Evaluation:
-        """What one child says."""
+        """The result of one child."""
         plan = verdict.plan
         verify_s = self._allowed.verify_s(plan)
         # The child itself gives each round as long as verification; this is the
@@ -266,17 +265,17 @@ class Bench:
         return both.evaluate(kernel, plan, Anchor(kernel, kernel.code_key))
 
     def for_kernel(self, kernel: Artifact) -> Bench:
-        """With the calls that all of this kernel's code needs, before those that every kernel is
-        verified with."""
+        """This bench with the calls that all of this kernel's code needs, before the calls that
+        verify every kernel."""
         known = {case.binding for case in self.cases}
         calls = [call for call in kernel.calls if call not in known]
         cases = cases_of_calls(self.enclose, self.record_bits, self.plan, calls)
         return replace(self, cases=(*cases, *self.cases))
 
     def enclose(self, cases: Sequence[Case]) -> Sequence[Told]:
-        """Evaluate the procedure on `cases`, unless an earlier run has, and keep what its outputs
-        may be; returns what that tells. Raises DisagreementError if the procedure as written, where
-        it takes part, does not lie within, and UserError if the evaluation cannot be done."""
+        """Evaluate the procedure on `cases`, unless an earlier run has, and store the intervals of
+        its outputs; returns how much they tell. Raises DisagreementError if the baseline, where it
+        takes part, does not lie within, and UserError if the evaluation cannot be done."""
         known = [None if self.exact else kept_of(case) for case in cases]
         new = [case for case, own in zip(cases, known, strict=True) if own is None]
         found = iter(self._enclosed(new) if new else ())
@@ -324,8 +323,8 @@ class Bench:
             )
 
     def record_bits(self, cases: Sequence[Case]) -> None:
-        """Under the strict contract: keep, instead of what outputs may be, what the C as written
-        makes of them without optimisation."""
+        """Under the strict contract: store, instead of the intervals of outputs, the outputs of the
+        baseline compiled without optimisation."""
         if self.exact is not None:
             as_written = [replace(case, as_written=True) for case in cases]
             replace(self, baseline=self.exact).enclose(as_written)
@@ -333,7 +332,7 @@ class Bench:
     def run_baseline(
         self, cases: Sequence[Case], fp: FloatingPoint
     ) -> tuple[Verdict, Failure | None]:
-        """The procedure as written on `cases`: its times, and how it differs, if it does."""
+        """Run the baseline on `cases`: its times, and its difference, if there is one."""
         anchor = Anchor(self.baseline, self.baseline.code_key)
         whole = replace(self, cases=tuple(cases), plan=replace(self.plan, fp=fp))
         verdict = whole._verdict(_VERIFY, anchor)
@@ -355,12 +354,12 @@ class Bench:
 
 
 def _beside(case: Case) -> Path:
-    """What a case tells, next to what its outputs may be."""
+    """The file of a case's results, next to the intervals of its outputs."""
     return case.expected.with_suffix(".json")
 
 
 def kept_of(case: Case) -> Told | None:
-    """What a case tells that an earlier run has evaluated; None if there is none."""
+    """The results of a case from an earlier run; None if there are none."""
     try:
         known = json.loads(_beside(case).read_bytes())
         with case.expected.open("rb") as record:
@@ -373,7 +372,7 @@ def kept_of(case: Case) -> Told | None:
 
 
 def _keep(case: Case, outputs: BinaryIO, size: int, told: Told) -> Told:
-    """Keep the next `size` bytes, what the outputs of a case may be, and what the case has `told`,
+    """Store the next `size` bytes, the intervals of a case's outputs, and what the case has `told`,
     which is returned with its marks. Another session may be comparing with the same file."""
     place = case.expected
     draft = place.with_name(f"{place.name}.{os.getpid()}")

@@ -22,7 +22,7 @@ _ODD_SIZES = (7, 13, 37, 5, 19, 3, 23, 11)
 
 @dataclass(frozen=True)
 class Binding:
-    """What a procedure is called with, data apart.
+    """The arguments of a call, except for its data.
 
     `values`: control arguments by name (booleans as 0 and 1). `config`:
     configuration fields read or written as control values, as `Config.field`.
@@ -45,7 +45,7 @@ class Binding:
 
 @dataclass(frozen=True)
 class _Preferences:
-    """What unrequested values should be, as near as the asserts allow."""
+    """Wanted values of sizes that nobody requested, as near as the asserts allow."""
 
     sizes: tuple[int, ...]
     index: int
@@ -125,7 +125,7 @@ def _solve(
     for name, value in requested.items():
         constraints.fix(name, value)
     constraints.require_satisfiable(requested)
-    # Strides before what is compared with them: `assert stride(A, 0) == s`.
+    # Strides come before the values compared with them: `assert stride(A, 0) == s`.
     kinds = constraints.kinds
     late = [name for name, kind in kinds.items() if kind == "stride" or "." in name]
     early = [name for name in kinds if name not in late]

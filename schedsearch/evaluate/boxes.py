@@ -1,8 +1,8 @@
 """Sets of array elements in closed form: products of progressions, one per dimension.
 
-What loops with constant bounds access by affine indices is mostly of this kind. Of several
-such sets, each dimension falls into a few classes of coordinates that the same sets hold;
-whatever is asked of elements is then asked of classes, however large the array is.
+Loops with constant bounds and affine indices mostly access such sets. Each dimension of several
+such sets falls into a few classes of coordinates that the same sets hold. Questions about elements
+become questions about classes, however large the array is.
 """
 
 from __future__ import annotations

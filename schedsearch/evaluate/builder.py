@@ -36,7 +36,7 @@ _RELOCATABLE = ("-r", "-nostdlib")
 
 # For C that makes a compiler eat memory, or write without end; large kernels take a tenth.
 _COMPILER_BYTES, _COMPILED_BYTES = 4 << 30, 1 << 30
-# What gcc, its collect2 and clang say when a program that they started was killed.
+# Messages of gcc, its collect2 and clang when a program that they started was killed.
 _PART_KILLED = re.compile(
     r"Killed signal terminated program|terminated with signal 9|unable to execute command: Killed"
 )
@@ -197,7 +197,7 @@ class Builder:
                         Path(scratch, name).write_text(text)
                 files = [Path(scratch, name) for name in sources if name.endswith(".c")]
                 linked = Path(scratch, "program")
-                # Libraries come after what needs them.
+                # Libraries come after the objects that need them.
                 args: list[str | Path] = [*files, *parts, *flags, "-o", linked]
                 failure = _run(self.compiler, args, "", scratch, timeout_s)
                 if failure is not None:
@@ -239,7 +239,7 @@ def _was_killed(finished: Finished) -> bool:
 
 
 def _first_errors(text: str, count: int = 5) -> str:
-    """The lines of a compiler's output that say what is wrong."""
+    """The lines of a compiler's output that name errors."""
     lines = [line for line in text.splitlines() if line.strip()]
     errors = [line for line in lines if "error" in line or "undefined reference" in line]
     return "\n".join((errors or lines)[:count]) or "the compiler failed without a message"

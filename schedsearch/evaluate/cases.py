@@ -29,7 +29,7 @@ from schedsearch.evaluate.oracle import (
 )
 from schedsearch.evaluate.work import count_steps, stores_run
 
-# A case that is only verified may cost about 20 ms, as written.
+# A case that is only verified may cost the baseline about 20 ms.
 _CASE_STEPS = 2e7
 _CASE_BYTES = 8 << 20
 # The same of those that a candidate asks for, of which there are dozens.
@@ -41,11 +41,11 @@ _MIXED_BYTES = 1 << 20
 _WITNESS_BYTES = 64 << 20
 _FEW = 1000  # elements
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
-# Evaluating takes some 3 ns an operation. Beyond the first a part of the iterations is, if they
-# are independent, beyond the other the procedure as written says what is right.
+# Operations of an evaluation, which takes some 3 ns for each. Beyond `_SAMPLED` only a part of the
+# independent iterations is evaluated; beyond `_MOST_EVALUATED` the baseline's outputs are right.
 _SAMPLED = 2e8
-# Elements of outputs: of so many a part is evaluated, and how many then, each of which may take a
-# page of memory. Of fewer, what is fast as written says what all of them are.
+# Elements of outputs: from `_LARGE` on, `_EVALUATED` of them are evaluated, each of which may take
+# a page of memory. Below, a fast baseline computes all of them.
 _LARGE, _EVALUATED = 1 << 25, 1e5
 _MOST_EVALUATED = 2e9
 # Of the cases of a mode: both ends of every array are guarded in one of them.
@@ -67,9 +67,9 @@ _OFFSETS = (0, 4, 16, 32)
 
 @dataclass(frozen=True)
 class Plan:
-    """What the cases of a workload are made of: the procedure, where they are kept, a seed, and
-    the floating-point contract. The procedure as written is not called with `uncalled`, which
-    would take too long."""
+    """The common parts of a workload's cases: the procedure, the directory, a seed, and the
+    floating-point contract. The baseline is not called with `uncalled`, which would take too long.
+    """
 
     proc: q.Proc
     base: Path
@@ -88,8 +88,8 @@ class Plan:
 
 @dataclass(frozen=True)
 class Inputs:
-    """Of a case: a call, a distribution of its data, by mode and rung of that ladder, and how
-    many bytes arrays are from the memory that guards them, or a small multiple of that."""
+    """One case: a call; a distribution of its data, by mode and rung of that ladder; and the
+    distance of arrays, in bytes or a small multiple of that, from the memory that guards them."""
 
     call: Binding
     mode: Mode
@@ -100,9 +100,9 @@ class Inputs:
 def first_inputs(
     proc: q.Proc, small: Sequence[Binding], timed: Binding, fp: FloatingPoint
 ) -> list[Inputs]:
-    """What every kernel is verified on: calls of some sizes, and last the one that is timed, each
-    on integers and on floats; small sizes by turns on floats around 1 and on larger ones. Of large
-    outputs floats alone, once: to fill arrays takes longer than to call most kernels."""
+    """The cases that verify every kernel: calls of some sizes, and last the timed call, each on
+    integers and on floats; small sizes by turns on floats around 1 and on larger ones. Large
+    outputs have floats alone, once: filling arrays takes longer than calling most kernels."""
     modes = [Mode.INTEGERS, Mode.FLOATS]
     if fp is not FloatingPoint.FAST:
         modes.insert(1, Mode.SPECIALS)
@@ -150,8 +150,8 @@ def _further(proc: q.Proc, small: Sequence[Binding], timed: Binding) -> list[Inp
 
 
 def _otherwise(proc: q.Proc, calls: Sequence[Binding], call: Binding) -> list[Binding]:
-    """Of `calls`, some that together execute all statements that any of them does and `call` does
-    not: those of some remainders, or of small sizes."""
+    """Some of `calls` that together execute all statements that any of them executes and `call`
+    does not: statements of some remainders, or of small sizes."""
     inlined = inline_calls(proc)
     seen, found = stores_run(inlined, call), list[Binding]()
     for other in calls:
@@ -169,13 +169,13 @@ def _outputs(proc: q.Proc, call: Binding) -> int:
 
 
 def is_cheap(proc: q.Proc, call: Binding) -> bool:
-    """Whether a call that is only verified costs little: about 20 ms, as written."""
+    """Whether a call that is only verified costs little: about 20 ms for the baseline."""
     return _takes(proc, call, _CASE_STEPS, _CASE_BYTES)
 
 
 def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
-    """Whether it takes no more than that as written, and no larger arrays: all of each is filled,
-    and, if it is written, compared."""
+    """Whether it takes no more than that in the baseline, and has no larger arrays: each is filled
+    whole and, if it is written, compared."""
     written = {var.name for var in written_buffers(inline_calls(proc).body)}
     buffers = [item for item in layout(proc, call) if isinstance(item, Buffer)]
     arrays = sum(item.bytes * (1 + (item.name in written)) for item in buffers)
@@ -189,8 +189,8 @@ Enclose = Callable[[Sequence[Case]], Sequence[Told]]
 def evaluated(
     enclose: Enclose, plan: Plan, wanted: Sequence[Inputs], first: int = 0
 ) -> tuple[tuple[Case, ...], list[Told]]:
-    """Cases on these inputs, or on the next of their ladder on which enough can be told, or else
-    on the best, if any is of use; and what can be told. `first`: the number of cases before."""
+    """Cases on these inputs, or on the next of their ladder that tells enough, or else on the best,
+    if any is of use; and how much they tell. `first`: the number of cases before."""
     best: dict[int, tuple[float, Case, Told]] = {}
     pending = {at: inputs.rung for at, inputs in enumerate(wanted)}
     while pending:
@@ -214,8 +214,8 @@ _UNDEFINED = -1.0
 
 
 def _use(case: Case, told: Told) -> float:
-    """Of the output of which least shows, what does. Wide numbers and bytes are of no use if there
-    is one element whose value is not defined: sanitizers find that, too."""
+    """The least share of sharp elements among its outputs. Wide numbers and bytes are of no use if
+    one element has no defined value: sanitizers find that, too."""
     if case.oracle.mode in (Mode.WIDE, Mode.BYTES):
         defined = all(power.defined == power.written for power in told.powers.values())
         return 1.0 if defined and not case.as_written else _UNDEFINED
@@ -250,7 +250,7 @@ def cases_of_calls(
 
 
 def is_small(proc: q.Proc, call: Binding) -> bool:
-    """Whether a candidate may ask for the call: as written, it takes some milliseconds."""
+    """Whether a candidate may ask for the call: it takes the baseline some milliseconds."""
     return _takes(proc, call, _CALL_STEPS, _CALL_BYTES)
 
 
@@ -260,7 +260,7 @@ def is_possible(proc: q.Proc, call: Binding) -> bool:
 
 
 def _sum(call: Binding) -> int:
-    """Of its sizes: what its inputs are is taken from that, so that it does not change."""
+    """The sum of its sizes. Inputs are derived from it, so they do not change."""
     return sum(value for _, value in call.values)
 
 
@@ -295,8 +295,8 @@ def why_not(plan: Plan, call: Binding) -> str:
 
 
 def _share(plan: Plan, call: Binding) -> float:
-    """Of the iterations of each loop that may be sampled, so that all takes a second at most, and
-    of large outputs a part is evaluated."""
+    """The share of iterations to evaluate of each loop that may be sampled, so that all takes a
+    second at most, and only a part of large outputs is evaluated."""
     if not plan.sampled:
         return 1.0
     share = _SAMPLED / max(count_steps(plan.proc, call), _SAMPLED)
@@ -306,7 +306,7 @@ def _share(plan: Plan, call: Binding) -> float:
 
 
 def _in_part(plan: Plan, call: Binding) -> bool:
-    """Whether just what is evaluated is compared, if that can be a part."""
+    """Whether only evaluated elements are compared, where those can be a part."""
     return call == plan.uncalled or _is_large(plan.proc, call, plan.fp)
 
 

@@ -25,8 +25,8 @@ def find_compiler(request: str | None = None) -> Compiler:
     """The C compiler called `request` (a name on PATH, or a path); by default gcc, then clang,
     then the newest of `gcc-13`, `clang-19` and the like.
 
-    What it is, is asked of its preprocessor: `cc` may be either, and a file
-    name says nothing. Raises UserError if it is missing or neither gcc nor clang.
+    Its preprocessor tells its kind: `cc` may be either, and a file name says nothing. Raises
+    UserError if it is missing or neither gcc nor clang.
     """
     names = [request] if request else [*_names("gcc"), *_names("clang")]
     path = next((found for name in names if (found := shutil.which(name))), None)

@@ -1,4 +1,4 @@
-"""Disks that are full, cannot be written or are gone: nobody's kernel is to blame."""
+"""Disks that are full, cannot be written or are gone: no kernel is to blame."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _ADVICE = {
 
 @contextmanager
 def disk_explained(place: str | Path = "the temporary or the cache directory") -> Iterator[None]:
-    """Turn what the system says of a disk into DiskError, with what to do about it. `place` is
-    where that was, if the system does not say."""
+    """Turn the system's errors about a disk into DiskError, with a remedy. `place` names the place
+    if the system does not."""
     try:
         yield
     except OSError as error:

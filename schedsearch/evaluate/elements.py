@@ -84,7 +84,7 @@ def _distinct(indices: NDArray[np.int64], extent: int) -> NDArray[np.bool_]:
 
 
 def _points(loops: list[q.For], values: Values) -> tuple[int, Points] | None:
-    """All iterations of nested `loops`, how many and which; None beyond `_POINTS`."""
+    """Number and values of all iterations of nested `loops`; None beyond `_POINTS`."""
     count, points = 1, Points()
     for loop in loops:
         lo = evaluate(loop.lo, values, points) + np.zeros(count, np.int64)

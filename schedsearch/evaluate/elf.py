@@ -41,7 +41,7 @@ def code_identity(image: bytes) -> str:
     name: names of local functions, file names, comments and debug information do
     not matter, while calling another library function does.
 
-    Raises ValueError if `image` is something else.
+    Raises ValueError for another kind of file.
     """
     if image[:6] != b"\x7fELF\x02\x01":
         raise ValueError("not a little-endian ELF64 file")

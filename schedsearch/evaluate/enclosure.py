@@ -1,9 +1,9 @@
-"""What a procedure may compute: C that evaluates its query AST on sets of admissible results.
+"""The admissible results of a procedure: C that evaluates its query AST on intervals.
 
-Neither Exo's code generator nor the kernels' compiler flags take part. Each value carries a
-bound on what roundings may do to it (`runtime/enclosure.h` has the arithmetic), so that every
-element of an output has an interval of its own; where nothing rounds, it is one number.
-Loops, branches and indices are evaluated as they are; an index out of bounds ends the run.
+Neither Exo's code generator nor the kernels' compiler flags take part. Each value carries a bound
+on the effect of roundings (`runtime/enclosure.h` has the arithmetic), so that every element of an
+output has an interval of its own; where nothing rounds, it is one number. Loops, branches and
+indices are evaluated as they are; an index out of bounds ends the run.
 """
 
 from __future__ import annotations
@@ -57,9 +57,9 @@ def enclosure_source(
 
 
 def sampled_loops(proc: q.Proc) -> tuple[q.Var, ...]:
-    """The loops of an inlined `proc`, the outermost first, of which any iterations may be left
-    out: the rest computes what it did. Every array that is written has one index that is the
-    loop's variable, wherever it is accessed, and all statements are in the loop."""
+    """The loops of an inlined `proc`, the outermost first, of which any iterations may be left out
+    without a change to the rest. Every array that is written has one index that is the loop's
+    variable, wherever it is accessed, and all statements are in the loop."""
     found, body = list[q.Var](), proc.body
     while len(body) == 1 and isinstance(body[0], q.For):
         loop, body = body[0], body[0].body
@@ -88,8 +88,8 @@ def _owns_elements(loop: q.For) -> bool:
 
 
 def repeated_terms(body: tuple[q.Stmt, ...], loops: tuple[q.For, ...] = ()) -> Iterator[q.Reduce]:
-    """Sums that add the same term in many iterations of a loop around them, or multiples of what
-    they add to."""
+    """Sums that add the same term in many iterations of a loop around them, or multiples of their
+    own target."""
     for stmt in body:
         if isinstance(stmt, q.Reduce):
             own = q.Read(stmt.buf, stmt.idx, stmt.type) in q.walk_expr(stmt.rhs)
@@ -110,8 +110,8 @@ def _repeats(stmt: q.Reduce, loop: q.For) -> bool:
 
 
 def expression_kind(expr: q.Expr, stored: str) -> str:
-    """The one type of a data expression: of what it reads, or, if it is all constants,
-    of where it is stored. Exo refuses expressions of several types."""
+    """The one type of a data expression: the type of the elements that it reads or, if it is all
+    constants, of its destination. Exo refuses expressions of several types."""
     for node in q.walk_expr(expr):
         if isinstance(node, q.Read | q.ReadConfig) and node.type != "bool":
             return "f32" if node.type == "R" else node.type

@@ -170,7 +170,7 @@ class Buffer:
 
 
 def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
-    """What each argument is: a control value, or a buffer."""
+    """The kind of each argument: a control value, or a buffer."""
     values, strides = control_values(proc, binding), dict(binding.strides)
     out: list[Buffer | int] = []
     for arg in proc.args:
@@ -184,8 +184,8 @@ def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
 
 
 class Placement(IntEnum):
-    """Where arrays are (`enum placement` of runtime/case.h): for timing at the start of a page
-    with canaries on both sides, else up against memory that cannot be accessed, at one of their
+    """Where arrays are (`enum placement` of runtime/case.h): for timing at the start of a page with
+    canaries on both sides, otherwise up against memory that cannot be accessed, at one of their
     ends."""
 
     FOR_TIMING = 0
@@ -194,7 +194,7 @@ class Placement(IntEnum):
 
 
 _MOST_MARKS = 1 << 18
-"""Of an array (`MOST_MARKS` of runtime/enclose.c)."""
+"""The most marks of an array (`MOST_MARKS` of runtime/enclose.c)."""
 
 CONTRACTS = {FloatingPoint.FAST: 0, FloatingPoint.REASSOCIATE: 1, FloatingPoint.STRICT: 2}
 """As `main` of runtime/harness.c reads them."""
@@ -202,14 +202,11 @@ CONTRACTS = {FloatingPoint.FAST: 0, FloatingPoint.REASSOCIATE: 1, FloatingPoint.
 
 @dataclass(frozen=True)
 class Case:
-    """One call that is verified: a binding, inputs, and where it is written what the outputs
-    may be.
-
-    Arrays are `offset` bytes, or a small multiple, from where their placement has them; those of
-    what is timed just that.
-    `share` of the iterations of loops that may be sampled are evaluated (`sampled_loops`).
-    `as_written`: the procedure as written says what outputs are, which is not checked; if it is
-    `uncalled`, nothing says what is not evaluated.
+    """One verified call: a binding, inputs, and the file with the intervals of its outputs. Arrays
+    are `offset` bytes, or a small multiple, from the place of their placement; arrays of the timed
+    case exactly `offset` bytes. `share` of the iterations of loops that may be sampled are
+    evaluated (`sampled_loops`). `as_written`: the baseline's outputs count as right, unchecked; if
+    it is `uncalled`, nothing judges elements that are not evaluated.
     """
 
     binding: Binding

@@ -1,4 +1,4 @@
-"""What this machine is, and what it is doing."""
+"""The machine, and its state."""
 
 from __future__ import annotations
 

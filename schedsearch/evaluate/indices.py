@@ -17,7 +17,7 @@ class Layout:
 
 
 def dense(extents: Sequence[str]) -> Layout:
-    """Of a buffer without gaps."""
+    """Strides of a buffer without gaps."""
     strides = (" * ".join(extents[dim + 1 :]) or "1" for dim in range(len(extents)))
     return Layout(tuple(extents), tuple(strides))
 

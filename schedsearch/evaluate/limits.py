@@ -1,4 +1,4 @@
-"""What the cores of a machine can do, for 1, 2, 4, ... threads: its roofs without a kernel."""
+"""Limits of a machine's cores, for 1, 2, 4, ... threads: rooflines without a kernel."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schedsearch.evaluate.peak import Peaks, measure_peaks
 from schedsearch.evaluate.traffic import Streams
 
 MEMORY_PER_CACHE = 4
-"""What is this many times larger than the largest cache is in memory."""
+"""Arrays this many times larger than the largest cache are in memory."""
 
 WAYS = ("load", "store", "copy")
 
@@ -28,10 +28,8 @@ class Limits:
 
 
 def measure_limits(builder: Builder, target: Target) -> Iterator[Limits]:
-    """One count of threads after the other, about two seconds each.
-
-    Of each cache half is in use, of its own by each thread. Raises UserError if they cannot
-    be measured here.
+    """Measure one count of threads after the other, about two seconds each. Half of each cache is
+    in use, by each thread its own. Raises UserError if they cannot be measured here.
     """
     for threads in thread_counts(target.cores):
         sizes = _sizes(target.cache_bytes, threads)

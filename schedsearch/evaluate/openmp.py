@@ -1,4 +1,4 @@
-"""What kernels with threads need of the machine and of its compiler."""
+"""Requirements of kernels with threads on the machine and on its compiler."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ def check_threads(threads: int) -> None:
 
 
 def with_openmp(target: Target, cache: Path) -> Target:
-    """The target with those of its other compilers that can build parallel loops.
-
-    Raises UserError, with what to install, if its first compiler cannot.
+    """The target, keeping only those of its other compilers that can build parallel loops. Raises
+    UserError, with a hint what to install, if its first compiler cannot.
     """
     failure = _cannot(target.compiler, target, cache)
     if failure is not None:

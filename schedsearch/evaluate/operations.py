@@ -1,9 +1,9 @@
-"""Arithmetic that a procedure cannot do without: operations, and the loops each has to be in.
+"""Arithmetic that a procedure needs at least: operations, and the loops that each has to be in.
 
-What a compiler or a rewrite may leave out is left out: a value is computed once for all
-iterations that it does not vary with, equal expressions of a block once, and sums and products
-in the best order (`-ffast-math` allows any). So `C[i, j] += alpha * A[i, k] * B[k, j]` has two
-operations in its innermost loop, as a roof has to say, not the three of its text.
+Operations that a compiler or a rewrite may leave out do not count: a value is computed once for all
+iterations that it does not vary with, equal expressions of a block once, and sums and products in
+the best order (`-ffast-math` allows any). So `C[i, j] += alpha * A[i, k] * B[k, j]` has two
+operations in its innermost loop, which is right for a roofline, not the three of its text.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _SUMS, _PRODUCTS = frozenset("+-"), frozenset("*/")
 
 
 def operations(proc: q.Proc) -> Mapping[int, Needs]:
-    """Of each assignment and reduction of an inlined procedure, by the statement's identity:
-    equal statements may be in several places."""
+    """Operations of each assignment and reduction of an inlined procedure, by the statement's
+    identity: equal statements may be in several places."""
     scan = _Scan(proc)
     scan.block(proc.body, ())
     return scan.found
@@ -104,7 +104,7 @@ class _Scan:
 
 
 def _only_values(proc: q.Proc) -> dict[q.Var, q.Expr]:
-    """Local scalars that are written in one place, with what they are given there."""
+    """Local scalars that are written in one place, with the value that they get there."""
     writes: dict[q.Var, list[q.Assign | q.Reduce]] = {}
     local = {s.buf for s in q.walk(proc.body) if isinstance(s, q.Alloc) and not s.shape}
     for stmt in q.walk(proc.body):
@@ -128,7 +128,8 @@ def _configures(loop: q.For) -> bool:
 
 
 def _operands(expr: q.Expr, family: frozenset[str]) -> Iterator[q.Expr]:
-    """Of a chain of sums, or of products: signs, order and which side of a division aside."""
+    """Parts of a chain of sums, or of products, without regard to signs, order and the side of a
+    division."""
     match expr:
         case q.USub():
             yield from _operands(expr.arg, family)
@@ -140,7 +141,8 @@ def _operands(expr: q.Expr, family: frozenset[str]) -> Iterator[q.Expr]:
 
 
 def _merges(operands: Iterable[Loops]) -> Iterator[Loops]:
-    """Where each operation of a chain is, if those that vary with the fewest loops come first."""
+    """The loops of each operation of a chain, if the parts that vary with the fewest loops come
+    first."""
     for loops, times in (counted := Counter(operands)).items():
         yield from [loops] * (times - 1)
     left = set(counted)

@@ -1,15 +1,15 @@
-"""Inputs of a verification case, and what they can tell.
+"""Inputs of a verification case, and how much they tell.
 
-What outputs may be is evaluated for every element of its own (`enclosure.py`): exactly where
-nothing rounds, else within a bound. Inputs decide how much that says, so each mode has a ladder
-of distributions, and a case takes the first on which enough of its outputs are *sharp*: not
-zero, and known so well that a term more or less of the sum would show.
+The evaluation gives each element of each output an interval (`enclosure.py`): one number where
+nothing rounds. Inputs decide how much that tells. So each mode has a ladder of distributions, and a
+case takes the first on which enough of its outputs are *sharp*: not zero, and known so well that a
+term more or less of the sum would show.
 
 *Integers*: small ones, of which sums are exact. Where sums are so long that they are not, most
 inputs are zero, except near the ends of each dimension, where tails are.
 
-*Floats*: of both signs, else away from zero, larger ones (what is converted to integers is not
-always 0 then), or with a diagonal that outweighs the rest of its row (solves stay stable).
+*Floats*: of both signs, else away from zero, larger ones (so that conversions to integers do not
+always give 0), or with a diagonal that outweighs the rest of its row (solves stay stable).
 
 *Small* and *large* floats: where the scale of inputs matters, as it does to a sigmoid, to a
 constant that is added, and to a conversion to integers.
@@ -19,11 +19,11 @@ constant that is added, and to a conversion to integers.
 *Wide* numbers: integers, and floats that may become integers, of so large a range that they wrap
 and are truncated, as far as no conversion and no sum of i32 overflows, which is undefined.
 
-*Bytes*: integers of the whole range of eight bits, beside floats that are small enough for what is
-made of both.
+*Bytes*: integers of the whole range of eight bits, beside floats that are small enough for results
+of both.
 
-*Mixed* numbers: each array has a distribution of its own, so that what drowns in large terms, or in
-what other arrays are rounded to, shows; integers with a small rest cancel but for that.
+*Mixed* numbers: each array has a distribution of its own, so that terms show that drown in large
+terms, or in the roundings of other arrays; integers with a small rest cancel except for that rest.
 
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.

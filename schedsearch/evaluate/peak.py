@@ -82,8 +82,8 @@ def measure_peaks(
 
 
 def _scaled(mix: Streams, target: Target) -> tuple[float, float, float]:
-    """As much of each kind as is moved: of little, more, so that what a loop costs to begin
-    and to end does not count; of what is beyond the caches, less."""
+    """The amount of each kind to move. Small amounts are scaled up, so that the beginning and end
+    of a loop do not count; amounts beyond the caches are scaled down."""
     least = target.threads * target.cache_bytes[0] / _LEAST_OF_FIRST
     most = max(_BEYOND * max(target.cache_bytes), _LEAST_BEYOND)
     factor = min(max(1.0, least / mix.footprint), most / mix.footprint)

@@ -1,4 +1,4 @@
-"""A workload's bench: its harness, its cases, and what they have to compute."""
+"""A workload's bench: its harness, its cases, and their admissible results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from schedsearch.evaluate.timing import Cache, TimingPlan
 
 _COMPILE_S = 120.0
 _ONCE = TimingPlan(TimingKind.PART, 1, 1, sample_ns=1.0, samples=1)
-# Calls of a candidate may take so many times as long as one as written must not.
+# A candidate's calls may take this many times `patience_s` in all.
 _OF_PATIENCE = 10.0
 _UNCALLED = "a call as written takes too long, at that size a part of the results is compared"
 _LARGE = "outputs are large, at that size a part of the results is compared"
@@ -52,8 +52,8 @@ _LARGE = "outputs are large, at that size a part of the results is compared"
 
 @dataclass(frozen=True)
 class Excerpt:
-    """C of a part of the procedure as written, which does `1 / scale` of its work. It is timed
-    in its place if that would take longer than `patience_s` seconds a call."""
+    """C of a part of the baseline, which does `1 / scale` of its work. It is timed in place of the
+    baseline if that would take longer than `patience_s` seconds a call."""
 
     code: GeneratedC
     scale: float
@@ -76,14 +76,13 @@ def prepare(
 ) -> Bench:
     """Build the harness of a workload and evaluate it in every case, in `work_dir`.
 
-    Cases are the verification bindings (small) and `binding`, each on integers
-    and on floats, each with a seed of its own, arrays up against inaccessible memory at
-    their ends or at their starts; the last once more, placed as it is timed: `align` bytes
-    past the start of a page. Kernels get `threads` cores, and as many threads if they are
-    parallel; `cache` is what caches hold when they are timed. If the procedure as written takes
-    too long by what its `excerpt` takes, it is not called with `binding`. Raises UserError if the
-    unscheduled procedure does not compile, crashes, takes too long, or does not compute what it
-    says.
+    Cases are the verification bindings (small) and `binding`, each on integers and on floats, each
+    with a seed of its own, arrays up against inaccessible memory at their ends or at their starts;
+    the last once more, placed as it is timed: `align` bytes past the start of a page. Kernels get
+    `threads` cores, and as many threads if they are parallel; `cache` is what caches hold when they
+    are timed. If the baseline takes too long, judging by its `excerpt`, it is not called with
+    `binding`. Raises UserError if the baseline does not compile, crashes, takes too long, or
+    computes a wrong result.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
@@ -134,7 +133,7 @@ def prepare(
     timed = replace(cases[-1], placement=Placement.FOR_TIMING, offset=align)
     agreement = Agreement(agreed, skipped, weak)
     guarded, _ = bench.run_baseline((), fp)  # no call: just what guards it
-    # Of large arrays, filling takes longer than the calls; but in one case they are guarded.
+    # Filling large arrays takes longer than the calls; but in one case they are guarded.
     cases = (*(cases[:-1] if timed.uncalled and agreed else cases), timed)
     return replace(bench, cases=cases, sandbox=guarded.sandbox, agreement=agreement)
 
@@ -142,8 +141,8 @@ def prepare(
 def _timed_by(
     excerpt: Excerpt, bench: Bench, builder: Builder, timed: Binding, align: int
 ) -> tuple[Bench, float]:
-    """The bench as it is, or with the excerpt in the place of the procedure as written; and
-    nanoseconds of a call of that, 0 if it is called itself."""
+    """The bench as it is, or with the excerpt in place of the baseline; and nanoseconds of a call
+    of the excerpt, 0 if the baseline itself is called."""
     built = builder.build(excerpt.code, _COMPILE_S)
     if isinstance(built, Failure):
         return bench, 0.0
@@ -169,10 +168,10 @@ def confirmed(
     known: Sequence[float | None],
     fp: FloatingPoint = FloatingPoint.REASSOCIATE,
 ) -> Bench:
-    """The bench with the times of its cases: those `known`, where evaluation compared the
-    procedure as written already, and else of a call that is compared. Raises UserError if it
-    does not compute what its evaluation says, or, under the strict contract, not the same bits
-    as without optimisation."""
+    """The bench with the times of its cases: the `known` ones, where evaluation compared the
+    baseline already, and otherwise those of a call that is compared. Raises UserError if the
+    baseline does not lie within its evaluation, or, under the strict contract, differs in a bit
+    from its own build without optimisation."""
     left = [number for number, call_ns in enumerate(known) if call_ns is None]
     times = {number: call_ns for number, call_ns in enumerate(known) if call_ns is not None}
     name = bench.plan.proc.name

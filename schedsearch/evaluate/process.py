@@ -14,7 +14,7 @@ KILLED = "killed by somebody else (SIGKILL), as the system does when memory runs
 
 WITHHELD: set[str] = set()
 """Variables in the environment of this process that its children here do not get: they mark
-what something else starts, to be killed with it."""
+children of something else, which are to be killed with it."""
 
 _SWEEPS = 100  # against children that start children meanwhile
 

@@ -22,7 +22,7 @@ from schedsearch.evaluate.constraints import Constraints, Undecided
 
 _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256
-# Of small tiles all residues; of larger ones those at either end and around their half.
+# Small tiles have all residues tried; larger ones those at either end and around their half.
 _SMALL_TILE = 16
 # Iterations of a loop looked at for one call, at its ends: z3 is asked for what only others run.
 _ENDS = 4
@@ -30,8 +30,8 @@ _ENDS = 4
 
 @dataclass(frozen=True)
 class Reach:
-    """Calls to verify a kernel with besides those that every kernel has, the blocks that no
-    call runs although some would, and how many are `dead`: there is no call that runs them."""
+    """Calls to verify a kernel with, besides those of every kernel; the blocks that none of these
+    calls runs although some call would; and the number of `dead` blocks, which no call runs."""
 
     bindings: tuple[Binding, ...] = ()
     unreached: tuple[str, ...] = ()
@@ -69,12 +69,12 @@ class Reacher:
         kinds = Constraints(general).kinds
         self.numbers = sorted(name for name, kind in kinds.items() if kind in _NUMBERS)
         self.flags = sorted(name for name, kind in kinds.items() if kind == "bool")
-        self._sized = "size" in kinds.values()  # else calls differ little in what they cost
+        self._sized = "size" in kinds.values()  # otherwise calls cost about the same
         self._usual = verification_bindings(general, timed, lambda call: False) if kinds else ()
         self._known: dict[tuple[tuple[str, int], ...], Binding | None] = {}
 
     def reach(self, kernel: q.Proc) -> Reach:
-        """Of one schedule."""
+        """The calls for one schedule."""
         kernel = inline_calls(kernel)
         if not self.numbers and not self.flags:
             return Reach(dead=_count(kernel.body))  # no other call would run more
@@ -193,7 +193,7 @@ def _residues(tile: int) -> set[int]:
 
 
 def _shows(value: int, tiles: set[int]) -> set[tuple[int, int, int]]:
-    """Of each tile the residue, and whether the value is below it (0) or twice of it (2)."""
+    """The residue of each tile; 0 if the value is below it, 2 if it is at least twice as large."""
     return {
         (tile, value % tile, 0 if value < tile else 2)
         for tile in tiles

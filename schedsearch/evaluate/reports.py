@@ -1,4 +1,4 @@
-"""What the harness says about a candidate, and the result that follows."""
+"""Reports of the harness about a candidate, and the result that follows."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
 
 
 class Enclosures:
-    """Collects the reports while cases are evaluated: bytes written of each, what each can tell,
-    by name of the output, and the times of calls of the procedure as written, if any."""
+    """Collects the reports while cases are evaluated: bytes written of each, how much each tells,
+    by name of the output, and the times of baseline calls, if any."""
 
     def __init__(self, cases: Sequence[Case]) -> None:
         self.cases = cases
@@ -91,9 +91,8 @@ class Verdict:
         self.instructions: list[int] = []  # of a call of candidate and anchor, if counted
 
     def handle(self, words: list[str]) -> str | None:
-        """Take one report; answers `g` or `s` after a round.
-
-        Raises ValueError or IndexError for what the harness does not say, or not then.
+        """Take one report; answers `g` or `s` after a round. Raises ValueError or IndexError for a
+        report that the harness never sends, or not at that point.
         """
         match words:
             case ["verifying", number]:

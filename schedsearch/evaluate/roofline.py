@@ -1,9 +1,9 @@
-"""How fast a procedure could be on this machine: its roof (Williams et al., CACM 2009).
+"""The roofline of a procedure: how fast it could be on this machine (Williams et al., CACM 2009).
 
-Two limits, each measured: the multiply-add peak of the operations' types, and the
-bandwidth of moving just what a call has to load, store and update, in arrays as large as
-the procedure's own. Neither knows anything of schedules, so that no schedule is faster,
-unless something is measured or counted wrongly.
+Two limits, each measured: the multiply-add peak of the operations' types, and the bandwidth of
+moving just what a call has to load, store and update, in arrays as large as the procedure's own.
+Neither depends on a schedule, so no schedule is faster, unless something is measured or counted
+wrongly.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from schedsearch.evaluate.peak import measure_peaks
 from schedsearch.evaluate.work import Work
 
 DOUBTFUL = 1.05
-"""Times the roof: what is above it by more than the roof's own error."""
+"""A speed above this times the roofline is beyond the roofline's own error."""
 
 _GIGA = 1e9
 
@@ -47,7 +47,7 @@ class Roof:
 
     @property
     def limit(self) -> str:
-        """`compute` or `memory`: which of the two is the roof."""
+        """`compute` or `memory`: the one of the two that binds."""
         return "compute" if self.compute_s > self.memory_s else "memory"
 
     @property
@@ -66,7 +66,7 @@ class Roof:
         return "GFLOP/s" if self.kind.startswith("f") else "GOP/s"
 
     def share(self, seconds: float) -> float:
-        """How much of the roof a call that takes `seconds` reaches; 1 is all of it."""
+        """The share of the roofline that a call of `seconds` reaches; 1 is all of it."""
         return self.least_s / seconds
 
     def exceeded(self, seconds: float) -> bool:
@@ -97,12 +97,12 @@ class Roof:
 
 @cache
 def roof_of(builder: Builder, target: Target, work: Work) -> Roof:
-    """The roof, measured once in this process."""
+    """The roofline, measured once in this process."""
     return measure_roof(builder, target, work)
 
 
 def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
-    """The roof now (about a second). Raises UserError if it cannot be measured here."""
+    """The roofline now (about a second). Raises UserError if it cannot be measured here."""
     moves = work.streams.footprint > 0
     peaks, bandwidths = measure_peaks(builder, target, [work.streams] if moves else [])
     bandwidth = bandwidths[0] if moves else 0.0

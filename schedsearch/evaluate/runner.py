@@ -1,4 +1,4 @@
-"""Runs the harness in a child that can always be killed, and reads what it reports."""
+"""Runs the harness in a child that can always be killed, and reads its reports."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _MAX_OUTPUT = 1 << 20
 _POLL_S = 0.05
 _LAST_POLL_S = 0.001  # once the socket is closed
 
-_MARK = "SCHEDSEARCH_CHILD"  # in the environment of a child and of whatever it starts
+_MARK = "SCHEDSEARCH_CHILD"  # in the environment of a child and of its children
 
 Handler = Callable[[list[str]], str | None]
 """Takes the words of one report; returns `g` or `s` (go, stop) where the harness asks."""
@@ -41,10 +41,8 @@ Handler = Callable[[list[str]], str | None]
 
 @dataclass(frozen=True)
 class Limits:
-    """What the child may use.
-
-    `silence_s`: longest time between two reports; `address_bytes`: virtual memory;
-    `file_bytes`: largest file.
+    """Limits of the child. `silence_s`: longest time between two reports; `address_bytes`: virtual
+    memory; `file_bytes`: largest file.
     """
 
     wall_s: float
@@ -84,12 +82,12 @@ def run_harness(
 ) -> Failure | None:
     """Run one job; None if the harness reported `end` and every report was well formed.
 
-    `job` gets the nonce that every report must start with, and returns the text
-    for the harness's stdin. What a job records is appended to `output`. Messages have at most the
-    last `words` characters of the child's stderr. Failures are
-    REFUSED (by the sandbox), CRASH (signals, early exits, garbage on the channel) and
-    TIMEOUT. Whatever the child started is killed. Raises DiskError if there is no room for
-    temporary files, or if one of the `files` that the child reads is gone.
+    `job` gets the nonce that every report must start with, and returns the text for the harness's
+    stdin. The records of a job are appended to `output`. Messages have at most the last `words`
+    characters of the child's stderr. Failures are REFUSED (by the sandbox), CRASH (signals, early
+    exits, garbage on the channel) and TIMEOUT. All processes that the child started are killed.
+    Raises DiskError if there is no room for temporary files, or if one of the `files` that the
+    child reads is gone.
     """
     with disk_explained(tempfile.gettempdir()):
         failure = _run(executable, job, limits, handle, output, words)
@@ -152,7 +150,7 @@ class _Channel:
         self.pending = b""
         self.received = 0
         self.ended = False  # `end` was the last report
-        self.refused = ""  # what the sandbox refused
+        self.refused = ""  # calls that the sandbox refused
         self.confined = True  # to its group, unless the child says otherwise
         self.heard_at = time.monotonic()
 
@@ -183,7 +181,7 @@ class _Channel:
             )
 
     def _drain(self, wait_s: float) -> bool:
-        """Handle what has arrived; False at the end of the stream."""
+        """Handle the data that have arrived; False at the end of the stream."""
         while select.select([self.sock], [], [], wait_s)[0]:
             try:
                 data = self.sock.recv(65536)
@@ -239,7 +237,7 @@ def _death(code: int, stderr: str) -> Failure:
 
 
 def _tail(file: BinaryIO, count: int) -> str:
-    """The end of what the child wrote to stderr (glibc's abort messages, mostly)."""
+    """The end of the child's stderr (glibc's abort messages, mostly)."""
     size = file.seek(0, os.SEEK_END)
     file.seek(max(size - count, 0))
     return file.read().decode("utf-8", "replace").strip()

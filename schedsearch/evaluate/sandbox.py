@@ -1,4 +1,5 @@
-"""What keeps a kernel from harming the machine (runtime/sandbox.c), as far as it is there."""
+"""The sandbox, which keeps a kernel from harming the machine (runtime/sandbox.c), as far as this
+system has it."""
 
 from __future__ import annotations
 
@@ -26,9 +27,8 @@ class Sandbox:
 
     @property
     def warning(self) -> str | None:
-        """What candidates could do here that they should not; None if nothing.
-
-        The filter alone refuses all of it, Landlock is a second guard.
+        """Harm that candidates could do here; None if none. The filter alone refuses all of it,
+        Landlock is a second guard.
         """
         if self.filtered:
             return None

@@ -1,11 +1,11 @@
-"""Sanitizer builds of the schedules that a run ends with: AddressSanitizer and
-UndefinedBehaviorSanitizer, and, of kernels with threads, ThreadSanitizer.
+"""Sanitizer builds of a run's winners: AddressSanitizer and UndefinedBehaviorSanitizer, and, for
+kernels with threads, ThreadSanitizer.
 
-They find what no output shows: accesses outside of temporaries, memory used after it was
-freed, undefined arithmetic, and races that did not happen this time. A kernel is compiled
-for them with little optimisation (every access of the C is still there) and called in
-every verification case by a harness that has the sanitizer's library; around the arrays
-memory is poisoned. Threads are our own (runtime/threads.c).
+They find faults that no output shows: accesses outside of temporaries, memory used after it was
+freed, undefined arithmetic, and races that did not happen this time. A kernel is compiled for them
+with little optimisation (every access of the C is still there) and called in every verification
+case by a harness that has the sanitizer's library; around the arrays memory is poisoned. Threads
+are our own (runtime/threads.c).
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from schedsearch.evaluate.timing import TimingPlan
 
 _COMPILE_S = 120.0
 _RUN_S = 120.0
-# Where a call as written takes too long (`bench.Part`), one call at that size, no longer than that.
+# Limit of the one call at a size where a baseline call takes too long (`bench.Part`).
 SLOW_RUN_S = 15.0
 # Sanitizers reserve terabytes of address space, and have threads of their own.
 _ADDRESS_BYTES = 1 << 62
@@ -64,7 +64,7 @@ class Finding(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """One sanitizer run: `detail` is what was found, or why it could not be run."""
+    """One sanitizer run: `detail` has its findings, or the reason why it could not run."""
 
     what: str
     verdict: Finding
@@ -98,10 +98,9 @@ class Inspector:
     def inspect(
         self, code: GeneratedC, reach: Reach = NOTHING_MORE, slow_s: float = SLOW_RUN_S
     ) -> tuple[Check, ...]:
-        """What sanitizers say of a verified kernel, called as `reach` says besides the bench's
-        cases, and whether these calls run all of its code; never raises for what it does.
-
-        Where a call as written takes too long, the call at that size has `slow_s` seconds.
+        """The sanitizers' verdict on a verified kernel, called by the bench's cases and the calls
+        of `reach`, and whether these calls run all of its code. It never raises for faults of the
+        kernel. Where a baseline call takes too long, the call at that size has `slow_s` seconds.
         """
         called = Artifact("", "", code.key, reach.bindings)
         cases = self.bench.for_kernel(called).cases
@@ -159,7 +158,7 @@ class Inspector:
         return self._judge(program, kernel, what, unreached)
 
     def _judge(self, program: Path, kernel: Path, what: str, unreached: set[int] | None) -> Check:
-        """In all calls; those that are slow one by one after the others have passed."""
+        """The verdict over all calls; slow ones run one by one after the others have passed."""
         called = [case for case in self.bench.cases if not case.timed]
         fast = [case for case in called if not case.uncalled]
         slow = {case.binding: case for case in called if case.uncalled}

@@ -19,8 +19,8 @@ from schedsearch.evaluate.boxes import NOTHING, Box, classes, progression
 from schedsearch.evaluate.elements import Values, elements, halves, involved, outermost, truth
 from schedsearch.evaluate.harness import Buffer, layout
 
-# What is no box is looked at iteration by iteration; where these are many, as boxes row by row
-# of a loop, or halved this often. Beyond, all of its array counts as accessed.
+# Accesses that are no box are counted iteration by iteration; where these are many, as boxes row
+# by row of a loop, or halved this often. Beyond, all of the array counts as accessed.
 _HALVINGS = 4
 _ROWS = 1 << 14
 _LARGEST = 1 << 28  # elements of an array
@@ -44,7 +44,7 @@ class Streams:
 
     @property
     def bytes(self) -> int:
-        """Loaded and stored; what is updated counts twice."""
+        """Elements loaded and stored; updated ones count twice."""
         return self.footprint + self.updated
 
 
@@ -52,10 +52,9 @@ NO_STREAMS = Streams(0, 0, 0)
 
 
 def count_streams(proc: q.Proc, binding: Binding) -> Streams:
-    """Of an inlined procedure.
-
-    An element whose first access in the text is a store counts as not loaded: traffic is
-    rather under- than overestimated, since it is a lower bound of what a call moves.
+    """Traffic of an inlined procedure. An element whose first access in the text is a store counts
+    as not loaded. So traffic is rather under- than overestimated: it is a lower bound of the
+    traffic of a call.
     """
     values = control_values(proc, binding)
     found: dict[q.Var, list[Access]] = {}
@@ -102,7 +101,7 @@ def _by_classes(dims: int, accesses: Sequence[Access], values: Values) -> Totals
 
 
 def _box(access: Access, values: Values, dims: int) -> Box | None:
-    """What an access may touch; None if that is no box, or not known to be one."""
+    """The box that an access may touch; None if that is no box, or not known to be one."""
     loops = {loop.iter: loop for loop in access.loops}
     ends = [end for loop in access.loops for end in (loop.lo, loop.hi)]
     if involved((*ends, *(condition for condition, _ in access.conditions)), loops):
@@ -154,12 +153,12 @@ def _mark(loaded: Mask, stored: Mask, where: Any, store: bool) -> None:
 
 
 def _totals(loaded: Mask, stored: Mask, count: Callable[[Mask], int]) -> Totals:
-    """`count` says how many elements those of a mask stand for."""
+    """`count` is the number of elements that those of a mask stand for."""
     return count(loaded & ~stored), count(stored & ~loaded), count(loaded & stored)
 
 
 class _Touched:
-    """What is known of the elements of one array, one by one."""
+    """Knowledge about the elements of one array, one by one."""
 
     def __init__(self, shape: tuple[int, ...]) -> None:
         self.shape = shape
@@ -184,7 +183,7 @@ class _Touched:
         else:
             for part in halves(access, values, _HALVINGS):
                 at = elements(part, values, self.shape)
-                # `...` is all of it: nobody knows better.
+                # `...` is all of it: nothing narrower is known.
                 yield ... if at is None else at
 
     def totals(self) -> Totals:

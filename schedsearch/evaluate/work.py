@@ -59,8 +59,8 @@ def count_work(proc: q.Proc, binding: Binding) -> Work:
 
 @lru_cache(maxsize=4096)
 def count_steps(proc: q.Proc, binding: Binding) -> int:
-    """Operations, or else assignments, of one call as it is written, which are all evaluated:
-    values that do not vary with a loop are computed in each of its iterations."""
+    """Operations, or else assignments, of one call as it is written. All are executed: values that
+    do not vary with a loop are computed in each of its iterations."""
     inlined = inline_calls(proc)
     body = list(q.walk(inlined.body))
     everywhere = frozenset(stmt.iter for stmt in body if isinstance(stmt, q.For))
@@ -75,7 +75,7 @@ def count_steps(proc: q.Proc, binding: Binding) -> int:
 
 @lru_cache(maxsize=4096)
 def stores_run(proc: q.Proc, binding: Binding) -> frozenset[int]:
-    """Of an inlined `proc`, the assignments and sums that a call executes, by their order in its
+    """The assignments and sums that a call of an inlined `proc` executes, by their order in its
     text: statements of different callees have the same paths."""
     stores = [stmt for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)]
     once = {id(stmt): Needs({(str(n), frozenset()): 1}) for n, stmt in enumerate(stores)}
@@ -96,7 +96,7 @@ Values = dict[q.Atom, int]
 
 @dataclass(frozen=True)
 class _Counter:
-    """Counts what the statements of a procedure need, by the identity of each."""
+    """Counts the needs of a procedure's statements, by the identity of each."""
 
     needs: Mapping[int, Needs]
 
@@ -120,7 +120,7 @@ class _Counter:
         return total
 
     def loop(self, loop: q.For, values: Values, budget: int) -> Needs:
-        """What varies with the loop is needed in each iteration, the rest once for all."""
+        """Operations that vary with the loop count in each iteration, the rest once for all."""
         lo = q.evaluate_affine(loop.lo, values.__getitem__)
         trips = max(q.evaluate_affine(loop.hi, values.__getitem__) - lo, 0)
         # Midpoints of equal strata: exact for counts linear in the loop variable.

@@ -112,9 +112,9 @@ class Checked:
 
 
 def exit_code(results: Iterable[Checked]) -> int:
-    """Of the worst status: wrong (4), regression (1), error (2), stale (6), inconclusive (3). 5 if
-    nothing runs on this machine, else 0: entries for other machines are no failure beside some
-    for this one."""
+    """The exit code of the worst status: wrong (4), regression (1), error (2), stale (6),
+    inconclusive (3). It is 5 if nothing runs on this machine, otherwise 0: entries for other
+    machines are no failure beside some for this one."""
     found = {result.status for result in results}
     worst = next((code for status, code in EXIT_CODES.items() if status in found), None)
     if worst is not None:

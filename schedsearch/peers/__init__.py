@@ -1,1 +1,1 @@
-"""What else computes a procedure: libraries, compilers and code of the user, timed beside it."""
+"""How fast is a procedure elsewhere? Libraries, compilers and code of the user, timed beside it."""

@@ -1,4 +1,4 @@
-"""What a kernel is compared with, and how it compares."""
+"""The peers of a kernel, and the comparison with them."""
 
 from __future__ import annotations
 
@@ -53,8 +53,7 @@ _CALLS_BLAS = re.compile(r"np\.(matmul|einsum)|blas\.")
 
 @dataclass(frozen=True)
 class Kernel:
-    """The kernel, built (its function is `name`), and what it was made from: `code` is that of
-    the procedure as written."""
+    """The built kernel (its function is `name`) and its origin: `code` is the C of the baseline."""
 
     proc: q.Proc
     binding: Binding
@@ -66,7 +65,7 @@ class Kernel:
 
 
 def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
-    """Requests, also several separated by commas. Raises UserError for what is none."""
+    """Requests, also several separated by commas. Raises UserError for an unknown one."""
     parts = (part.strip() for request in requests for part in request.split(","))
     found = list(filter(None, parts))
     if requests and not found:
@@ -91,10 +90,9 @@ def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
 def compare(
     kernel: Kernel, requests: Sequence[str], plan: Plan | None = None
 ) -> list[PeerComparison]:
-    """Time the kernel and all peers in the same rounds, on arrays of the same contents.
-
-    Each is a process of its own on the same cores. Of a peer's configurations the one that a
-    short trial finds fastest competes. What cannot compete says why.
+    """Time the kernel and all peers in the same rounds, on arrays of the same contents. Each is a
+    process of its own on the same cores. A short trial finds the fastest of a peer's
+    configurations, which competes. A peer that cannot compete says why.
     """
     if context_fields(kernel.code.header):
         reason = "the procedure has configuration fields"

@@ -30,7 +30,7 @@ _MOST_ELEMENTS = 1 << 27
 
 @dataclass(frozen=True)
 class Library:
-    """How a library with NumPy's model of arrays calls what is needed of it."""
+    """How a library with NumPy's model of arrays calls the functions that we need."""
 
     module: str
     operators: Mapping[str, str]
@@ -62,8 +62,8 @@ TORCH = Library(
 
 @dataclass(frozen=True)
 class Value:
-    """What a line of text computes: `vars` of its dimensions, in order; None where there is one
-    element for all. `scratch`: it may be overwritten."""
+    """The value of a line of text. `vars` are those of its dimensions, in order; None where one
+    element serves all. `scratch`: it may be overwritten."""
 
     text: str
     kind: str
@@ -72,8 +72,8 @@ class Value:
 
 
 def array_text(program: Program, library: Library = NUMPY) -> str:
-    """Python that defines `prepare`: called with the arrays, in the order of the arguments, it
-    returns the call that does what the procedure does. Raises NotArraywise."""
+    """Python that defines `prepare`. Called with the arrays, in the order of the arguments,
+    `prepare` returns a call that does the work of the procedure. Raises NotArraywise."""
     writer = _Writer(library, {each.name for each in (*program.arguments, *program.temporaries)})
     for buffer in program.arguments if library is TORCH else ():
         writer.prepared.append(f"{writer.name(buffer)} = np.from_numpy({writer.name(buffer)})")
@@ -160,7 +160,7 @@ class _Statement:
         text = self.update.text
         return NotArraywise(f"`{text}` has no form in {self.library.module}: {reason}")
 
-    # -- what is stored --------------------------------------------------------------
+    # -- stores ---------------------------------------------------------------------
 
     def write(self) -> None:
         update = self.update
@@ -247,7 +247,7 @@ class _Statement:
         raise self.refused(f"{expr.name} is not known")
 
     def number(self, value: float) -> Value:
-        """A number as an array: what is no operator takes none in PyTorch."""
+        """A number as an array: PyTorch's functions, unlike operators, take no numbers."""
         name = self.writer.new("t")
         self.writer.prepared.append(
             f"{name} = np.full((), {value!r}, dtype=np.{DTYPES[self.kind]})"
@@ -255,7 +255,8 @@ class _Statement:
         return Value(name, self.kind)
 
     def call(self, what: str, *args: Value, into: str | None) -> Value:
-        """One operation; into an array given, one of its operands that nobody needs, or new."""
+        """One operation. Its result goes into a given array, into an operand that is no longer
+        needed, or into a new array."""
         vars_ = self.merged(args)
         if self.library is TORCH and vars_ != self.order[: len(self.update.target.vars)]:
             into = None  # where NumPy repeats a smaller result, PyTorch shrinks what it goes into
@@ -280,7 +281,7 @@ class _Statement:
         return f"{text}.to(np.{DTYPES[self.kind]})"
 
     def merged(self, args: Sequence[Value]) -> tuple[q.Var | None, ...]:
-        """Dimensions of an operation on values, as they are broadcast."""
+        """Dimensions of an operation on values, after broadcasting."""
         rank = max(len(arg.vars) for arg in args)
         padded = [(None,) * (rank - len(arg.vars)) + arg.vars for arg in args]
         return tuple(next(filter(None, at), None) for at in zip(*padded, strict=True))
@@ -362,8 +363,8 @@ class _Statement:
         return product
 
     def matmul(self, arrays: list[Access], kept: Sequence[q.Var], into: str | None) -> Value | None:
-        """Two operands with one summed variable, at most one of their own each (or, of the one,
-        several), and any that both and the result have."""
+        """Two operands with one summed variable, at most one variable of their own each (one
+        operand may have several), and any that both and the result have."""
         if len(arrays) != 2:
             return None
         first, second = arrays
@@ -423,7 +424,7 @@ class _Statement:
 
 
 def factors(expr: q.Expr) -> Iterator[q.Read | q.Const | None]:
-    """Of a product; None among them if the expression is another one."""
+    """The factors of a product; None among them if the expression is another one."""
     match expr:
         case q.BinOp(op="*"):
             yield from factors(expr.lhs)

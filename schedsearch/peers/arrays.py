@@ -61,8 +61,8 @@ class Argument:
 
 @dataclass(frozen=True)
 class Arrays:
-    """The arguments, made: `values` in order, a control value as int; `pristine` holds what the
-    arrays that are written start from."""
+    """The arguments: `values` in order, a control value as int; `pristine` holds the initial
+    contents of the arrays that are written."""
 
     described: tuple[Argument, ...]
     values: tuple[int | Array, ...]

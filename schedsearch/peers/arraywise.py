@@ -1,9 +1,9 @@
 """A procedure as statements on whole arrays, where its loops are independent.
 
-A loop is one of them if each of its iterations touches elements of its own, or adds to what
-nothing else touches; the statements in it may then be done one after the other, each on all
-iterations at once. What is left are loops in order, of few iterations: of a stencil in time,
-or over the taps of a filter.
+A loop is independent if each of its iterations touches elements of its own, or adds to elements
+that nothing else touches. Its statements may then run one after the other, each on all iterations
+at once. Loops in order remain, of few iterations: the time steps of a stencil, or the taps of a
+filter.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Update:
 
     @property
     def kind(self) -> str:
-        """What the value is computed in: the type of what is read."""
+        """The type that computes the value: the type of the elements read."""
         kinds = [access.buffer.kind for access in self.accesses.values()]
         return kinds[-1] if kinds else self.target.buffer.kind
 
@@ -190,7 +190,7 @@ def _reading(expr: q.Expr, copies: Mapping[q.Var, q.Read]) -> q.Expr:
 
 
 def computed(kind: str) -> str:
-    """What arithmetic on elements of a type is done in: small integers are `int` in C."""
+    """The type of arithmetic on elements of a type: small integers are `int` in C."""
     return _kind(kind) if _kind(kind)[0] == "f" else "i32"
 
 
@@ -206,8 +206,8 @@ def _accesses(body: Sequence[q.Stmt]) -> Iterator[tuple[q.Var, tuple[q.Affine, .
 
 
 def _never_whole(proc: q.Proc, values: Mapping[q.Atom, int]) -> set[q.Var]:
-    """Of the loops whose variables stand together in an index, all but the longest; and those
-    that no slice is of: variables that stand twice in an access, or count down."""
+    """Of loops whose variables stand together in an index, all but the longest; also variables that
+    no slice can express because they stand twice in an access, or count down."""
     found: set[q.Var] = set()
     loops = {
         stmt.iter: _extent(stmt, values) for stmt in q.walk(proc.body) if isinstance(stmt, q.For)
@@ -393,7 +393,7 @@ def _starts(before: Step, step: Update) -> bool:
 
 
 def _elements(step: Update) -> tuple[object, ...]:
-    """What a step touches of its target, whatever its loops are called."""
+    """The elements of its target that a step touches, whatever the names of its loops."""
     shown = [
         (index.start, index.step, index.var and step.extent(index.var)) for index in step.target.idx
     ]

@@ -1,6 +1,6 @@
 """The text of a contraction as one call of a BLAS routine, by `scipy.linalg.blas`.
 
-Its routines are Fortran's: what they get are the arrays turned, so that nothing is copied.
+Its routines are Fortran's: they get transposed views, so nothing is copied.
 """
 
 from __future__ import annotations

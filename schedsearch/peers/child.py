@@ -1,7 +1,7 @@
-"""The process of one contender: makes the arrays, prepares the call, and does what it is told.
+"""The process of one contender: it makes the arrays, prepares the call, and obeys requests.
 
-It says each answer, a line of JSON, on what was its standard output; what the code of others
-prints goes to standard error.
+It writes each answer, a line of JSON, to its former standard output; prints of other code go to
+standard error.
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class _Contender:
         return {"seconds": spent / calls}
 
     def results(self, to: str | None) -> dict[str, Any]:
-        """Outputs of one call from the arrays' start: what it returns, or else leaves in them;
-        they are written to a file, if one is given."""
+        """Outputs of one call from the arrays' initial contents: returned values, or the contents
+        after the call. They are written to a file, if one is given."""
         import numpy as np
 
         self.arrays.restore()
@@ -95,8 +95,8 @@ class _Contender:
 
 
 def _libraries(library: str) -> list[str]:
-    """What computes, and in which of its ways: `openblas 0.3.30, SkylakeX`. Of `library`, where
-    it has one of its own: SciPy loads NumPy's too."""
+    """The BLAS and its kernels: `openblas 0.3.30, SkylakeX`. For `library`, its own one if it has
+    one: SciPy loads NumPy's too."""
     from threadpoolctl import threadpool_info
 
     if library == "numba":
@@ -134,7 +134,7 @@ def main() -> None:
                 os.sched_setaffinity(0, command["cores"])
                 sys.path[:0] = command["paths"]
                 contender = _Contender(command)
-                contender.results(None)  # what the first call compiles or chooses is not timed
+                contender.results(None)  # the first call may compile or choose: it is not timed
                 native = contender.native
                 say(
                     {

@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 Configuration = Mapping[str, str]
 
 USUAL: Configuration = {}
-"""What the library chooses itself."""
+"""The library's own choice."""
 
-# Kernels of OpenBLAS and what they need (its `dynamic.c`), by archspec's names. Those of Zen are
-# Haswell's.
+# Kernels of OpenBLAS and the CPU features that they need (its `dynamic.c`), by archspec's names.
+# Zen has Haswell's kernels.
 _CORES = {
     "Haswell": {"avx2", "fma"},
     "SkylakeX": {"avx512f", "avx512dq", "avx512bw", "avx512vl"},
@@ -28,7 +28,7 @@ def of_openblas(features: frozenset[str]) -> Iterator[Configuration]:
 
 
 def of_torch(features: frozenset[str]) -> Iterator[Configuration]:
-    """Of MKL, which is what PyTorch's wheels have, and ATen's own loops."""
+    """Configurations of MKL, which PyTorch's wheels contain, and of ATen's own loops."""
     yield USUAL
     if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= features:
         yield {"MKL_ENABLE_INSTRUCTIONS": "AVX512", "ATEN_CPU_CAPABILITY": "avx512"}

@@ -1,4 +1,4 @@
-"""A contender in a process of its own, in an environment that slows nobody down."""
+"""A contender in a process of its own, in an environment that slows no contender down."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from schedsearch.peers.arrays import Argument, Array
 
 _ROOT = Path(__file__).parents[2]
 
-# Imports, compilers of others, calls of what is slow.
+# Time for imports and other compilers, and for calls of slow peers.
 _PREPARE_S, _CALL_S = 300.0, 300.0
 
-# What limits or directs libraries of others; the number of threads is said again.
+# Variables that limit or direct other libraries; the number of threads is set anew.
 _DIRECTING = (
     *("OPENBLAS_", "GOTO_", "MKL_", "OMP_", "KMP_", "GOMP_", "BLIS_", "NVPL_", "NUMEXPR_"),
     *("NPY_", "DNNL_", "ONEDNN_", "ATEN_", "NUMBA_", "VECLIB_"),
@@ -58,7 +58,7 @@ class What:
 
 @dataclass(frozen=True)
 class Terms:
-    """What all contenders have alike."""
+    """Parts that all contenders share."""
 
     arguments: tuple[Argument, ...]
     cores: tuple[int, ...]

@@ -1,4 +1,4 @@
-"""What a procedure is called with, described."""
+"""The arguments of a procedure, described."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from schedsearch.peers.array_text import DTYPES
 from schedsearch.peers.arrays import Argument, Fill
 
 _SCALAR = Fill(0.95, 1.05)
-"""What is multiplied by one in place, hundreds of times, stays a number."""
+"""Factors near one, so that a value that is multiplied in place hundreds of times stays a number.
+"""
 
 
 def arguments(
     proc: q.Proc, binding: Binding, fills: Mapping[str, Fill] | None = None
 ) -> tuple[Argument, ...]:
-    """What `proc` is called with; `fills` by argument, if not the usual ones."""
+    """The arguments of `proc`; `fills` replaces the usual contents, by argument."""
     writes = {var.name for var in written_buffers(inline_calls(proc).body)}
     found = []
     for arg, item in zip(proc.args, layout(proc, binding), strict=True):

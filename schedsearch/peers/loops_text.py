@@ -24,8 +24,8 @@ _BOOLEANS = ("and", "or")
 
 
 def loops_text(proc: q.Proc, binding: Binding, compiled: bool = True) -> str:
-    """Python that defines `prepare`, as `array_text`; `compiled`: by numba, with `fastmath`.
-    Raises NotArraywise for what it has no words for."""
+    """Python that defines `prepare`, as in `array_text`; `compiled`: by numba, with `fastmath`.
+    Raises NotArraywise for constructs that it cannot express."""
     inlined = inline_calls(proc)
     given = {
         arg.var: binding.value(arg.var.name) for arg in inlined.args if arg.type in q.CONTROL_TYPES
@@ -93,7 +93,7 @@ class _Writer:
             yield f"    {line}"
 
     def read(self, expr: q.Expr) -> str:
-        """The type of what is read."""
+        """The type of the elements read."""
         kinds = [self.kinds[e.buf] for e in q.walk_expr(expr) if isinstance(e, q.Read)]
         return kinds[-1] if kinds else ""
 

@@ -21,9 +21,8 @@ Samples = tuple[tuple[float, ...], ...]
 
 _SAMPLE_S = 0.002
 _SAMPLES = 15
-# What takes this long at most sets how long everybody's samples last. Slower calls are sampled
-# once a round, and not in every round: nobody waits minutes to know by how many per cent
-# something is fifty times slower.
+# Calls up to this length set how long all samples last. Slower calls are sampled once a round,
+# and not in every round: to learn that a peer is 50 and not 51 times slower is worth no minutes.
 SLOW_S, _SLOWER_S, _SLOWEST_S = 0.05, 0.25, 2.0
 _ROUNDS_OF_SLOWER = 3
 _LEAST_ROUNDS = 5
@@ -38,14 +37,14 @@ class Plan:
 
 
 class Sampled(Protocol):
-    """What is timed."""
+    """A contender that can be timed."""
 
     def sample(self, calls: int, *, warm: bool) -> float:
         """Seconds per call of some calls in a row, from the arrays' start; `warm`: after one
         that is not timed."""
 
     def renew(self) -> None:
-        """The same code elsewhere in memory, as far as it is ours to load."""
+        """Load the same code elsewhere in memory, if it is ours to load."""
 
 
 def clock_of(threads: int) -> str:
@@ -76,7 +75,7 @@ def time_interleaved(
         wanted = {name: _samples_in(number, call_s[name], most) for name in contenders}
         turns = [name for name, count in wanted.items() for _ in range(count)]
         order.shuffle(turns)
-        # Of the slowest, calibration is the only sample; it is long enough to count.
+        # The slowest have no sample but their calibration, which is long enough to count.
         heard: dict[str, list[float]] = {
             name: [call_s[name]] if number == 0 and call_s[name] > _SLOWEST_S else []
             for name in contenders
@@ -105,7 +104,7 @@ def seconds(samples: Samples) -> float:
 
 
 def _samples_in(number: int, call_s: float, most: int) -> int:
-    """How many samples round `number` takes of what lasts `call_s` seconds."""
+    """The number of samples in round `number` of a call that lasts `call_s` seconds."""
     if call_s > _SLOWEST_S:
         return 0
     if call_s > _SLOWER_S:

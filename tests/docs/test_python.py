@@ -4,10 +4,13 @@ cells of a notebook. Blocks with a title are files, of the reader or of the repo
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from schedsearch.transforms.registry import registry
 
 from .pages import PAGES, ROOT, blocks
 from .reader import FEW, Reader, small
@@ -17,6 +20,16 @@ def cells(page: Path) -> list[str]:
     return [block.text for block in blocks(page, "python") if not block.title]
 
 
+@pytest.fixture
+def _library() -> Iterator[None]:
+    """Transforms that a page registers are known only to this test."""
+    known = dict(registry())
+    yield
+    registry().clear()
+    registry().update(known)
+
+
+@pytest.mark.usefixtures("_library")
 @pytest.mark.parametrize("page", [p for p in PAGES if cells(p)], ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page: Path, reader: Reader) -> None:
     for block in blocks(page):
@@ -31,7 +44,7 @@ def test_the_python_of_a_page_runs(page: Path, reader: Reader) -> None:
 def short(text: str) -> str:
     """With searches that take no time."""
     text = text.replace("budget=60", 'budget=10, trials=1, executor="inline"')
-    return re.sub(r"\b(tune|explore)\(([^,)]+)", rf"\1(\2, transforms={FEW}", text)
+    return re.sub(r"\b(tune|explore)\(([^,)]+)(?!.*transforms=)", rf"\1(\2, transforms={FEW}", text)
 
 
 def test_files_of_the_repository_are_shown_as_they_are() -> None:

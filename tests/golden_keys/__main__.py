@@ -10,14 +10,14 @@ from contextlib import suppress
 from pathlib import Path
 
 import typer
+from schedsearch.search.space import Space
+from schedsearch.search.space_file import load as load_space
 from transforms.helpers import PROCS, TARGET, walk
 
 from benchmarks.spaces.record import KERNELS, SOURCE
 from golden_keys.golden import DATA, NAMES, Golden, Subject, identities, load, save
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Trace
-from schedsearch.search.space import Space
-from schedsearch.search.space_file import load as load_space
 from schedsearch.store.database import Store
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror

@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 import pytest
+from schedsearch.search.space_file import load as load_space
 
 from benchmarks.spaces.record import KERNELS, SOURCE
 from golden_keys.golden import NAMES, Golden, Identity, identities, load
 from schedsearch.core.trace import Trace
-from schedsearch.search.space_file import load as load_space
 
 OF_EACH = 2
 """Candidates of a transform and a procedure in the sample."""
