@@ -10,11 +10,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import typer
-from schedsearch.search.space import Space
-from schedsearch.search.space_file import load as load_space
 from transforms.helpers import PROCS, TARGET, walk
 
 from benchmarks.spaces.record import KERNELS, SOURCE
+from benchmarks.spaces.space import Space
+from benchmarks.spaces.space_file import load as load_space
 from golden_keys.golden import DATA, NAMES, Golden, Subject, identities, load, save
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Trace

@@ -6,9 +6,9 @@ import itertools
 from collections.abc import Iterable, Iterator
 
 import pytest
-from schedsearch.search.space_file import load as load_space
 
 from benchmarks.spaces.record import KERNELS, SOURCE
+from benchmarks.spaces.space_file import load as load_space
 from golden_keys.golden import NAMES, Golden, Identity, identities, load
 from schedsearch.core.trace import Trace
 
