@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 
 @dataclass(frozen=True)
@@ -50,22 +49,3 @@ def median_with_interval(values: Sequence[float], level: float = 0.95) -> Estima
     medians = np.median(data[rng.integers(0, data.size, (1000, data.size))], axis=1)
     low, high = np.quantile(medians, [(1 - level) / 2, (1 + level) / 2])
     return Estimate(middle, float(low), float(high))
-
-
-def rank_correlation(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Spearman's rank correlation, equal values sharing their mean rank; None if either has
-    fewer than two different values.
-
-    Not scipy's: importing `scipy.stats` takes half a second, and a search waits for it.
-    """
-    x, y = _ranks(a), _ranks(b)
-    if len(x) < 2 or not (np.ptp(x) and np.ptp(y)):
-        return None
-    return float(np.corrcoef(x, y)[0, 1])
-
-
-def _ranks(values: Sequence[float]) -> NDArray[np.float64]:
-    _, place, count = np.unique(np.asarray(values), return_inverse=True, return_counts=True)
-    last = np.cumsum(count)
-    ranks: NDArray[np.float64] = (last - (count - 1) / 2)[place]
-    return ranks

@@ -22,7 +22,7 @@ from schedsearch.analysis.independence import has_parallel_loops
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.transforms.compiler_model import auto_lanes, stride, unrolls, vectorisable
-from schedsearch.transforms.locality import Traffic, traffic
+from schedsearch.transforms.locality import traffic
 from schedsearch.transforms.scene import Scene
 from schedsearch.transforms.statements import (
     LOAD,
@@ -55,11 +55,10 @@ its array is in memory."""
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one call costs: `compute`, and `misses` of the memory `traffic` behind it."""
+    """What one call costs: `compute`, and `misses` of the caches."""
 
     compute: float
     misses: float
-    traffic: Traffic
 
     @property
     def log_cost(self) -> float:
@@ -71,12 +70,11 @@ def estimate(scene: Scene) -> Estimate:
     """The estimate for one call."""
     body = scene.proc.body
     compute = _Walk(scene).block(body, None)
-    moved = traffic(scene)
-    misses = moved.cost
+    misses = traffic(scene)
     if has_parallel_loops(scene.proc):
         alone = _Walk(scene.on(replace(scene.target, threads=1))).block(body, None)
         misses *= min(compute / alone, 1.0)  # threads share the misses as they share the work
-    return Estimate(compute, misses, moved)
+    return Estimate(compute, misses)
 
 
 def log_cost(proc: q.Proc, target: Target, sizes: Mapping[str, int]) -> float:

@@ -14,7 +14,7 @@ constants. The kernel is assumed to be called again and again: what fits is warm
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
@@ -62,37 +62,22 @@ class _Region(NamedTuple):
 
 
 Regions = dict[Key, _Region]
-Touched = dict[int, int]
-"""Bytes of cache lines that an iteration of a loop touches, by the uid of its variable."""
 
 
-@dataclass(frozen=True)
-class Traffic:
-    """Memory traffic of one call: `misses` (lines) of the translation buffer and of each
-    cache from the first level on, their `cost` in the unit of `cost.py`, and the bytes of
-    cache lines touched: by an iteration of each loop (by the uid of its variable), by all."""
-
-    misses: tuple[float, ...]
-    cost: float
-    touched: Mapping[int, int]
-    footprint: int
-
-
-def traffic(scene: Scene) -> Traffic:
-    """Estimated memory traffic of one call."""
+def traffic(scene: Scene) -> float:
+    """Estimated cost of the cache misses of one call, in the unit of `cost.py`."""
     caches = _caches(scene.target.cache_bytes, scene.target.line_bytes)
     walk = _Walk(scene, caches)
-    regions, touched = walk.block(scene.proc.body)
-    fits, footprint = walk.fits(regions)
-    misses = tuple(
-        sum(
+    regions = walk.block(scene.proc.body)
+    fits = walk.fits(regions)
+    cost = 0.0
+    for level, cache in enumerate(caches):
+        missed = sum(
             0.0 if fit[level] else region.misses[level]
             for fit, region in zip(fits, regions.values(), strict=True)
         )
-        for level in range(len(caches))
-    )
-    cost = sum(m * cache.cost for m, cache in zip(misses, caches, strict=True))
-    return Traffic(misses, cost, touched, footprint)
+        cost += missed * cache.cost
+    return cost
 
 
 @lru_cache(maxsize=16)
@@ -110,23 +95,18 @@ class _Walk:
 
     # -- regions, inside out --------------------------------------------------------
 
-    def block(self, body: tuple[q.Stmt, ...]) -> tuple[Regions, Touched]:
+    def block(self, body: tuple[q.Stmt, ...]) -> Regions:
         """Regions of one execution of a block."""
-        parts: list[Regions] = []
-        touched: Touched = {}
-        for stmt in body:
-            regions, inside = self.stmt(stmt)
-            parts.append(regions)
-            touched |= inside
+        parts = [self.stmt(stmt) for stmt in body]
         if len(parts) == 1:
-            return parts[0], touched
+            return parts[0]
         merged: Regions = {}
         for part in parts:
             for key, region in part.items():
                 merged[key] = self.both(key, merged[key], region) if key in merged else region
-        return self.settle(merged), touched
+        return self.settle(merged)
 
-    def stmt(self, stmt: q.Stmt) -> tuple[Regions, Touched]:
+    def stmt(self, stmt: q.Stmt) -> Regions:
         match stmt:
             case q.For():
                 return self.scene.kept(self.loop, stmt)
@@ -136,16 +116,16 @@ class _Walk:
             case q.Alloc():
                 self.scene.declare(stmt)
             case q.Assign() | q.Reduce() | q.Call():
-                return self.accesses(stmt), {}
-        return {}, {}
+                return self.accesses(stmt)
+        return {}
 
-    def loop(self, loop: q.For) -> tuple[Regions, Touched]:
+    def loop(self, loop: q.For) -> Regions:
         low, high = self.scene.enter(loop)
-        body, touched = self.block(loop.body)
+        body = self.block(loop.body)
         trips = max(high - low, 0)
         if not trips:
-            return {}, touched
-        fits, bytes_touched = self.fits(body)
+            return {}
+        fits = self.fits(body)
         whole: Regions = {}
         inside: dict[Key, list[bool]] = {}
         for (key, region), fit in zip(body.items(), fits, strict=True):
@@ -158,13 +138,11 @@ class _Walk:
                 inside[swept] = [a and b for a, b in zip(inside[swept], fit, strict=True)]
             else:
                 whole[swept], inside[swept] = found, fit
-        regions = {key: _once(region, inside[key]) for key, region in whole.items()}
-        return regions, {**touched, loop.iter.uid: bytes_touched}
+        return {key: _once(region, inside[key]) for key, region in whole.items()}
 
     def settle(self, merged: Regions) -> Regions:
         """What statements of a block share is missed once, if all they touch fits."""
-        fits, _ = self.fits(merged)
-        pairs = zip(merged.items(), fits, strict=True)
+        pairs = zip(merged.items(), self.fits(merged), strict=True)
         return {key: _once(region, fit) for (key, region), fit in pairs}
 
     def accesses(self, stmt: q.Stmt) -> Regions:
@@ -187,20 +165,16 @@ class _Walk:
 
     # -- does it fit? -----------------------------------------------------------------
 
-    def fits(self, regions: Regions) -> tuple[list[list[bool]], int]:
-        """For every region and cache: does it stay there while all of `regions` are touched?
-        And how many bytes of cache lines these are."""
+    def fits(self, regions: Regions) -> list[list[bool]]:
+        """For every region and cache: does it stay there while all of `regions` are touched?"""
         everywhere = [region.lines for region in regions.values()]
         verdicts: list[list[bool]] = [[] for _ in everywhere]
-        touched = 0
         for level, cache in enumerate(self.caches):
             total = sum([lines[level][0] for lines in everywhere]) * cache.line
             small = total <= cache.size
             for verdict, lines in zip(verdicts, everywhere, strict=True):
                 verdict.append(small and lines[level][0] <= lines[level][1])
-            if cache.line < PAGE:
-                touched = total
-        return verdicts, touched
+        return verdicts
 
     def lines(self, buf: q.Var, box: Box) -> tuple[Lines, ...]:
         """Lines of a box in every cache."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_BITS
 
 LOAD = 0.5
 """Cost of a load where an operation costs 1: two loads a cycle."""
@@ -46,15 +45,6 @@ def operations(stmt: q.Assign | q.Reduce) -> float:
 
 
 @q.per_node
-def costly_externs(stmt: q.Assign | q.Reduce) -> int:
-    """Calls of external functions that are more than an instruction."""
-    return sum(
-        isinstance(node, q.Extern) and node.name not in SIMPLE_EXTERNS
-        for node in q.walk_expr(stmt.rhs)
-    )
-
-
-@q.per_node
 def divisions(stmt: q.Stmt) -> tuple[frozenset[q.Var], ...]:
     """The variables of every division by a constant in a statement's own expressions."""
     return tuple(
@@ -65,27 +55,14 @@ def divisions(stmt: q.Stmt) -> tuple[frozenset[q.Var], ...]:
     )
 
 
-@q.per_node
-def has_loops(loop: q.For) -> bool:
-    """Whether there are loops in a loop."""
-    return any(isinstance(stmt, q.For) for stmt in q.walk(loop.body))
-
-
 @dataclass(frozen=True)
 class Instruction:
-    """One call of an instruction: its cost; operations by lane; whole vectors and single
-    elements it reads from memory, vectors it writes there; positions of the arguments it adds
-    to, and of those that are registers; its widest element; whether it only prefetches."""
+    """One call of an instruction: its cost; positions of the arguments it adds to, and of those
+    that are registers."""
 
     cost: float
-    lanes: float
-    loads: int
-    stores: int
-    scalars: int
     added: frozenset[int]
     registers: frozenset[int]
-    bits: int
-    prefetch: bool
 
 
 @q.per_node
@@ -93,22 +70,14 @@ def instruction(proc: q.Proc) -> Instruction:
     simple = [s for s in q.walk(proc.body) if isinstance(s, q.Assign | q.Reduce)]
     written = {s.buf for s in simple}
     added = {s.buf for s in simple if isinstance(s, q.Reduce)}
-    extents = [s.extent or 1 for s in q.walk(proc.body) if isinstance(s, q.For)]
     in_memory = [arg for arg in proc.args if arg.shape and arg.mem == "DRAM"]
-    single = [arg for arg in in_memory if arg.shape == (q.Affine(1),)]
-    whole = [arg for arg in in_memory if arg not in single]
+    whole = [arg for arg in in_memory if arg.shape != (q.Affine(1),)]
     arithmetic = sum(operations(s) for s in simple)
     moved = sum(1.0 if arg.var in written else LOAD for arg in whole)
     return Instruction(
         max(arithmetic + moved, LOAD),
-        max(extents, default=1) * arithmetic,
-        sum(arg.var not in written for arg in whole),
-        sum(arg.var in written for arg in whole),
-        len(single),
         frozenset(n for n, arg in enumerate(proc.args) if arg.var in added),
         frozenset(n for n, arg in enumerate(proc.args) if _in_register(arg)),
-        max((ELEMENT_BITS[a.type] for a in proc.args if a.type in ELEMENT_BITS), default=32),
-        not simple,
     )
 
 

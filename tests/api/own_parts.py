@@ -8,7 +8,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
 from schedsearch.search.strategies.protocol import Event, Expanded, Measured
-from schedsearch.search.strategies.tree import Node, TreeStrategy
+from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
 from schedsearch.transforms.ops import At, Op
 from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.walkers import fresh, loops, names

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.search.strategies.heap import Heap
-from schedsearch.search.strategies.tree import Node, TreeStrategy
+from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
 
 TRUST = 0.7
 """How much of a predicted log gain is believed."""

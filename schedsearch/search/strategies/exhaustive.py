@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 
 from schedsearch.search.strategies.heap import Bag, Heap
-from schedsearch.search.strategies.tree import Node, TreeStrategy
+from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
 
 RESERVE = 30
 """With fewer children waiting the next node is expanded, so that measuring need not wait."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from schedsearch.search.strategies.heap import Bag
-from schedsearch.search.strategies.tree import Node, TreeStrategy
+from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
 
 RESERVE = 100
 
