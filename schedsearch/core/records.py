@@ -137,8 +137,8 @@ def choose_compiler(compilers: Sequence[Compiler], build: Build) -> Compiler | N
 
 @dataclass(frozen=True)
 class InstructionSet:
-    """A file of Exo instructions: `digest` identifies its text; `path` is not part of the
-    identity."""
+    """A set of Exo instructions: `digest` identifies its text. `path`, of the user's file, is not
+    part of the identity; sets of this package have none."""
 
     name: str
     digest: str
