@@ -27,6 +27,10 @@ def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
     return None
 
 
+class _Unknown(Exception):
+    """What a condition is about has no value that the caller knows."""
+
+
 @dataclass(frozen=True)
 class _Site:
     """A call in a procedure, and what is certain there."""
@@ -44,39 +48,27 @@ class _Site:
             case q.BinOp(op="or"):
                 return self.holds(condition.lhs) or self.holds(condition.rhs)
             case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
-                difference = self.value(lhs - rhs)
-                return difference is not None and self.certain.compare(
-                    difference, condition.op, q.Affine()
-                )
+                try:
+                    difference = q.substituted(lhs - rhs, self.leaf)
+                except _Unknown:
+                    return False
+                return self.certain.compare(difference, condition.op, q.Affine())
             case _:
                 return False
 
-    def value(self, expr: q.Affine) -> q.Affine | None:
-        """An expression of the callee in terms of the caller; None if there is none."""
-        total = q.Affine(expr.const)
-        for atom, coefficient in expr.terms:
-            part = self.atom(atom)
-            if part is None:
-                return None
-            total = total + part.scaled(coefficient)
-        return total
-
-    def atom(self, atom: q.Atom) -> q.Affine | None:
+    def leaf(self, atom: q.Leaf) -> q.Affine:
+        """A variable or stride of the callee in terms of the caller."""
         match atom:
             case q.Var():
-                actual = self.actual(atom)
-                return actual if isinstance(actual, q.Affine) else None
+                found = self.actual(atom)
             case q.StrideOf():
                 actual = self.actual(atom.buf)
-                return self.stride(actual, atom.dim) if actual is not None else None
-            case q.FloorDiv() | q.Mod():
-                number = self.value(atom.num)
-                if number is None:
-                    return None
-                divide = q.floor_div if isinstance(atom, q.FloorDiv) else q.modulo
-                return divide(number, atom.den)
-            case _:
-                return q.as_affine(atom)
+                found = self.stride(actual, atom.dim) if actual is not None else None
+            case q.ConfigField():
+                found = q.as_affine(atom)
+        if not isinstance(found, q.Affine):
+            raise _Unknown
+        return found
 
     def actual(self, formal: q.Var) -> q.Expr | None:
         pairs = zip(self.call.proc.args, self.call.args, strict=True)

@@ -18,25 +18,25 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], Any]] = {
 NEGATED: Mapping[str, str] = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """`not a < b` is `a >= b`. There is no `!=`."""
 
-Leaf = q.Const | q.Read | q.ReadConfig
+Boolean = q.Const | q.Read | q.ReadConfig
 
 
-def constant(leaf: Leaf) -> bool | None:
-    return bool(leaf.value) if isinstance(leaf, q.Const) else None
+def constant(given: Boolean) -> bool | None:
+    return bool(given.value) if isinstance(given, q.Const) else None
 
 
 def truth(
-    cond: q.Expr, value: Callable[[q.Affine], Any], leaf: Callable[[Leaf], Any] = constant
+    cond: q.Expr, value: Callable[[q.Affine], Any], boolean: Callable[[Boolean], Any] = constant
 ) -> Any:
     """The value of a condition, None if it is not known: of numbers, arrays or z3's terms,
-    whichever `value` and `leaf` give for control expressions and for booleans."""
+    whichever `value` and `boolean` give for control expressions and for booleans."""
     match cond:
         case q.Affine():
             return value(cond)
         case q.Const() | q.Read() | q.ReadConfig():
-            return leaf(cond)
+            return boolean(cond)
         case q.BinOp(op=op) if op in _OPERATORS:
-            left, right = truth(cond.lhs, value, leaf), truth(cond.rhs, value, leaf)
+            left, right = truth(cond.lhs, value, boolean), truth(cond.rhs, value, boolean)
             return None if left is None or right is None else _OPERATORS[op](left, right)
         case _:
             return None
@@ -48,17 +48,17 @@ _OPERATORS = {**COMPARISONS, "and": operator.and_, "or": operator.or_}
 def holds(cond: q.Expr, values: Mapping[q.Atom, int]) -> bool | None:
     """Whether a condition is true of these values of control variables and fields."""
 
-    def leaf(of: Leaf) -> bool | None:
-        match of:
+    def boolean(given: Boolean) -> bool | None:
+        match given:
             case q.Const():
-                return bool(of.value)
+                return bool(given.value)
             case q.Read():
-                return bool(values[of.buf])
+                return bool(values[given.buf])
             case q.ReadConfig():
-                given = values.get(q.ConfigField(of.config, of.field))
-                return None if given is None else bool(given)
+                field = values.get(q.ConfigField(given.config, given.field))
+                return None if field is None else bool(field)
 
-    found = truth(cond, lambda value: q.evaluate_affine(value, values.__getitem__), leaf)
+    found = truth(cond, lambda value: q.evaluate_affine(value, values.__getitem__), boolean)
     return None if found is None else bool(found)
 
 

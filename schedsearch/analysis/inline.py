@@ -140,25 +140,17 @@ def _access(
 
 
 def _affine(value: q.Affine, scope: _Scope) -> q.Affine:
-    out = q.Affine(value.const)
-    for atom, coefficient in value.terms:
-        out = out + _atom(atom, scope).scaled(coefficient)
-    return out
+    def leaf(atom: q.Leaf) -> q.Affine:
+        match atom:
+            case q.Var():
+                return scope.control[atom.uid]
+            case q.StrideOf():
+                view = scope.views[atom.buf.uid]
+                return q.as_affine(q.StrideOf(view.buf, view.dim(atom.dim)))
+            case q.ConfigField():
+                return q.as_affine(atom)
 
-
-def _atom(atom: q.Atom, scope: _Scope) -> q.Affine:
-    match atom:
-        case q.Var():
-            return scope.control[atom.uid]
-        case q.FloorDiv():
-            return q.floor_div(_affine(atom.num, scope), atom.den)
-        case q.Mod():
-            return q.modulo(_affine(atom.num, scope), atom.den)
-        case q.StrideOf():
-            view = scope.views[atom.buf.uid]
-            return q.as_affine(q.StrideOf(view.buf, view.dim(atom.dim)))
-        case q.ConfigField():
-            return q.as_affine(atom)
+    return q.substituted(value, leaf)
 
 
 def _expr(expr: q.Expr, scope: _Scope) -> q.Expr:

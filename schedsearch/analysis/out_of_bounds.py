@@ -183,7 +183,7 @@ class _Search:
     def integer(self, value: q.Affine) -> Any:
         return solver.integer(value, self.atom)
 
-    def atom(self, atom: q.Atom) -> Any:
+    def atom(self, atom: q.Leaf) -> Any:
         if not isinstance(atom, q.Var) or atom not in self.values:
             raise NoTerm
         return self.values[atom]

@@ -15,7 +15,7 @@ class NoTerm(Exception):
     """An expression has no value that a solver could know."""
 
 
-def integer(value: q.Affine, atom: Callable[[q.Atom], Any]) -> Any:
+def integer(value: q.Affine, atom: Callable[[q.Leaf], Any]) -> Any:
     """A control expression; `atom` gives the terms of variables, strides and fields."""
     total: Any = z3.IntVal(value.const)
     for each, coefficient in value.terms:
@@ -32,12 +32,12 @@ def integer(value: q.Affine, atom: Callable[[q.Atom], Any]) -> Any:
 
 def truth(
     cond: q.Expr,
-    atom: Callable[[q.Atom], Any],
+    atom: Callable[[q.Leaf], Any],
     boolean: Callable[[q.Read | q.ReadConfig], Any],
 ) -> Any:
     """A condition; `boolean` gives the terms of arguments and fields. Raises NoTerm."""
 
-    def leaf(of: conditions.Leaf) -> Any:
+    def leaf(of: conditions.Boolean) -> Any:
         return z3.BoolVal(bool(of.value)) if isinstance(of, q.Const) else boolean(of)
 
     found = conditions.truth(cond, lambda value: integer(value, atom), leaf)

@@ -73,7 +73,8 @@ class ConfigField:
     field: str
 
 
-Atom = Var | FloorDiv | Mod | StrideOf | ConfigField
+Leaf = Var | StrideOf | ConfigField
+Atom = Leaf | FloorDiv | Mod
 
 
 @dataclass(frozen=True, slots=True)
@@ -583,4 +584,19 @@ def evaluate_affine(value: Affine, env: Callable[[Atom], int]) -> int:
             case _:
                 part = env(atom)
         total += coefficient * part
+    return total
+
+
+def substituted(value: Affine, leaf: Callable[[Leaf], Affine]) -> Affine:
+    """`value` with what `leaf` gives for its variables, strides and config fields."""
+    total = Affine(value.const)
+    for atom, coefficient in value.terms:
+        match atom:
+            case FloorDiv():
+                part = floor_div(substituted(atom.num, leaf), atom.den)
+            case Mod():
+                part = modulo(substituted(atom.num, leaf), atom.den)
+            case _:
+                part = leaf(atom)
+        total = total + part.scaled(coefficient)
     return total

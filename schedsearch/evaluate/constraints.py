@@ -142,7 +142,7 @@ class Constraints:
     def _integer(self, value: q.Affine) -> Any:
         return solver.integer(value, self._atom)
 
-    def _atom(self, atom: q.Atom) -> Any:
+    def _atom(self, atom: q.Leaf) -> Any:
         match atom:
             case q.Var():
                 return z3.Int(self._names[atom.uid])
@@ -150,8 +150,6 @@ class Constraints:
                 return self._stride(self._args[atom.buf.uid], atom.dim)
             case q.ConfigField():
                 return z3.Int(f"{atom.config}.{atom.field}")
-            case _:
-                raise AssertionError("divisions are translated")
 
     def _stride(self, arg: q.Arg, dim: int) -> Any:
         if arg.window:

@@ -158,11 +158,7 @@ class _Matcher:
 
     def renamed(self, index: q.Affine) -> q.Affine:
         """An index of the instruction in the loops of the nest."""
-        total = q.Affine(index.const)
-        for atom, coefficient in index.terms:
-            assert isinstance(atom, q.Var)
-            total = total + q.as_affine(self.loops[atom]).scaled(coefficient)
-        return total
+        return q.substituted(index, lambda atom: q.as_affine(self.loops[atom]))  # type: ignore[index]
 
     # -- what the instruction relies on ---------------------------------------
 
