@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_backends import BACKENDS, Reopen
+from store_backends import BACKENDS, KINDS, Reopen
 from store_data import (
     CODE,
     ROOT,
@@ -642,7 +642,7 @@ def batches(draw: st.DrawFn) -> list[TuningRecord]:
     ]
 
 
-@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.parametrize("backend", KINDS)
 def test_any_record_reads_back(backend: str, tmp_path: Path) -> None:
     numbers = count()
     with BACKENDS[backend](tmp_path) as store:

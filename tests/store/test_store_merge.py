@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
-from store_backends import PLACES, postgresql_url
+from store_backends import KINDS, PLACES, postgresql_url
 from store_data import CODE, ROOT, SOURCE, correct, start_tree, step, target, workload
 from typer.testing import CliRunner
 
@@ -271,7 +271,7 @@ def check_tree(store: Store) -> None:
 # -- by example ------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=sorted(PLACES))
+@pytest.fixture(params=KINDS)
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     (tmp_path / "into").mkdir()
     return PLACES[request.param](tmp_path / "into")

@@ -14,7 +14,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import JSON, MetaData, create_engine, insert, select
-from store_backends import PLACES
+from store_backends import KINDS, PLACES
 from store_data import CODE, ROOT, SOURCE, start_tree, step, target, workload
 
 import schedsearch.store.migrations
@@ -121,7 +121,7 @@ def test_a_store_of_the_first_revision_keeps_its_rows(path: Path) -> None:
         assert store.code(CODE.key) == CODE
 
 
-@pytest.fixture(params=sorted(PLACES))
+@pytest.fixture(params=KINDS)
 def searched_by_cores(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a store of revision 0008 is: of one core and of two, of two patch levels of gcc."""
     recorded = tmp_path / "recorded.sqlite"

@@ -9,11 +9,10 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.transforms.asserts import broken_assert
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
-from transforms.helpers import PROCS
+from transforms.helpers import source
 
-CALLS = load_source(PROCS / "calls.py").procs
+CALLS = source("calls").procs
 
 
 def call_of(proc: q.Proc) -> q.Call:

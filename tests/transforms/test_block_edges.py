@@ -10,13 +10,12 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "blocks.py").procs
+PROCEDURES = source("blocks").procs
 EDGES, BLOCK = select(["block_edges", "register_block"])
 WIDE = replace(TARGET, vector_bits=256)
 

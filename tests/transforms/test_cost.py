@@ -14,15 +14,14 @@ from schedsearch.core.build import Build
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.cost import estimate, log_cost
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.scene import Scene
-from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.helpers import TARGET, kernels, source, walk
 
-BLOCKS = load_source(PROCS / "blocks.py").procs
-ESTIMATES = load_source(PROCS / "estimates.py").procs
-BEFORE = load_source(PROCS / "before.py").procs
+BLOCKS = source("blocks").procs
+ESTIMATES = source("estimates").procs
+BEFORE = source("before").procs
 SIZES = {"M": 64, "N": 64, "K": 64}
 
 

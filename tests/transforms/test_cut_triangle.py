@@ -9,14 +9,13 @@ import pytest
 
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "triangles.py").procs
+PROCEDURES = source("triangles").procs
 (CUT,) = select(["cut_triangle"])
 (BLOCK,) = select(["register_block"])
 

@@ -20,7 +20,7 @@ from z3.z3types import Z3Exception
 from schedsearch.transforms.exo_speed import decided, exo_as_is
 from schedsearch.transforms.exo_speed.facts import Undecided
 from schedsearch.transforms.loader import load_source
-from transforms.helpers import PROCS
+from transforms.helpers import PROCS, source
 from transforms.verdicts import SUITE, disagreements, sample, states
 
 FILES = [PROCS / "kernels.py", PROCS / "nests.py", SUITE / "stencils.py", SUITE / "gemm.py"]
@@ -160,7 +160,7 @@ def test_every_answer_on_random_nests_is_exos(tmp_path: Path) -> None:
 
 def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
     """Fission copies loops with their symbols: the `j` inside `k` is not that of the first."""
-    columns = load_source(PROCS / "compat.py").procs["column_sums"]
+    columns = source("compat").procs["column_sums"]
     apart = scheduling.fission(columns, columns.find("s[_] = _").after())
     turned = scheduling.reorder_loops(apart, apart.body()[1])
     clear, add = turned.body()
@@ -171,7 +171,7 @@ def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
 
 def test_what_exo_alone_cannot_check_is_no_rewrite() -> None:
     """It would be answered here, and the exported schedule would not run."""
-    procedure = load_source(PROCS / "compat.py").procs["never_runs"]
+    procedure = source("compat").procs["never_runs"]
     with pytest.raises(Z3Exception, match="Boolean"):
         scheduling.eliminate_dead_code(procedure, procedure.find_loop("i"))
     with exo_as_is(), pytest.raises(Z3Exception, match="Boolean"):

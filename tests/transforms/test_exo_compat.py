@@ -38,12 +38,12 @@ from schedsearch.transforms.loader import load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, At, Op, Pair, Parts, Vector, cursor_at, run_op
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import PROCS, TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 from transforms.procs.compat import copy_up_to_8
 
-PROCEDURES = load_source(PROCS / "compat.py").procs
+PROCEDURES = source("compat").procs
 
 
 def raw_c(procedure: Any) -> GeneratedC:
@@ -70,7 +70,7 @@ def right(code: GeneratedC, procedure: Any, folder: Path) -> bool:
 
 
 def test_1_illegal_rewrites_raise_many_kinds_of_exception() -> None:
-    conv = load_source(PROCS / "kernels.py").procs["conv"]
+    conv = source("kernels").procs["conv"]
     attempts = [
         ("cut_loop", ("x", 20)),
         ("divide_loop", ("x", 0, ["a", "b"])),
@@ -201,7 +201,7 @@ def test_11_one_element_windows_of_instructions_lie_along_the_last_dimension() -
 
 def test_12_parallelize_loop_accepts_races() -> None:
     """Exo checks parallel loops when it generates C, but only those that no loop is around."""
-    matmul = load_source(PROCS / "kernels.py").procs["matmul"]
+    matmul = source("kernels").procs["matmul"]
     racy = scheduling.parallelize_loop(matmul, "k")
     assert "#pragma omp parallel for" in raw_c(racy).source
     with pytest.raises(RewriteError, match="same elements of C, and it is written"):

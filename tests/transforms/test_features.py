@@ -16,13 +16,12 @@ from schedsearch.transforms.activity import activity
 from schedsearch.transforms.cost import log_cost
 from schedsearch.transforms.features import COLUMNS, TOTALS, features, unpack
 from schedsearch.transforms.identity import canonical_ast
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.scene import Scene
-from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.helpers import TARGET, kernels, source, walk
 
-BLOCKS = load_source(PROCS / "blocks.py").procs
+BLOCKS = source("blocks").procs
 SIZES = {"M": 64, "N": 64, "K": 64}
 
 

@@ -20,17 +20,16 @@ from schedsearch.evaluate.compiler import default_flags
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.floating_point import run_within
 from schedsearch.transforms.instruction_sets import shipped, with_instructions
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import Replayer
 from schedsearch.transforms.rounding import inexact_body
-from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.helpers import TARGET, kernels, source, walk
 from transforms.native import Library
 
 STRICT, REASSOCIATE, FAST = FloatingPoint
-SOURCE = load_source(PROCS / "floats.py")
+SOURCE = source("floats")
 IN_REGISTERS = "products"
 KERNELS = [name for name in SOURCE.procs if name != IN_REGISTERS]
 SIZES = {name: [1, 37] for name in KERNELS} | {"matmul": [0]}

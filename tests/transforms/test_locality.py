@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 from exo.stdlib.scheduling import divide_loop, fission, reorder_loops
 
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.locality import traffic
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.scene import Scene
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
 MACHINE = replace(
     TARGET, cache_bytes=(32768, 1048576), line_bytes=64, vector_bits=512, vector_registers=32
 )
 
 
-PROCEDURES = load_source(PROCS / "locality.py").procs
+PROCEDURES = source("locality").procs
 copy_columns, product = PROCEDURES["copy_columns"], PROCEDURES["product"]
 
 

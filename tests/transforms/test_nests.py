@@ -22,9 +22,9 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import PROCS, TARGET, source
 
-PROCEDURES = load_source(PROCS / "nests.py").procs
+PROCEDURES = source("nests").procs
 TRANSFORMS = (
     "tile",
     "unroll_and_jam",

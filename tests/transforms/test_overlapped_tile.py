@@ -21,10 +21,10 @@ from schedsearch.transforms.overlap import Overlap, overlaps
 from schedsearch.transforms.registry import apply, label, registry, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret
 
-PROCEDURES = load_source(PROCS / "overlaps.py").procs
+PROCEDURES = source("overlaps").procs
 
 Tiles = list[tuple[str, int, int]]
 """Buffer, dimension and tile of rewrites one after the other."""

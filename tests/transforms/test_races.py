@@ -14,14 +14,13 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
 from schedsearch.transforms.races import conflict, races, thread_private
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "races.py").procs
+PROCEDURES = source("races").procs
 (PARALLELIZE,) = select(["parallelize"])
 THREADS = replace(TARGET, threads=2)
 

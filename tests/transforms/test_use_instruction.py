@@ -20,11 +20,11 @@ from schedsearch.transforms.instruction_sets import find, load_instructions, wit
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import PROCS, TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-SOURCE = load_source(PROCS / "instructed.py")
+SOURCE = source("instructed")
 (USE,) = select(["use_instruction"])
 (PORTABLE,) = TARGET.instructions
 

@@ -16,11 +16,11 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments, runs_here
+from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret
 from transforms.native import Library, emulated
 
-PROCEDURES = load_source(PROCS / "elementwise.py").procs
+PROCEDURES = source("elementwise").procs
 (VECTORISE,) = select(["vectorise"])
 WIDE = replace(TARGET, vector_bits=512)
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
