@@ -23,6 +23,8 @@ from schedsearch.search.space_file import load
 from schedsearch.transforms.features import COLUMNS
 from schedsearch.transforms.loader import load_source
 
+pytestmark = pytest.mark.normal
+
 TRUTH = COLUMNS.index("busiest_body")
 
 

@@ -28,6 +28,8 @@ from schedsearch.search.locked_kernel import Where
 from schedsearch.transforms.generated import code_key
 from tests.core.entries import ENTRY, TIMING
 
+pytestmark = pytest.mark.normal
+
 CODE = GeneratedC("f", "void f( float* x );", "void f( float* x ) {\nx[0] = 1.0f;\n}\n", "key")
 
 

@@ -16,6 +16,8 @@ from schedsearch.search.result import Listener
 from schedsearch.search.space_file import load
 from schedsearch.search.subject import load_subject
 
+pytestmark = pytest.mark.normal
+
 QUIET = Listener(lambda _: None, lambda *_: None, lambda _: None)
 
 

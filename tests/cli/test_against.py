@@ -16,6 +16,8 @@ from schedsearch.peers.rounds import Plan
 
 from .invoke import MATMUL, SMALL, Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 
 

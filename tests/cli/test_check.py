@@ -38,6 +38,8 @@ from tests.core.entries import SPEED
 
 from .invoke import KERNELS, Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 RIGHT = ("check", "--correct-only")
 

@@ -19,6 +19,8 @@ from schedsearch.transforms.mirror import mirror
 from .invoke import Answer
 from .unreadable import unreadable
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 COMMANDS = (("check", "--correct-only"), ("check", "--repair", "--budget", "1s"))
 MARKS = "open('executed', 'w').close()\n"

@@ -17,6 +17,8 @@ from schedsearch.core import lock_place
 
 from .invoke import Answer, environment
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 ROOT = Path(__file__).parents[2]
 

@@ -15,7 +15,7 @@ from schedsearch.core.trace import Rewrite, Trace
 
 from .invoke import Answer
 
-pytestmark = pytest.mark.usefixtures("hurried")
+pytestmark = [pytest.mark.normal, pytest.mark.usefixtures("hurried")]
 
 Run = Callable[..., Answer]
 

@@ -10,7 +10,7 @@ import pytest
 
 from .invoke import MATMUL, SMALL, Answer
 
-pytestmark = pytest.mark.usefixtures("hurried")
+pytestmark = [pytest.mark.normal, pytest.mark.usefixtures("hurried")]
 
 
 @pytest.fixture

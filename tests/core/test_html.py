@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,6 +22,7 @@ measurements = st.builds(
 )
 
 
+@pytest.mark.normal
 @given(st.text(), st.text(), st.integers())
 def test_traces_show_what_files_say_as_text(label: str, name: str, value: int) -> None:
     trace = Trace((Rewrite("split", 1, (0,), label, ((name, value), ("kind", "<script>"))),))
@@ -35,6 +37,7 @@ def test_the_unscheduled_procedure_has_no_table() -> None:
     assert Reader(Trace()._repr_html_()).text == "as written, no rewrites"
 
 
+@pytest.mark.normal
 @given(measurements)
 def test_every_sample_is_a_dot_within_the_picture(measurement: Measurement) -> None:
     read = Reader(measurement._repr_html_())

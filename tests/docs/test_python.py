@@ -17,6 +17,7 @@ def cells(page: Path) -> list[str]:
     return [block.text for block in blocks(page, "python") if not block.title]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [p for p in PAGES if cells(p)], ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page: Path, reader: Reader) -> None:
     for block in blocks(page):

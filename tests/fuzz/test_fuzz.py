@@ -34,6 +34,8 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, registry, select
 from schedsearch.transforms.replay import State
 
+pytestmark = pytest.mark.slow
+
 
 def test_random_schedules_compute_what_the_procedure_means() -> None:
     report = run(2, (TARGET, replace(TARGET, threads=2)), count=6)

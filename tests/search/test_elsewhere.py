@@ -16,6 +16,8 @@ from schedsearch.search.closing import NOISE, UNLIMITED, Time, session_noise
 from schedsearch.search.elsewhere import MOST_BYTES, Elsewhere, measure_elsewhere
 from schedsearch.search.subject import Subject
 
+pytestmark = pytest.mark.normal
+
 
 def found(*ratios: float) -> Elsewhere:
     """On the other arrays it takes 1 us, here `ratios` of that."""

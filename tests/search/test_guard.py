@@ -24,6 +24,8 @@ from schedsearch.search.guard import (
     visit_of,
 )
 
+pytestmark = pytest.mark.normal
+
 LEAST = 1.0 / (1.0 + TOLERANCE)
 CALL = 1000.0
 TIMES = 400

@@ -12,6 +12,8 @@ import z3
 from schedsearch.search.interrupts import noticed_interrupts, raised_interrupts
 from schedsearch.transforms import exo_compat  # noqa: F401
 
+pytestmark = pytest.mark.normal
+
 
 def press_ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)

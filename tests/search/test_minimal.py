@@ -41,6 +41,7 @@ KERNEL = Path(__file__).parent / "kernels" / "product.py"
 # -- delta debugging -----------------------------------------------------------
 
 
+@pytest.mark.normal
 @given(st.integers(1, 24), st.data())
 def test_what_is_needed_is_left_and_nothing_else(count: int, data: st.DataObject) -> None:
     items = tuple(range(count))
@@ -185,6 +186,7 @@ def search(store: Path, trials: int) -> Result:
     return tune(options, Listener(lambda _: None, lambda *_: None, lambda _: None))
 
 
+@pytest.mark.slow
 def test_the_shortest_that_is_as_fast_is_stored(stored: tuple[Path, int]) -> None:
     said: list[str] = []
     found = minimise(stored[0], stored[1], 60.0, said.append)

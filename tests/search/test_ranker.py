@@ -43,6 +43,7 @@ def search(blind: bool, count: int = 120, others: tuple[Sample, ...] = ()) -> Ra
     return ranker
 
 
+@pytest.mark.normal
 def test_a_blind_estimate_is_replaced_by_what_was_learned() -> None:
     ranker = search(blind=True, count=160)
     standing = ranker.standing()

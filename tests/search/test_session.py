@@ -26,6 +26,8 @@ from schedsearch.store.schema import RunStatus
 
 from .worlds import measurement
 
+pytestmark = pytest.mark.normal
+
 KERNEL = Path(__file__).parent / "kernels" / "product.py"
 
 

@@ -26,6 +26,8 @@ from schedsearch.store.database import Store
 
 from .worlds import TARGET, Kernel, World, run, step
 
+pytestmark = pytest.mark.normal
+
 WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
 ILLEGAL = Failure(Outcome.ILLEGAL, "not perfectly nested")
 NO_BUILD = Failure(Outcome.COMPILE_ERROR, "error: expected ';'")

@@ -20,6 +20,8 @@ from schedsearch.search.strategy import Expanded, Measured, Predicted, Replayed,
 
 from .landscapes import ROOT, Landscape, Walk, child, grid, landscapes, staircase, walk
 
+pytestmark = pytest.mark.normal
+
 seeds = st.integers(0, 1000)
 examples = settings(max_examples=25)  # for each of the strategies
 every_strategy = pytest.mark.parametrize("name", sorted(STRATEGIES))

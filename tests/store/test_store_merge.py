@@ -213,6 +213,7 @@ def seen(path: Path) -> tuple[dict[str, Any], list[Any]]:
         return content(store), best(store)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(common=histories, one=histories, other=histories)
 def test_the_order_of_merging_makes_no_difference(
@@ -236,6 +237,7 @@ def test_the_order_of_merging_makes_no_difference(
         check_tree(store)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(earlier=histories, later=st.lists(steps, max_size=6))
 def test_an_older_copy_adds_nothing_and_is_brought_up(
@@ -283,6 +285,7 @@ def into(where: str) -> Iterator[Store]:
         yield store
 
 
+@pytest.mark.normal
 def test_each_kind_of_database_takes_from_each(into: Store, where: str, tmp_path: Path) -> None:
     other = tmp_path / "other.sqlite"
     with Store.open(other) as store:
@@ -303,6 +306,7 @@ def test_each_kind_of_database_takes_from_each(into: Store, where: str, tmp_path
         assert content(back) == expected
 
 
+@pytest.mark.normal
 def test_the_other_store_stays_as_it_is(into: Store, tmp_path: Path) -> None:
     first_revision = Path(__file__).parent / "data" / "revision_0001.sql"
     other = tmp_path / "old.sqlite"
@@ -324,6 +328,7 @@ def test_a_database_of_an_earlier_revision_is_not_migrated(tmp_path: Path) -> No
         pass
 
 
+@pytest.mark.normal
 def test_timings_that_do_not_compare_are_not_merged(into: Store, tmp_path: Path) -> None:
     start_tree(into)
     with Store.open(tmp_path / "cold.sqlite") as cold:
@@ -338,6 +343,7 @@ def test_timings_that_do_not_compare_are_not_merged(into: Store, tmp_path: Path)
     assert content(into) == before
 
 
+@pytest.mark.normal
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):

@@ -34,6 +34,7 @@ def sums_in_memory(proc: q.Proc) -> int:
     return sum(isinstance(stmt, q.Reduce) for stmt in q.walk(proc.body))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SIZES))
 @pytest.mark.parametrize("target", [TARGET, WIDE], ids=["128 bits", "256 bits"])
 def test_edges_keep_the_meaning(name: str, target: object, tmp_path: Path) -> None:
@@ -53,6 +54,7 @@ def test_edges_keep_the_meaning(name: str, target: object, tmp_path: Path) -> No
     assert_exact(original, results, SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_nothing_is_proposed_before_a_block_or_when_its_tiles_divide() -> None:
     assert not list(EDGES.rewrites(mirror(PROCEDURES["product"]), TARGET))
     whole = PROCEDURES["batched"]

@@ -41,6 +41,7 @@ def test_the_loop_order_that_vectorises_is_preferred() -> None:
     assert abs(by_label["i"]) < 0.1
 
 
+@pytest.mark.normal
 def test_register_blocks_are_preferred_to_any_loop_order() -> None:
     order = max(gain for _, gain in gains(BLOCKS["product"], "reorder"))
     assert max(gain for _, gain in gains(BLOCKS["product"], "register_block")) > order

@@ -26,6 +26,7 @@ from transforms.verdicts import SUITE, disagreements, sample, states
 FILES = [PROCS / "kernels.py", PROCS / "nests.py", SUITE / "stencils.py", SUITE / "gemm.py"]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_rewrites_are_as_legal_as_exo_finds_them(file: Path) -> None:
     """A sample; `python -m transforms.verdicts` compares all of them."""
@@ -147,6 +148,7 @@ def compare_all(nest: str, file: Path, draw: Any) -> None:
 answered: Counter[str] = Counter()
 
 
+@pytest.mark.slow
 def test_every_answer_on_random_nests_is_exos(tmp_path: Path) -> None:
     @settings(max_examples=EXAMPLES)
     @given(nests(), st.data())
@@ -158,6 +160,7 @@ def test_every_answer_on_random_nests_is_exos(tmp_path: Path) -> None:
     assert answered.keys() >= {f"Check_{name}" for name in checks.split()}
 
 
+@pytest.mark.normal
 def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
     """Fission copies loops with their symbols: the `j` inside `k` is not that of the first."""
     columns = source("compat").procs["column_sums"]
@@ -169,6 +172,7 @@ def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
         scheduling.fuse(turned, clear, add)
 
 
+@pytest.mark.normal
 def test_what_exo_alone_cannot_check_is_no_rewrite() -> None:
     """It would be answered here, and the exported schedule would not run."""
     procedure = source("compat").procs["never_runs"]

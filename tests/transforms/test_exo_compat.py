@@ -114,6 +114,7 @@ def render(work: int) -> tuple[str, str]:
     return key, code
 
 
+@pytest.mark.slow
 def test_2_generated_c_differs_between_processes() -> None:
     """How likely is an accident of addresses: by the first different text all is said."""
     found = [render(0)]
@@ -159,6 +160,7 @@ def test_7_simplify_drops_the_modulo_of_negative_values() -> None:
     assert str(kept).count("%") == 1, "the other is provably not needed"
 
 
+@pytest.mark.normal
 def test_8_the_solver_may_never_answer() -> None:
     p = PROCEDURES["hard"]
     p = scheduling.mult_loops(p, p.find_loop("i"), "ij")
@@ -371,6 +373,7 @@ def test_20_lift_scope_forgets_the_other_branch(tmp_path: Path) -> None:
         assert (wanted[-1] == found[-1]).all()
 
 
+@pytest.mark.normal
 def test_21_a_cached_grammar_that_is_cut_short_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,6 +405,7 @@ def test_22_external_functions_are_global(tmp_path: Path) -> None:
     assert defined(generate_c(rectify)) == {"rectify"}
 
 
+@pytest.mark.normal
 def test_23_external_functions_in_arguments_are_not_defined(tmp_path: Path) -> None:
     nested = PROCEDURES["nested_functions"]
     prints = "import compat; print(compat.nested_functions.c_code_str())"

@@ -67,6 +67,7 @@ def sizes(proc: Any) -> list[Any]:
     return [arg for arg in proc.args if isinstance(arg.type, LoopIR.Size)]
 
 
+@pytest.mark.normal
 def test_ranges_of_arguments_are_exos_own(procs: dict[str, Any]) -> None:
     for proc in procs.values():
         for arg in sizes(proc):

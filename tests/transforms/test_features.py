@@ -49,6 +49,7 @@ def test_every_state_has_finite_features_of_one_length(name: str) -> None:
         assert guess.log_cost == log_cost(state.ast, TARGET, {})
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(kernels()))
 def test_what_is_kept_in_shared_loops_is_what_a_fresh_copy_says(name: str) -> None:
     """Children share loops, and the answers in them, with each other and their parent; the

@@ -42,6 +42,7 @@ def test_what_exo_cannot_bind_is_said() -> None:
         specialize(GEMM, {"Q": 4})
 
 
+@pytest.mark.normal
 def test_the_exported_schedule_begins_with_the_binding(tmp_path: Path) -> None:
     fixed = {"K": 3, "M": 8, "N": 16}
     procedure = specialize(GEMM, fixed)

@@ -157,10 +157,12 @@ EXACTLY = dict.fromkeys(KERNELS, bits)
 SUMS_ALIKE = {name: close if name in SUMS else bits for name in KERNELS}
 
 
+@pytest.mark.slow
 def test_strict_is_bit_for_bit_what_is_written(tmp_path: Path) -> None:
     assert differing(known(STRICT), default_flags(STRICT), tmp_path, EXACTLY) == []
 
 
+@pytest.mark.slow
 def test_reassociate_changes_only_how_sums_round(tmp_path: Path) -> None:
     flags = default_flags(REASSOCIATE)
     assert differing(known(REASSOCIATE), flags, tmp_path, SUMS_ALIKE) == []
@@ -231,6 +233,7 @@ def planted(title: str) -> Fault:
             raise AssertionError(title)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     "title",
     [
@@ -296,6 +299,7 @@ def test_order_is_free_where_nothing_rounds() -> None:
     Replayer(SOURCE.procs["planes"]).state(step)
 
 
+@pytest.mark.normal
 def test_strict_still_blocks_and_vectorises() -> None:
     """Every order that a product of matrices needs keeps that of each element."""
     found = {step.transform for s in schedules("matmul", STRICT) for step in s.trace.steps}
@@ -317,6 +321,7 @@ def test_unknown_and_algebraic_operators_are_refused(op: Op) -> None:
         run_within(SOURCE.procs["constants"], op, STRICT)
 
 
+@pytest.mark.normal
 def test_instructions_are_as_exact_as_their_bodies() -> None:
     """One rounding per element can only be done right; a product in a sum has two."""
     wanted = {

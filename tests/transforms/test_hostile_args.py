@@ -6,11 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
+
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, propose, select
 from transforms.helpers import TARGET, source
+
+pytestmark = pytest.mark.normal
 
 ODD = (1 << 62, -1, 0, True, "", "i", "x" * 100, "(", "__import__('os')")
 

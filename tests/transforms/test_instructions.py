@@ -15,6 +15,8 @@ from schedsearch.transforms.instruction_sets import shipped
 from transforms.instruction_program import Case, make_case, run
 from transforms.interpret import interpret
 
+pytestmark = pytest.mark.slow
+
 QEMU = "qemu-aarch64"
 CROSS = "aarch64-linux-gnu-gcc"
 

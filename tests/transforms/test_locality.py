@@ -51,6 +51,7 @@ def test_rows_a_way_apart_share_few_sets() -> None:
     assert per_element[1] > 1.1 * per_element[0]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("n", "better"), [(1024, True), (96, False)])
 def test_a_packed_panel_pays_where_rows_collide(n: int, better: bool) -> None:
     ast = mirror(product)

@@ -153,6 +153,7 @@ def test_every_kind_of_node_prints_as_written() -> None:
         assert line in text.splitlines()
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(kernels()))
 def test_scheduled_procedures(name: str) -> None:
     for _, state in walk(kernels()[name], 0, 4):
@@ -220,6 +221,7 @@ def block(depth: int, indent: str) -> st.SearchStrategy[str]:
     return st.lists(st.one_of(body, loop), min_size=1, max_size=2).map("".join)
 
 
+@pytest.mark.normal
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

@@ -29,6 +29,7 @@ def packed(procedure: object) -> list[tuple[Trace, State]]:
     return found
 
 
+@pytest.mark.normal
 def test_every_level_keeps_the_meaning(tmp_path: Path) -> None:
     found = packed(BEFORE["pack"])
     levels = {(trace.steps[0].arg("array"), len(trace.steps[0].path)) for trace, _ in found}

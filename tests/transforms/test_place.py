@@ -142,6 +142,7 @@ def test_heap_buffers_start_at_a_cache_line_and_large_ones_at_a_huge_page(tmp_pa
     assert subprocess.check_output([tmp_path / "test"], text=True) == "aligned\n"
 
 
+@pytest.mark.normal
 def test_an_exported_schedule_carries_its_memories_along(tmp_path: Path) -> None:
     """It runs in Python's isolated mode, on Exo alone."""
     procedure = SOURCE.procs["panels"]

@@ -171,6 +171,7 @@ def points(proc: q.Proc, n: int, i: int) -> Iterator[dict[q.Atom, int]]:
             yield {SIZE: n, II: i, J: j, K: k}
 
 
+@pytest.mark.slow
 @given(nests())
 @settings(max_examples=600)
 def test_never_accepts_iterations_that_conflict(proc: q.Proc) -> None:
@@ -183,6 +184,7 @@ def test_never_accepts_iterations_that_conflict(proc: q.Proc) -> None:
                 assert not (other_writes & one)
 
 
+@pytest.mark.normal
 def test_the_random_nests_are_of_both_kinds() -> None:
     verdicts: list[bool] = []
 

@@ -46,6 +46,7 @@ def shallow(rewrite: Rewrite) -> Rewrite:
     return replace(rewrite, args=tuple(sorted(args.items())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_block_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     original = PROCEDURES[name]

@@ -58,6 +58,7 @@ def states(original: Any, depth: int) -> Iterator[tuple[Trace, State]]:
         level = following
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_chain_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     found = list(states(PROCEDURES[name], 2))

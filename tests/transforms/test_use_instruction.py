@@ -152,6 +152,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
 
+@pytest.mark.normal
 def test_an_exported_schedule_defines_its_instructions(tmp_path: Path) -> None:
     source = load_source(PROCS / "before.py")
     meaning = mirror(source.procs["use_instruction"])

@@ -40,6 +40,7 @@ FORMS = [(name, TARGET) for name in NAMES]
 FORMS += [(name, WIDE) for name in ("functions", "short", "solve_triangle", "widened")]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "target"), FORMS)
 def test_every_form_keeps_the_meaning(name: str, target: Target, tmp_path: Path) -> None:
     original = PROCEDURES[name]
@@ -104,6 +105,7 @@ def expected(meaning: q.Proc, n: int) -> list[np.ndarray]:
     return wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
 @pytest.mark.parametrize("flags", FLAGS)
 def test_random_expressions_on_every_register_width(

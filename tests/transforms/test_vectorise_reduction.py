@@ -39,6 +39,7 @@ FORMS = [(name, TARGET, NARROW) for name in NAMES]
 FORMS += [(name, WIDE, NATIVE) for name in ("dot", "matrix_vector", "deviation")]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "target", "flags"), FORMS)
 def test_every_form_keeps_the_meaning(
     name: str, target: Target, flags: list[str], tmp_path: Path
