@@ -17,6 +17,7 @@ from schedsearch.core.records import Artifact, Outcome, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search import minimal
 from schedsearch.search.budget import Budget
 from schedsearch.search.ddmin import ddmin
 from schedsearch.search.minimal import Shortener
@@ -28,9 +29,10 @@ from schedsearch.search.session import tune
 from schedsearch.store.database import Store
 from schedsearch.store.schema import RunStatus
 from schedsearch.transforms.codegen import CodeGenerator
+from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.refit import Fate, refit
-from schedsearch.transforms.registry import select
+from schedsearch.transforms.registry import propose, select
 from schedsearch.transforms.replay import Replayer
 
 from .worlds import measurement
@@ -125,6 +127,24 @@ def test_what_leaves_the_c_as_it_is_goes_without_timing(replayer: Replayer) -> N
     assert [step.transform for step in short.trace.steps] == ["reorder", "split"]
     assert CodeGenerator(replayer).generate(short.trace).key == code.key
     assert said[-1] == "2 of 4 rewrites give the same C"
+
+
+def test_what_is_left_has_the_key_of_its_build(
+    replayer: Replayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it, it could not be pinned: it would not be what its trace makes."""
+    monkeypatch.setattr(minimal, "reacher_of", lambda bench: None)
+    monkeypatch.setattr(minimal, "build", lambda *parts: Artifact("", "", ""))
+    monkeypatch.setattr(Shortener, "as_fast", lambda *parts: None)
+    root = replayer.state(Trace())
+    trace = Trace((next(propose(root.ast, TARGET, select(["compile_with"]))),))
+    monkeypatch.setattr(Shortener, "same_code", lambda self: None)
+    shorten = minimal.shorten_with(None, replayer, TARGET, None)  # type: ignore[arg-type]
+    short = shorten(trace, 60.0, lambda: True, 0.0)
+    assert short is not None
+    assert short.trace == trace
+    assert short.ast_key == ast_key(root.ast, trace.build)
+    assert short.ast_key != ast_key(root.ast)
 
 
 def test_nothing_is_left_out_once_time_is_up(replayer: Replayer) -> None:

@@ -24,7 +24,7 @@ from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret
 
-PROCEDURES = source("overlaps").procs
+PROCEDURES = source("stages").procs | source("overlaps").procs
 
 Tiles = list[tuple[str, int, int]]
 """Buffer, dimension and tile of rewrites one after the other."""
