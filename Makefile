@@ -7,13 +7,22 @@ READY := $(VENV)/.ready
 # What Python compiles is kept: tests start the command many times.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run test lint clean
+.PHONY: run fast test slow lint clean
+
+# Tests say themselves when they take long (the markers in pyproject.toml).
+PYTEST := $(BIN)/pytest -n 2 --dist worksteal
 
 run: $(READY)
 	$(BIN)/schedsearch run examples/matmul.py --budget 60
 
+fast: $(READY)
+	$(PYTEST) -m "not normal and not slow"
+
 test: lint
-	$(BIN)/pytest -n 2 --dist worksteal
+	$(PYTEST) -m "not slow"
+
+slow: $(READY)
+	$(PYTEST) -m slow
 
 lint: $(READY)
 	$(BIN)/ruff check .

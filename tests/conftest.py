@@ -7,6 +7,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import settings
+
+settings.register_profile("patient", deadline=None)  # the machine may be busy
+settings.load_profile("patient")
 
 # Shells ignore Ctrl-C for what they start in the background, and commands inherit that:
 # `make test &` would wait in vain for those that a test interrupts.

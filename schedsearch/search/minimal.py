@@ -77,8 +77,8 @@ def shorten_with(bench: Bench, replayer: Replayer, target: Target, builder: Buil
             return None
         shortener.as_fast(original, bench, builder)
         short = shortener.trace
-        code = shortener.generator.generate(short)
-        return Shortened(short, code, ast_key(replayer.state(short).ast), shortener.minimal)
+        state, code = replayer.state(short), shortener.generator.generate(short)
+        return Shortened(short, code, ast_key(state.ast, state.build), shortener.minimal)
 
     return shorten
 

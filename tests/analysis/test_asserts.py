@@ -6,14 +6,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from transforms.helpers import PROCS
+from transforms.helpers import source
 
 from schedsearch.analysis.asserts import broken_assert
 from schedsearch.core import ast as q
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 
-CALLS = load_source(PROCS / "calls.py").procs
+CALLS = source("calls").procs
 
 
 def call_of(proc: q.Proc) -> q.Call:

@@ -10,14 +10,13 @@ from itertools import combinations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
 from schedsearch.analysis.independence import conflict, races, thread_private, touch_apart
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, select
@@ -25,7 +24,7 @@ from schedsearch.transforms.registry import apply, select
 from .execution import Event
 from .programs import programs
 
-PROCEDURES = load_source(PROCS / "races.py").procs
+PROCEDURES = source("races").procs
 (PARALLELIZE,) = select(["parallelize"])
 THREADS = replace(TARGET, threads=2)
 
@@ -176,6 +175,7 @@ def points(proc: q.Proc, n: int, i: int) -> Iterator[dict[q.Atom, int]]:
             yield {SIZE: n, II: i, J: j, K: k}
 
 
+@pytest.mark.slow
 @given(nests())
 @settings(max_examples=600)
 def test_never_accepts_iterations_that_conflict(proc: q.Proc) -> None:
@@ -188,6 +188,7 @@ def test_never_accepts_iterations_that_conflict(proc: q.Proc) -> None:
                 assert not (other_writes & one)
 
 
+@pytest.mark.normal
 def test_the_random_nests_are_of_both_kinds() -> None:
     verdicts: list[bool] = []
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from transforms.helpers import kernels
@@ -15,6 +16,7 @@ from .expressions import VALUES, VARS
 RANGES = st.tuples(*[st.tuples(st.integers(-20, 20), st.integers(0, 20)) for _ in VARS])
 
 
+@pytest.mark.normal
 @given(VALUES, RANGES, st.tuples(*[st.floats(0, 1)] * len(VARS)))
 def test_values_are_within_bounds(
     value: q.Affine, spans: tuple[tuple[int, int], ...], at: tuple[float, ...]

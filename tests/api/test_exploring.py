@@ -17,6 +17,8 @@ from schedsearch.store import Store
 from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.mirror import mirror
 
+pytestmark = pytest.mark.normal
+
 KERNEL = Path(__file__).parents[1] / "search" / "kernels" / "product.py"
 TRANSFORMS = ("fission", "reorder", "split")
 

@@ -16,6 +16,8 @@ from __future__ import annotations
 from exo import proc
 import schedsearch
 
+pytestmark = pytest.mark.slow
+
 N = 16
 
 @proc

@@ -133,6 +133,7 @@ def measure_pair(store: Path, first: int, second: int) -> Ratio:
         return measure.measure_pair(pair[0], pair[1], lambda _: None)
 
 
+@pytest.mark.normal
 def test_every_step_is_timed_against_the_one_before_once(
     store: Path, walked: list[int], timings: list[Pair]
 ) -> None:
@@ -159,6 +160,7 @@ def test_every_step_is_timed_against_the_one_before_once(
     assert explained._repr_markdown_().count("```diff") == 3
 
 
+@pytest.mark.normal
 def test_what_cannot_be_measured_is_left_out(
     store: Path, walked: list[int], timings: list[Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -177,6 +179,7 @@ def test_what_cannot_be_measured_is_left_out(
     assert measure_steps(store, walked[-1], []) == Steps(0, 0)
 
 
+@pytest.mark.normal
 def test_an_interrupt_keeps_what_was_measured(
     store: Path, walked: list[int], timings: list[Pair], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -201,6 +204,7 @@ def confirm(store: Path, candidate: StoredCandidate, speedup: float) -> None:
         opened.record(candidate.scope, run_id, record)
 
 
+@pytest.mark.normal
 def test_a_confirmation_stays_what_ranks(store: Path, walked: list[int]) -> None:
     confirm(store, candidates(store, walked)[1], 3.0)
     measure_pair(store, walked[1], walked[2])
@@ -211,6 +215,7 @@ def test_a_confirmation_stays_what_ranks(store: Path, walked: list[int]) -> None
     assert first.record.measurement == first.measurements[0]
 
 
+@pytest.mark.normal
 def test_two_are_timed_against_each_other_whichever_way(
     store: Path, walked: list[int], timings: list[Pair]
 ) -> None:
@@ -237,6 +242,7 @@ def test_two_are_timed_against_each_other_whichever_way(
     assert again.over.value == pytest.approx(found.over.value)
 
 
+@pytest.mark.normal
 def test_equal_machine_code_is_not_timed(
     store: Path, explored: Explored, timings: list[Pair]
 ) -> None:
@@ -263,6 +269,7 @@ def one_binary(store: Path, walked: list[int], monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(Builder, "build", same)
 
 
+@pytest.mark.normal
 def test_a_duplicate_found_while_measuring_is_as_fast_as_its_owner(
     store: Path, walked: list[int], timings: list[Pair], one_binary: None
 ) -> None:
@@ -283,6 +290,7 @@ def test_in_a_notebook_the_text_is_no_output_of_its_own(
     assert f"candidate {walked[-1]}" in repr(explained)
 
 
+@pytest.mark.normal
 def test_wrong_schedules_are_named(
     store: Path, explored: Explored, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -308,6 +316,7 @@ def test_what_has_changed_is_not_measured(
     assert timings == []
 
 
+@pytest.mark.normal
 def test_measurements_stay_in_the_search_that_found_the_schedule(
     store: Path, walked: list[int], timings: list[Pair]
 ) -> None:
@@ -328,6 +337,7 @@ def test_measurements_stay_in_the_search_that_found_the_schedule(
         assert [run.scope.tree for run in opened.runs()] == [1, 2, 1, 1]
 
 
+@pytest.mark.normal
 def test_a_shortened_schedule_is_timed_under_its_own_name(
     store: Path, walked: list[int], one_binary: None
 ) -> None:

@@ -30,6 +30,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "s.sqlite"
 
 
+@pytest.mark.normal
 @settings(max_examples=4, deadline=None)
 @given(st.lists(st.tuples(st.integers(0, 99), st.floats(0.1, 9) | st.none()), max_size=12))
 def test_the_tree_counts_descendants_and_finds_the_best(
@@ -96,6 +97,7 @@ def test_a_confirmation_ranks_and_a_later_failure_unranks(path: Path) -> None:
         assert len(opened.measurements) == 4
 
 
+@pytest.mark.normal
 def test_children_are_rows_of_the_whole_also_of_earlier_searches(path: Path) -> None:
     with Store.open(path) as store:
         scope, run = start_tree(store)
@@ -177,6 +179,7 @@ def test_there_has_to_be_a_store(path: Path) -> None:
     assert not path.exists()
 
 
+@pytest.mark.normal
 def test_importing_loads_nothing_heavy(path: Path) -> None:
     Store.open(path).close()
     program = (

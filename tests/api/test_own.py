@@ -37,6 +37,7 @@ def forgetful() -> Iterator[None]:
         del known.registry()[name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", [Widest, Newest(Trace().key)], ids=["class", "object"])
 def test_a_strategy_of_ones_own_searches_and_continues(
     strategy: type[Widest] | Newest, store: Path, scripted: list[str]
@@ -54,6 +55,7 @@ def test_a_strategy_of_ones_own_searches_and_continues(
     assert screened["candidate_id"].nunique() == 5
 
 
+@pytest.mark.normal
 def test_a_strategy_of_ones_own_goes_on_from_a_node(store: Path, scripted: list[str]) -> None:
     with explore(store=store, transforms=["reorder", "split"]) as session:
         node = session.root.apply(session.root.rewrites().legal.of("split")[0])
@@ -63,6 +65,7 @@ def test_a_strategy_of_ones_own_goes_on_from_a_node(store: Path, scripted: list[
     assert list(strategy.to_expand) == [node.trace.key]  # it was copied
 
 
+@pytest.mark.normal
 def test_a_transform_of_ones_own_is_searched_with_kept_and_exported(
     store: Path, scripted: list[str]
 ) -> None:
@@ -78,6 +81,7 @@ def test_a_transform_of_ones_own_is_searched_with_kept_and_exported(
     assert "schedsearch" not in result.python.split("import", 1)[1]
 
 
+@pytest.mark.normal
 def test_a_store_that_was_made_by_another_one_is_refused(store: Path, scripted: list[str]) -> None:
     def steps(ast: object, path: tuple[int, ...], args: dict[str, object]) -> Iterator[Op]:
         yield Op("divide_loop", (At(path), 4, ("o", args["inner"])), (("perfect", True),))
@@ -98,6 +102,7 @@ def test_a_store_that_was_made_by_another_one_is_refused(store: Path, scripted: 
         assert not node.candidate.children.empty  # the search was of the same tree
 
 
+@pytest.mark.normal
 def test_what_nobody_registered_says_so(scripted: list[str], store: Path) -> None:
     schedsearch.register(BY_FOUR)
     with explore(store=store, transforms=["by_four"]) as session:
@@ -130,6 +135,7 @@ def test_what_could_not_be_made_again_is_refused(changes: dict[str, object], why
     assert set(known.registry()) == before
 
 
+@pytest.mark.normal
 def test_arguments_that_no_trace_can_keep_are_refused(store: Path, scripted: list[str]) -> None:
     def by_list(ast: object, target: object) -> Iterator[tuple[None, dict[str, object]]]:
         yield None, {"factors": [4, 4]}

@@ -103,6 +103,7 @@ def test_the_tree_says_what_the_store_says(store: Store) -> None:
     assert data["id"][data["best"]] == store.best(scope, 1)[0].id
 
 
+@pytest.mark.normal
 def test_a_page_has_everything_and_asks_for_nothing(store: Store) -> None:
     page = reported(store)
     read = Reader(page)
@@ -123,6 +124,7 @@ def test_a_page_has_everything_and_asks_for_nothing(store: Store) -> None:
     assert data["tree"]["details"][str(data["tree"]["best"])]["measurement"]
 
 
+@pytest.mark.normal
 def test_text_from_a_store_stays_text(tmp_path: Path) -> None:
     trace = Trace((Rewrite("split", 1, (0,), HOSTILE, ((HOSTILE, 3),)),))
     with Store.open(tmp_path / "s.sqlite") as store:
@@ -150,6 +152,7 @@ def test_text_from_a_store_stays_text(tmp_path: Path) -> None:
     assert CODE.source in read.text
 
 
+@pytest.mark.slow
 def test_twenty_thousand_candidates_are_a_few_megabytes(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite") as store:
         scope, run = start_tree(store)
@@ -161,6 +164,7 @@ def test_twenty_thousand_candidates_are_a_few_megabytes(tmp_path: Path) -> None:
     assert len(blocks(page)["tree"]["id"]) == total
 
 
+@pytest.mark.normal
 def test_frames_and_figures_have_what_was_measured(store: Store) -> None:
     search = Search(store, find_run(store, None))
     known = store.load(search.scope)
@@ -190,6 +194,7 @@ def known_parent(candidate: StoredCandidate) -> int:
     return candidate.parent_id
 
 
+@pytest.mark.normal
 def test_a_notebook_gets_the_tree_in_a_frame_of_its_own(store: Store) -> None:
     view = Search(store, find_run(store, None)).tree
     [(tag, named)] = Reader(view._repr_html_()).tags
@@ -218,6 +223,7 @@ def test_the_fastest_have_their_c_beside_that_of_the_measured_one_above(tmp_path
     assert len(found) == 1
 
 
+@pytest.mark.normal
 def test_a_run_is_found_by_number_and_by_procedure(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite") as store:
         runs = {name: start_tree(store, name)[1] for name in ("a", "b")}
@@ -230,6 +236,7 @@ def test_a_run_is_found_by_number_and_by_procedure(tmp_path: Path) -> None:
         assert "No schedule faster" in reported(store, "a")
 
 
+@pytest.mark.normal
 def test_a_failed_best_is_not_the_best(tmp_path: Path) -> None:
     first, second = (child.trace for child in children(ROOT, 2))
     with Store.open(tmp_path / "s.sqlite") as store:
@@ -262,6 +269,7 @@ def browsed(file: Path, page: str) -> str:
     return seen.stdout
 
 
+@pytest.mark.normal
 def test_a_browser_draws_it_without_complaint(tmp_path: Path) -> None:
     """Its policy is enforced: a script or a request that it forbids would be reported, such as
     of tags in a name."""
@@ -309,6 +317,7 @@ def test_a_tree_is_walked_by_keys(tmp_path: Path) -> None:
     assert said[9][1].startswith("level 2: ")
 
 
+@pytest.mark.normal
 def test_without_plotly_the_extra_is_named(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     search = Search(store, find_run(store, None))
     monkeypatch.setitem(sys.modules, "plotly", None)
@@ -318,6 +327,7 @@ def test_without_plotly_the_extra_is_named(store: Store, monkeypatch: pytest.Mon
             drawn()
 
 
+@pytest.mark.normal
 def test_what_was_timed_against_another_schedule_says_so(tmp_path: Path) -> None:
     """There is no verdict on the procedure as written then."""
     trace = children(ROOT)[0].trace

@@ -53,6 +53,7 @@ def test_what_was_made_of_it_gets_a_file_of_its_own(module: Path) -> None:
     assert source_of(made) == (file, name)
 
 
+@pytest.mark.normal
 def test_a_running_program_is_not_loaded_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -20,6 +20,8 @@ from schedsearch.search.run_summary import Elsewhere
 KERNEL = """from __future__ import annotations
 from exo import proc
 
+pytestmark = pytest.mark.normal
+
 
 @proc
 def fill(y: f32[64]):

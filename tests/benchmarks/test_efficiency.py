@@ -16,6 +16,8 @@ from benchmarks.suite.catalogue import CASES
 from schedsearch.core.errors import UserError
 from schedsearch.store.views import Timed
 
+pytestmark = pytest.mark.normal
+
 BEGAN = datetime(2026, 1, 1, tzinfo=UTC)
 
 

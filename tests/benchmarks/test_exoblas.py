@@ -20,6 +20,8 @@ from __future__ import annotations
 from exo import *
 from exo_blas_config import Machine
 
+pytestmark = pytest.mark.normal
+
 @proc
 def exo_sdot_stride_1(n: size, x: [f32][n], y: [f32][n], result: f32):
     assert stride(x, 0) == 1

@@ -29,6 +29,8 @@ from schedsearch.transforms.generated import code_key
 from tests.locks.entries import COMPILED as ENTRY
 from tests.locks.entries import TIMING
 
+pytestmark = pytest.mark.normal
+
 CODE = GeneratedC("f", "void f( float* x );", "void f( float* x ) {\nx[0] = 1.0f;\n}\n", "key")
 
 

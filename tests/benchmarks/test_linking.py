@@ -5,11 +5,14 @@ from __future__ import annotations
 from io import StringIO
 from pathlib import Path
 
+import pytest
 from rich.console import Console
 
 from benchmarks.linking.__main__ import BUILDS, table
 from benchmarks.linking.measure import measure, procedures
 from schedsearch.search.targets import read_target, resolve_target
+
+pytestmark = pytest.mark.normal
 
 
 def test_every_build_is_timed(tmp_path: Path) -> None:

@@ -19,6 +19,8 @@ from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 
+pytestmark = pytest.mark.normal
+
 QUICK = TimingPlan("confirm", 3, 3, sample_ns=1e4)
 
 

@@ -18,6 +18,8 @@ from benchmarks.racing.replay import SCHEMES, Session, chances
 from schedsearch.core.errors import UserError
 from schedsearch.search.race import CLOSE, HEATS
 
+pytestmark = pytest.mark.normal
+
 PASSES, ROUNDS = 24, 3
 
 

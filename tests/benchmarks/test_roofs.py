@@ -11,6 +11,8 @@ from benchmarks.roofs.__main__ import as_json, table
 from benchmarks.roofs.measure import NAMES, Place, Reached, load, measure, places
 from schedsearch.evaluate.roofline import Roof
 
+pytestmark = pytest.mark.normal
+
 ROOF = Roof(1e-9, 2e-6, peak=100.0, kind="f32", bandwidth=400.0, level="L1")
 
 

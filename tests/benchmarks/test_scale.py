@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from benchmarks.scale.measure import grow
 from benchmarks.scale.synthetic import CHILDREN, children, speedup
 from schedsearch.core.trace import Trace
 from schedsearch.store.database import Store
+
+pytestmark = pytest.mark.normal
 
 
 def test_the_space_is_the_same_whoever_asks_and_every_rewrite_is_another() -> None:

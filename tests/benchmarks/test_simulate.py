@@ -28,6 +28,8 @@ from schedsearch.search.strategies.make import STRATEGIES
 from schedsearch.search.strategies.protocol import Event, Expanded, Measured
 from schedsearch.store.database import Store
 
+pytestmark = pytest.mark.normal
+
 WRONG = Failure(Outcome.INCORRECT, "C[0, 0] is 1, should be 2")
 ILLEGAL = Failure(Outcome.ILLEGAL, "not perfectly nested")
 NO_BUILD = Failure(Outcome.COMPILE_ERROR, "error: expected ';'")

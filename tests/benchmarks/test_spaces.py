@@ -16,6 +16,8 @@ from schedsearch.core.trace import Trace
 from schedsearch.search.result import Listener
 from schedsearch.search.subject import load_subject
 
+pytestmark = pytest.mark.normal
+
 QUIET = Listener(lambda _: None, lambda *_: None, lambda _: None)
 
 

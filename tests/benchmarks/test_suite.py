@@ -26,6 +26,8 @@ from schedsearch.peers.against import as_experts_compile
 from schedsearch.peers.arrays import make_arrays
 from schedsearch.peers.rounds import Plan
 
+pytestmark = pytest.mark.slow
+
 (TRSM,) = (case for case in CASES if case.name == "trsm")
 INLINE = "--executor inline --transforms reorder,split"
 (FOLD,) = (case for case in CASES if case.name == "fold")

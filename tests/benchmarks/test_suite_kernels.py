@@ -18,6 +18,8 @@ from schedsearch.peers.agreement import differences
 from schedsearch.peers.contender import Contender
 from schedsearch.peers.trial import Peer
 
+pytestmark = pytest.mark.normal
+
 every_case = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 

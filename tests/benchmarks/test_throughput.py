@@ -18,6 +18,8 @@ from schedsearch.core.trace import Trace
 from schedsearch.transforms.registry import propose, registry, select
 from schedsearch.transforms.replay import Replayer
 
+pytestmark = pytest.mark.slow
+
 (JACOBI,) = (case for case in CASES if case.name == "jacobi_2d")
 (LAYERNORM,) = (case for case in CASES if case.name == "layernorm")
 (FOLD,) = (case for case in CASES if case.name == "fold")

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 from rich.console import Console
 
 from benchmarks.efficiency.curve import Course, Point
 from benchmarks.transfer.__main__ import table
 from benchmarks.transfer.saving import Saving
+
+pytestmark = pytest.mark.normal
 
 
 def tuned(*points: tuple[int, float]) -> Course:

@@ -16,6 +16,8 @@ from schedsearch.study.schedule import Schedule
 
 from .invoke import MATMUL, SMALL, Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 
 

@@ -15,6 +15,8 @@ from schedsearch.store.database import Store
 
 from .invoke import KERNELS, MATMUL, SMALL, Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 
 

@@ -18,7 +18,7 @@ from schedsearch.store.views import StoredCandidate
 
 from .invoke import KERNELS, Answer
 
-pytestmark = pytest.mark.usefixtures("hurried")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("hurried")]
 
 Run = Callable[..., Answer]
 

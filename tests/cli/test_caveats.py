@@ -14,7 +14,7 @@ from schedsearch.store.database import Store
 
 from .invoke import KERNELS, Answer
 
-pytestmark = pytest.mark.usefixtures("hurried")
+pytestmark = [pytest.mark.normal, pytest.mark.usefixtures("hurried")]
 
 Run = Callable[..., Answer]
 

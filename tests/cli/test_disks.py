@@ -14,6 +14,8 @@ from schedsearch.store.database import Store
 
 from .disks import Disk, mounted
 
+pytestmark = pytest.mark.slow
+
 OPTIONS = ("--executor", "inline", "--budget", "20", "--transforms", "reorder,fission")
 
 

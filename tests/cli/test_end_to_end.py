@@ -24,6 +24,8 @@ from schedsearch.store.views import StoredCandidate
 
 from .invoke import COMMAND, KERNELS, MATMUL, SMALL, Answer, environment, invoke
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Answer]
 
 ESCAPE = "\x1b"

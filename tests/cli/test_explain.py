@@ -14,6 +14,8 @@ from schedsearch.store.views import StoredCandidate
 
 from .invoke import Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 
 

@@ -24,7 +24,7 @@ from schedsearch.transforms.replay import Replayer
 
 from .invoke import MATMUL, SMALL, Answer
 
-pytestmark = pytest.mark.usefixtures("hurried")
+pytestmark = [pytest.mark.normal, pytest.mark.usefixtures("hurried")]
 
 Run = Callable[..., Answer]
 

@@ -19,6 +19,8 @@ from schedsearch.store.database import Store
 
 from .invoke import KERNELS, Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 LIMITED = ("--executor", "inline", "--budget", "20", "--trials", "6", "--size", "n=64")
 

@@ -16,6 +16,8 @@ from schedsearch.store import Store
 
 from .invoke import Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 DAY = 86400.0
 

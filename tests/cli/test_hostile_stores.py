@@ -23,6 +23,8 @@ from schedsearch.store.database import Store
 
 from .invoke import Answer
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 
 COMMANDS = (

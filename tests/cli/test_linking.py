@@ -23,6 +23,8 @@ from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label
 
+pytestmark = pytest.mark.slow
+
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 EXTERNS = load_source(Path(__file__).parent / "kernels" / "externs.py").procs
 SIZES = {"M": 37, "N": 48, "K": 21, "n": 40}

@@ -15,6 +15,8 @@ from schedsearch.store import Store
 
 from .invoke import invoke
 
+pytestmark = pytest.mark.normal
+
 LEAST_S = 1e-6
 ROOF = Roof(0.0, LEAST_S, peak=0.0, kind="", bandwidth=40.0, level="memory")
 

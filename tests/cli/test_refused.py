@@ -11,6 +11,8 @@ from .invoke import KERNELS, Answer
 SET = """from __future__ import annotations
 from exo import DRAM, instr
 
+pytestmark = pytest.mark.normal
+
 
 @instr('fclose(fopen("made", "w"));', "#include <stdio.h>")
 def logging_dot2(acc: [i32][1] @ DRAM, a: [i8][2] @ DRAM, b: [i8][2] @ DRAM):

@@ -29,6 +29,8 @@ from schedsearch.store.views import Scope
 
 from .invoke import MATMUL
 
+pytestmark = pytest.mark.normal
+
 TRACE = Trace((Rewrite("reorder", 1, (0,), "for i in seq(0, 32)"),))
 
 

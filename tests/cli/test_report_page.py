@@ -7,9 +7,13 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from schedsearch.store.database import Store
 
 from .invoke import Answer
+
+pytestmark = pytest.mark.normal
 
 Run = Callable[..., Answer]
 

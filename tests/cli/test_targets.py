@@ -15,6 +15,8 @@ from .unreadable import UNREADABLE, unreadable
 SET = """from __future__ import annotations
 from exo import DRAM, instr
 
+pytestmark = pytest.mark.normal
+
 
 @instr("{acc_data} += {a_data} * {b_data} + (&{a_data})[1] * (&{b_data})[1];")
 def my_dot2(acc: [i32][1] @ DRAM, a: [i8][2] @ DRAM, b: [i8][2] @ DRAM):

@@ -18,6 +18,8 @@ from schedsearch.store.database import Store
 from .invoke import COMMAND, MATMUL, SMALL, Answer, environment
 from .terminal import COLUMNS, on_terminal, visible
 
+pytestmark = pytest.mark.slow
+
 Run = Callable[..., Answer]
 
 

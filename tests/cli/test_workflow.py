@@ -14,6 +14,8 @@ import yaml
 
 from .invoke import Answer
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 WORKFLOW = yaml.safe_load((ROOT / "docs" / "ci" / "github-actions.yml").read_text())
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())

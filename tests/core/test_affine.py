@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -39,12 +40,14 @@ PAIRS = st.recursive(
 ENVS = st.fixed_dictionaries({var: st.integers(-50, 50) for var in VARS})
 
 
+@pytest.mark.normal
 @given(PAIRS, ENVS)
 def test_value_is_that_of_integer_arithmetic(pair: Pair, env: Env) -> None:
     value, expected = pair
     assert q.evaluate_affine(value, lambda atom: env[atom]) == expected(env)
 
 
+@pytest.mark.normal
 @given(st.lists(PAIRS, min_size=2, max_size=6), st.randoms())
 def test_order_of_terms_does_not_matter(pairs: list[Pair], random: object) -> None:
     values = [value for value, _ in pairs]
@@ -57,6 +60,7 @@ def test_order_of_terms_does_not_matter(pairs: list[Pair], random: object) -> No
     assert hash(left) == hash(right)
 
 
+@pytest.mark.normal
 @given(PAIRS)
 def test_normal_form_has_no_zero_and_no_repeated_terms(pair: Pair) -> None:
     value = pair[0]

@@ -14,6 +14,7 @@ ratios = st.lists(st.floats(-1.6, 1.6).map(math.exp), min_size=1, max_size=45)
 distinct = st.lists(st.integers(-50, 50).filter(bool), min_size=1, max_size=9, unique_by=abs)
 
 
+@pytest.mark.normal
 @given(distinct)
 def test_the_chance_is_counted_over_all_signs(values: list[int]) -> None:
     """Every assignment of signs is as likely: the share of those with as high a score."""
@@ -36,12 +37,14 @@ def test_swapping_the_kernels_swaps_the_answer(values: list[float]) -> None:
     assert other is swapped.get(one, one)
 
 
+@pytest.mark.normal
 @given(ratios, ratios)
 def test_more_rounds_never_change_a_decision(values: list[float], more: list[float]) -> None:
     before = decide(values)
     assert before is Decision.INCONCLUSIVE or decide([*values, *more]) is before
 
 
+@pytest.mark.normal
 @given(ratios)
 def test_the_answer_is_clear_after_the_rounds_said(values: list[float]) -> None:
     decision, rounds = first_answer(values)
@@ -63,6 +66,7 @@ def noise(rng: np.random.Generator, trials: int) -> np.ndarray:
     return np.where(rng.random(calm.shape) < 1 / 3, disturbed, calm)
 
 
+@pytest.mark.normal
 def test_equal_kernels_are_rarely_told_apart() -> None:
     found = answers(noise(np.random.default_rng(0), 2000))
     assert found[Decision.FASTER] <= 0.005

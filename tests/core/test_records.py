@@ -120,6 +120,7 @@ def test_workload_key_depends_on_what_is_tuned_not_on_where_it_was_read() -> Non
     assert WORKLOAD.key not in keys
 
 
+@pytest.mark.slow
 def test_keys_are_the_same_in_other_processes() -> None:
     program = (
         "from core.test_records import TARGET, WORKLOAD;"

@@ -51,6 +51,7 @@ def holds(found: Estimate, truth: float = TRUTH) -> bool:
     return found.low <= truth <= found.high
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("sessions", [1, 2, 5, 20])
 @pytest.mark.parametrize("spread", [0.0, 0.02, 0.04])
 @pytest.mark.parametrize("disturbed", [0.0, 0.1])
@@ -75,6 +76,7 @@ def test_sessions_that_differ_a_lot_widen_the_interval() -> None:
     assert held >= 0.88 * TRIALS
 
 
+@pytest.mark.normal
 def test_the_rounds_of_one_session_do_not_show_what_others_say() -> None:
     """Why rounds alone are no interval of a speed-up."""
     rng = random.Random(7)
@@ -128,6 +130,7 @@ def test_a_chain_has_the_uncertainty_of_all_its_links() -> None:
     assert wider == TRIALS
 
 
+@pytest.mark.normal
 @given(st.lists(st.floats(0.8, 1.25), min_size=1, max_size=12), st.floats(0.01, 100.0))
 def test_what_is_known_through_a_reference_is_never_known_better(
     rounds: list[float], truth: float

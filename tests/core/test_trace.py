@@ -41,6 +41,7 @@ FIELDS = {
 }
 
 
+@pytest.mark.normal
 @given(TRACES)
 def test_round_trip(trace: Trace) -> None:
     again = Trace.loads(trace.dumps())
@@ -60,6 +61,7 @@ def test_what_is_not_a_path(text: str) -> None:
         parse_path(text)
 
 
+@pytest.mark.normal
 @given(st.one_of(st.text(), JSON.map(json.dumps)))
 def test_anything_else_is_a_user_error(text: str) -> None:
     try:
@@ -69,6 +71,7 @@ def test_anything_else_is_a_user_error(text: str) -> None:
     assert Trace.loads(trace.dumps()) == trace
 
 
+@pytest.mark.normal
 @given(st.sampled_from(sorted(FIELDS)), JSON)
 def test_a_field_of_another_type_is_a_user_error(name: str, value: Any) -> None:
     data = {**FIELDS, name: value}

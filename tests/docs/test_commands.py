@@ -83,6 +83,7 @@ def matching(word: str) -> list[str]:
     return [str(path) for path in sorted(ROOT.glob(word))[:1]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "page", [p for p in PAGES if p != README and commands(p)], ids=lambda page: page.name
 )
@@ -99,6 +100,7 @@ def test_a_page_can_be_followed(page: Path, reader: Reader) -> None:
         pytest.skip(f"all else was followed: {'; '.join(left_out)}")
 
 
+@pytest.mark.normal
 def test_readme_shows_what_is_run_elsewhere() -> None:
     shown = [words for page in PAGES if page != README for words in commands(page)]
     for words in commands(README):
@@ -113,12 +115,14 @@ def reason_not_to_run(words: list[str]) -> str | None:
     return None
 
 
+@pytest.mark.normal
 def test_every_reason_is_needed() -> None:
     lines = [" ".join(words) for page in PAGES for words in commands(page)]
     for part in NOT_RUN:
         assert any(part in line for line in lines), part
 
 
+@pytest.mark.normal
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")  # by runpy
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_options_exist(page: Path, monkeypatch: pytest.MonkeyPatch) -> None:

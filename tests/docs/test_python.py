@@ -29,6 +29,7 @@ def _library() -> Iterator[None]:
     registry().update(known)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("_library")
 @pytest.mark.parametrize("page", [p for p in PAGES if cells(p)], ids=lambda page: page.name)
 def test_the_python_of_a_page_runs(page: Path, reader: Reader) -> None:

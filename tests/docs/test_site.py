@@ -40,6 +40,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
+@pytest.mark.slow
 def test_every_command_and_option_is_in_the_reference(site: Path) -> None:
     page = (site / "reference/cli/index.html").read_text()
     for name, command in typer.main.get_command(main.app).commands.items():

@@ -45,6 +45,7 @@ MISCOMPILED = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("procedure", "old", "new", "part"), MISCOMPILED)
 def test_miscompiled_baseline(
     procedure: Any, old: str, new: str, part: str, builder: Builder, tmp_path: Path
@@ -54,12 +55,14 @@ def test_miscompiled_baseline(
     assert part in str(caught.value)
 
 
+@pytest.mark.normal
 def test_arguments_are_what_fields_were(builder: Builder, tmp_path: Path) -> None:
     """A callee that is given a field, and sets it."""
     bench = prepared(control.given_before_it_is_set, "i < k", "i < k", builder, tmp_path)
     assert not bench.agreement.weak
 
 
+@pytest.mark.normal
 def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:
     bench = prepared(procs.matmul, "k < K", "k < K", builder, tmp_path)
     *compared, timed = map(str, bench.cases)
@@ -70,6 +73,7 @@ def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.normal
 def test_what_cannot_be_evaluated_is_said(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -82,6 +86,7 @@ def test_what_cannot_be_evaluated_is_said(
     assert bench.agreement.verdict.startswith("weakly verified: its size takes too long")
 
 
+@pytest.mark.normal
 def test_a_part_of_independent_iterations_is_evaluated(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

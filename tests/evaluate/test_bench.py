@@ -52,6 +52,7 @@ def edited(procedure: Any, old: str, new: str) -> GeneratedC:
     return procs.handwritten(code, code.source.replace(old, new))
 
 
+@pytest.mark.normal
 def test_each_round_is_of_a_new_process_and_what_is_calibrated_stays(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +103,7 @@ ALL = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("procedure", ALL, ids=lambda p: p.name())
 def test_a_procedure_agrees_with_itself(procedure: Any, builder: Builder, tmp_path: Path) -> None:
     bench = make(procedure, builder, tmp_path)
@@ -144,6 +146,7 @@ MISTAKES = [
 ]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("procedure", "old", "new", "part"), MISTAKES)
 def test_a_small_mistake_is_found(
     procedure: Any, old: str, new: str, part: str, builder: Builder, tmp_path: Path
@@ -155,6 +158,7 @@ def test_a_small_mistake_is_found(
     assert part in result.message
 
 
+@pytest.mark.normal
 def test_verification_alone_finds_the_same_and_times_nothing(
     builder: Builder, tmp_path: Path
 ) -> None:
@@ -179,6 +183,7 @@ void normalise(void *ctxt, const float *x, float *y) {
 }"""
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("last", "accepted"), [("255", True), ("254", False)])
 def test_rounding_differences_are_accepted_and_a_missed_element_is_not(
     last: str, accepted: bool, builder: Builder, tmp_path: Path
@@ -191,6 +196,7 @@ def test_rounding_differences_are_accepted_and_a_missed_element_is_not(
     assert isinstance(result, Measurement) is accepted, result
 
 
+@pytest.mark.normal
 def test_write_between_the_rows_of_a_window(builder: Builder, tmp_path: Path) -> None:
     bench = make(procs.windowed, builder, tmp_path, n=4, m=5)
     code = edited(procs.windowed, "j < m", "j < m + (i < n - 1)")
@@ -199,6 +205,7 @@ def test_write_between_the_rows_of_a_window(builder: Builder, tmp_path: Path) ->
     assert "wrote between the rows of y" in result.message
 
 
+@pytest.mark.normal
 def test_division_of_sizes_that_only_odd_ones_reveal(builder: Builder, tmp_path: Path) -> None:
     """Correct for the timed size, wrong for sizes that are not multiples of 8."""
     bench = make(procs.waves, builder, tmp_path, n=64)
@@ -207,6 +214,7 @@ def test_division_of_sizes_that_only_odd_ones_reveal(builder: Builder, tmp_path:
     assert "n=64" not in result.message
 
 
+@pytest.mark.normal
 def test_scheduled_candidate_and_anchor(builder: Builder, tmp_path: Path) -> None:
     bench = make(procs.matmul, builder, tmp_path, M=96, N=96, K=96)
     faster = rename(reorder_loops(procs.matmul, "j k"), "matmul")
@@ -235,6 +243,7 @@ def test_bench_can_be_sent_to_another_process(builder: Builder, tmp_path: Path) 
     assert isinstance(copy.time_baseline(PLAN).result, Measurement)
 
 
+@pytest.mark.normal
 def test_kernels_with_threads(builder: Builder, tmp_path: Path) -> None:
     code = procs.generate(procs.triple)
     cores = len(usable_cores())
@@ -254,6 +263,7 @@ def test_kernels_with_threads(builder: Builder, tmp_path: Path) -> None:
             assert isinstance(result, Measurement) is fine, result
 
 
+@pytest.mark.normal
 def test_a_race_is_found_out(builder: Builder, tmp_path: Path) -> None:
     source = """
         void long_sum(void *ctxt, float *s, const float *x) {
@@ -290,6 +300,7 @@ static int asks_for_huge_pages(const void *x)
 """
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("align", [16, 64, 256])
 def test_timed_arrays_are_as_far_past_a_page_as_asked(
     align: int, builder: Builder, tmp_path: Path
@@ -314,6 +325,7 @@ def test_timed_arrays_are_as_far_past_a_page_as_asked(
             assert result.outcome is Outcome.INCORRECT
 
 
+@pytest.mark.normal
 def test_timed_arrays_ask_for_no_huge_pages(builder: Builder, tmp_path: Path) -> None:
     """Of 16 MB; a kernel is wrong if it finds that they do, where they are timed. Those of other
     cases ask for them: that it can find out is shown on these."""
@@ -392,6 +404,7 @@ def test_one_thread_is_timed_by_the_processor_if_its_clock_is_fine(
     assert dict(result.host)["clock"] == ("cpu" if fine else "wall")
 
 
+@pytest.mark.normal
 def test_cold_caches_are_cold(builder: Builder, tmp_path: Path) -> None:
     """What fits into a cache is read several times as fast from there as from memory: 4 KB here,
     20 times as fast where it was tried."""
@@ -405,6 +418,7 @@ def test_cold_caches_are_cold(builder: Builder, tmp_path: Path) -> None:
     assert times[Cache.COLD] > 2 * times[Cache.WARM]
 
 
+@pytest.mark.normal
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="two threads need two cores")
 def test_threads_have_cores_of_their_own_and_the_wall_says_how_long(
     builder: Builder, tmp_path: Path
@@ -464,6 +478,7 @@ def test_reference_that_crashes(builder: Builder, tmp_path: Path) -> None:
         prepare(proc, broken, bind(proc, {}), builder, tmp_path)
 
 
+@pytest.mark.normal
 def test_sessions_with_other_sizes_or_seeds_may_share_a_directory(
     builder: Builder, tmp_path: Path
 ) -> None:
@@ -526,6 +541,7 @@ def test_a_kernel_is_not_blamed_for_files_that_somebody_deletes(
 # -- instructions -------------------------------------------------------------------------
 
 
+@pytest.mark.normal
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="counted on x86-64")
 def test_instructions_are_counted_exactly(builder: Builder, tmp_path: Path) -> None:
     bench = make(procs.twice, builder, tmp_path)

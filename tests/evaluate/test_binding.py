@@ -121,6 +121,7 @@ def conditions(n: q.Var, m: q.Var) -> st.SearchStrategy[q.Expr]:
 HOLDS = {"<": int.__lt__, "<=": int.__le__, ">": int.__gt__, ">=": int.__ge__, "==": int.__eq__}
 
 
+@pytest.mark.normal
 @settings(max_examples=40, deadline=None)
 @given(st.data())
 def test_bindings_satisfy_the_asserts_or_say_which_do_not_hold(data: st.DataObject) -> None:

@@ -91,6 +91,7 @@ def rectangles(draw: st.DrawFn) -> q.Proc:
     return q.Proc("p", (arg,), (), tuple(body))
 
 
+@pytest.mark.normal
 @settings(max_examples=150, deadline=None)
 @given(rectangles())
 def test_the_closed_form_counts_what_enumeration_counts(proc: q.Proc) -> None:

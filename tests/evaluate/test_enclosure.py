@@ -48,6 +48,7 @@ CONFIGURED = {name for name in CONTROLS if configured(kernels()[name])}
 ROUND = {"layernorm"}
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(CONTROLS.keys() - CONFIGURED))
 def test_whole_numbers_are_exact(name: str, tmp_path: Path) -> None:
     proc = mirror(kernels()[name])
@@ -111,6 +112,7 @@ def test_a_sum_is_bounded_in_any_order(tmp_path: Path) -> None:
     assert not found.holds(np.array([[one_less]])).any()
 
 
+@pytest.mark.normal
 def test_terms_that_cancel_keep_their_roundings(tmp_path: Path) -> None:
     """`mean` of numbers far from zero, then what is left of them."""
     x = (1000 + np.random.default_rng(1).uniform(-1, 1, 256)).astype(np.float32)
@@ -145,6 +147,7 @@ def test_what_may_be_either_of_two_integers(tmp_path: Path) -> None:
     assert not found.holds(np.array([2, 1])).any()
 
 
+@pytest.mark.normal
 def test_special_numbers(tmp_path: Path) -> None:
     pairs = np.array([(a, b) for a in SPECIAL for b in SPECIAL], np.float32)
     args = [len(pairs), *(np.ascontiguousarray(column) for column in pairs.T)]
@@ -165,6 +168,7 @@ def test_special_numbers(tmp_path: Path) -> None:
         assert (found.radius[special] == 0).all() or name == "quotient", name
 
 
+@pytest.mark.slow
 @settings(
     max_examples=25,
     deadline=None,

@@ -106,6 +106,7 @@ def test_crash_says_what_was_going_on(bench: Bench, builder: Builder) -> None:
     assert result.message == "SIGABRT, while timing"
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     "body",
     [
@@ -125,6 +126,7 @@ def test_endless(bench: Bench, builder: Builder, home: Path, body: str) -> None:
     assert time.monotonic() - start < 30
 
 
+@pytest.mark.normal
 def test_endless_once_it_is_timed(bench: Bench, builder: Builder, home: Path) -> None:
     body = f"right(y, x); if (calls++ > {len(bench.cases)}) for (;;);"
     result = run(bench, kernel(builder, body, "static int calls;"))
@@ -133,6 +135,7 @@ def test_endless_once_it_is_timed(bench: Bench, builder: Builder, home: Path) ->
     assert "while timing" in result.message
 
 
+@pytest.mark.normal
 def test_descriptors_do_not_leak(bench: Bench, builder: Builder) -> None:
     before = len(os.listdir("/proc/self/fd"))
     for body in ("abort();", "right(y, x);", "right(y, x); exit(0);"):
@@ -140,6 +143,7 @@ def test_descriptors_do_not_leak(bench: Bench, builder: Builder) -> None:
     assert len(os.listdir("/proc/self/fd")) == before
 
 
+@pytest.mark.normal
 def test_far_too_slow_is_pruned_while_screening(bench: Bench, builder: Builder) -> None:
     slow = "clock_t until = clock() + 5 * CLOCKS_PER_SEC / 2; while (clock() < until);"
     artifact = kernel(builder, f"{slow} right(y, x);")

@@ -68,6 +68,7 @@ def built(builder: Builder, procedure: Any, body: str) -> Artifact:
     return found
 
 
+@pytest.mark.normal
 def test_of_large_outputs_a_part_is_kept(builder: Builder, tmp_path: Path) -> None:
     bench = large(added, builder, tmp_path)
     _, guarded, timed = bench.cases
@@ -81,6 +82,7 @@ def test_of_large_outputs_a_part_is_kept(builder: Builder, tmp_path: Path) -> No
     assert bench.verify(right) is None
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("row", "column"), [(0, 0), (17, 100), (99, 203), (150, 31), (194, 294)])
 def test_no_block_goes_without(row: int, column: int, builder: Builder, tmp_path: Path) -> None:
     """Wherever it is: of six rows and columns in a row, one is evaluated."""
@@ -100,6 +102,7 @@ def test_what_is_only_read_cannot_be_written(builder: Builder, tmp_path: Path) -
     assert "x[1, 7]" in failure.message
 
 
+@pytest.mark.normal
 def test_sanitizers_look_at_large_cases(builder: Builder, tmp_path: Path) -> None:
     bench = large(doubled, builder, tmp_path)
     inspector = Inspector(bench.plan.proc, generate_c(doubled), bench, builder)
@@ -114,6 +117,7 @@ def sized(n: size, y: f32[n, 300], x: f32[n, 300]):
             y[i, j] = x[i, j] + x[i, j]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("split", "coverage"),
     [(False, "passed"), (True, "not checked (`if (n >= 200)`: but not with n=200: ")],
@@ -154,6 +158,7 @@ def slow(builder: Builder, work: Path, patience_s: float = 0.0) -> Bench:
     return prepare(ast, reference, bind(ast, {}), builder, work, excerpt=excerpt)
 
 
+@pytest.mark.normal
 def test_a_procedure_that_takes_too_long_is_not_called(builder: Builder, tmp_path: Path) -> None:
     bench = slow(builder, tmp_path)
     assert bench.part is not None

@@ -3,6 +3,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from schedsearch.analysis.accesses import read_buffers, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
@@ -28,11 +30,13 @@ def rungs(procedure: Any, builder: Builder, work: Path, **sizes: int) -> list[Ru
     return [last[Mode.INTEGERS], last[Mode.FLOATS]]
 
 
+@pytest.mark.normal
 def test_usual_sums_take_the_first_rungs(builder: Builder, tmp_path: Path) -> None:
     usual = [LADDERS[mode][0] for mode in (Mode.INTEGERS, Mode.FLOATS)]
     assert rungs(procs.matmul, builder, tmp_path, M=16, N=16, K=500) == usual
 
 
+@pytest.mark.normal
 def test_sums_that_are_not_exact_are_of_smaller_integers_and_of_fewer(
     builder: Builder, tmp_path: Path
 ) -> None:
@@ -43,6 +47,7 @@ def test_sums_that_are_not_exact_are_of_smaller_integers_and_of_fewer(
     assert own[0].hi == 1
 
 
+@pytest.mark.normal
 def test_inputs_avoid_what_is_not_a_number(builder: Builder, tmp_path: Path) -> None:
     integers, floats = rungs(procs.shifted_root, builder, tmp_path)
     assert integers.lo > 10
@@ -111,6 +116,7 @@ def test_elements_that_are_always_0_are_weakly_verified() -> None:
     assert reason.startswith("y is 0 in 1 of 3 elements")
 
 
+@pytest.mark.normal
 def test_one_element_that_no_case_shows_is_weakly_verified(
     builder: Builder, tmp_path: Path
 ) -> None:
@@ -119,6 +125,7 @@ def test_one_element_that_no_case_shows_is_weakly_verified(
     assert "y is known so roughly in 1 of 61 elements" in bench.agreement.verdict
 
 
+@pytest.mark.normal
 def test_an_element_that_is_always_0_is_weakly_verified(builder: Builder, tmp_path: Path) -> None:
     """But not those that the procedure makes 0."""
     proc = mirror(lossy.lost)
@@ -126,12 +133,14 @@ def test_an_element_that_is_always_0_is_weakly_verified(builder: Builder, tmp_pa
     assert "y is 0 in 1 of 5 elements" in bench.agreement.verdict
 
 
+@pytest.mark.normal
 def test_a_part_that_is_never_defined_is_weakly_verified(builder: Builder, tmp_path: Path) -> None:
     proc = mirror(lossy.half_defined)
     bench = prepare(proc, procs.generate(lossy.half_defined), bind(proc, {}), builder, tmp_path)
     assert "y is undefined" in bench.agreement.verdict
 
 
+@pytest.mark.normal
 def test_a_procedure_that_is_never_defined_is_weakly_verified(
     builder: Builder, tmp_path: Path
 ) -> None:

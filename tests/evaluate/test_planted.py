@@ -44,6 +44,8 @@ from schedsearch.transforms.mirror import mirror
 
 from . import procs
 
+pytestmark = pytest.mark.normal
+
 PLAN = TimingPlan("screen", 2, 2, sample_ns=1e5)
 
 

@@ -209,6 +209,7 @@ PLANTED: dict[str, tuple[Any, str, dict[str, str]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("procedure", "right", "wrong"), PLANTED.values(), ids=PLANTED.keys())
 def test_small_faults_are_refused(
     procedure: Any, right: str, wrong: dict[str, str], builder: Builder, tmp_path: Path
@@ -223,6 +224,7 @@ def test_small_faults_are_refused(
         assert failure.outcome is Outcome.INCORRECT
 
 
+@pytest.mark.normal
 def test_infinities_do_not_tell(builder: Builder, tmp_path: Path) -> None:
     """A solve overflows on most inputs: what is left of it is NaN, whatever was computed."""
     proc, code = mirror(lossy.solved), generate_c(lossy.solved)
@@ -244,6 +246,7 @@ SPECIALS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_every_kind_of_special_number_is_tried(seed: int, builder: Builder, tmp_path: Path) -> None:
     """Under a contract that promises them, in few elements, whatever the seed."""
@@ -257,6 +260,7 @@ def test_every_kind_of_special_number_is_tried(seed: int, builder: Builder, tmp_
         assert verified(bench, careful, code, f"{EACH} y[i] = {body};") is not None, body
 
 
+@pytest.mark.normal
 def test_products_are_not_flushed_where_denormals_count(builder: Builder, tmp_path: Path) -> None:
     proc, code = mirror(procs.triple), generate_c(procs.triple)
     right = "for (int i = 0; i < 64; i++) y[i] = 3.0f * x[i];"
@@ -278,6 +282,7 @@ def verified(bench: Bench, builder: Builder, code: Any, body: str) -> Failure | 
     return bench.verify(artifact)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("procedure", [lossy.repeated, lossy.growing])
 def test_roundings_of_equal_terms_do_not_cancel(
     procedure: Any, builder: Builder, tmp_path: Path
@@ -290,6 +295,7 @@ def test_roundings_of_equal_terms_do_not_cancel(
     prepare(proc, generate_c(procedure), bind(proc, {}), builder, tmp_path)
 
 
+@pytest.mark.normal
 def test_integers_wrap_where_they_are_stored(builder: Builder, tmp_path: Path) -> None:
     proc, code = mirror(lossy.wrapped), generate_c(lossy.wrapped)
     bench = prepare(proc, code, bind(proc, {}), builder, tmp_path)
@@ -301,6 +307,7 @@ def test_integers_wrap_where_they_are_stored(builder: Builder, tmp_path: Path) -
     assert failure.outcome is Outcome.INCORRECT
 
 
+@pytest.mark.normal
 def test_sizes_at_which_nothing_is_defined_are_weak(builder: Builder, tmp_path: Path) -> None:
     proc = mirror(lossy.exploding)
     bench = prepare(proc, generate_c(lossy.exploding), bind(proc, {"n": 2}), builder, tmp_path)

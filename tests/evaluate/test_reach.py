@@ -108,6 +108,7 @@ def test_asserts_hold() -> None:
     assert all(value % 8 == 0 and value <= 100 for value in found)
 
 
+@pytest.mark.normal
 def test_windows_have_strides() -> None:
     kernel = divide_loop(procs.windowed, "j", 8, ["jo", "ji"], tail="guard")
     for call in reach(procs.windowed, kernel, n=64, m=64).bindings:
@@ -167,6 +168,7 @@ def kernel() -> Any:
     return specialize(kernel, kernel.body()[0], ["n % 16 == 0"])
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("fault", SPOILT.values(), ids=SPOILT.keys())
 def test_faults_of_certain_sizes(bench: Bench, builder: Builder, kernel: Any, fault: str) -> None:
     """Planted in the C of a kernel with tiles of 8 and a branch for multiples of 16."""
@@ -189,6 +191,7 @@ def _with_fault(source: str, fault: str) -> str:
     return f"{source[:end]}{fault}\n}}\n"
 
 
+@pytest.mark.normal
 def test_what_is_run_is_counted(bench: Bench, builder: Builder, tmp_path: Path) -> None:
     """The static answer and flags in the compiled kernel agree; without the calls they do not."""
     kernel = specialize(procs.copied, procs.copied.body()[0], ["n % 139 == 57"])

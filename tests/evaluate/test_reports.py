@@ -24,6 +24,7 @@ def verify(verdict: Verdict) -> None:
     verdict.handle(["verified"])
 
 
+@pytest.mark.normal
 def test_in_order(verdict: Verdict) -> None:
     verify(verdict)
     assert verdict.handle(CALLS) is None

@@ -48,6 +48,7 @@ def test_a_roof_survives_the_store() -> None:
     assert Roof.from_json(before_threads) == ROOF
 
 
+@pytest.mark.normal
 def test_a_roof_is_of_the_work_and_measured_once(builder: Builder) -> None:
     target = probe_target(builder.compiler, builder.flags)
     work = Work((("f32", 1e6), ("f64", 1e3)), Streams(read=8000, written=4000, updated=100))
@@ -58,6 +59,7 @@ def test_a_roof_is_of_the_work_and_measured_once(builder: Builder) -> None:
     assert roof.memory_s == pytest.approx(12200e-9 / roof.bandwidth)
 
 
+@pytest.mark.normal
 def test_work_that_does_or_moves_nothing_has_no_limit_of_that_kind(builder: Builder) -> None:
     target = probe_target(builder.compiler, builder.flags)
     idle = roof_of(builder, target, Work((), Streams(0, 0, 0)))
@@ -66,6 +68,7 @@ def test_work_that_does_or_moves_nothing_has_no_limit_of_that_kind(builder: Buil
     assert (copying.limit, copying.compute_s) == ("memory", 0)
 
 
+@pytest.mark.normal
 def test_a_roof_says_of_how_many_threads_it_is(builder: Builder) -> None:
     assert "threads" not in ROOF.name
     together = replace(ROOF, threads=2)
@@ -78,6 +81,7 @@ def test_a_roof_says_of_how_many_threads_it_is(builder: Builder) -> None:
     assert measure_roof(builder, target, Work((), Streams(4096, 0, 0))).threads == 2
 
 
+@pytest.mark.normal
 def test_as_many_threads_measure_each_on_a_core_of_its_own(
     builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -95,6 +99,7 @@ def test_as_many_threads_measure_each_on_a_core_of_its_own(
     assert {str(core) for core in measuring_cores(2)} in seen
 
 
+@pytest.mark.normal
 def test_a_peak_is_of_fused_multiply_adds(
     builder: Builder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -123,6 +128,7 @@ def allowed_cores(pid: int) -> Iterator[str]:
             yield found[1]
 
 
+@pytest.mark.slow
 def test_limits_are_of_every_count_of_threads_level_and_way(builder: Builder) -> None:
     target = replace(
         probe_target(builder.compiler, builder.flags),
@@ -137,6 +143,7 @@ def test_limits_are_of_every_count_of_threads_level_and_way(builder: Builder) ->
     assert [thread_counts(cores) for cores in (1, 4, 6)] == [(1,), (1, 2, 4), (1, 2, 4, 6)]
 
 
+@pytest.mark.normal
 def test_peaks_of_threads_and_without_vectors(builder: Builder) -> None:
     target = replace(probe_target(builder.compiler, builder.flags), threads=2, vector_bits=0)
     peaks, (bandwidth,) = measure_peaks(builder, target, [Streams(1 << 16, 0, 1 << 16)])

@@ -91,6 +91,7 @@ REFUSED = {
 }
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("body", "part"), REFUSED.values(), ids=REFUSED.keys())
 def test_refused(bench: Bench, builder: Builder, home: Path, body: str, part: str) -> None:
     result = run(bench, kernel(builder, body))
@@ -218,6 +219,7 @@ def test_harmless(bench: Bench, builder: Builder, home: Path, body: str) -> None
     assert isinstance(result, Measurement), result
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("rounds", [40, 90])
 def test_many_rounds(bench: Bench, builder: Builder, home: Path, rounds: int) -> None:
     """Each has copies of the code, whose descriptors are kept open."""
@@ -249,6 +251,7 @@ SNIPPETS = [
 ]
 
 
+@pytest.mark.normal
 @settings(
     max_examples=12,
     deadline=None,

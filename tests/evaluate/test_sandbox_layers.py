@@ -98,6 +98,7 @@ def test_what_is_missing_is_noticed(bench: Bench, without: Callable[..., Bench])
     assert "write your files" in str(nothing.warning)
 
 
+@pytest.mark.normal
 def test_the_filter_alone_refuses_to_write(
     bench: Bench, without: Callable[..., Bench], builder: Builder, home: Path
 ) -> None:
@@ -106,6 +107,7 @@ def test_the_filter_alone_refuses_to_write(
     assert result.outcome is Outcome.REFUSED
 
 
+@pytest.mark.normal
 def test_landlock_alone_leaves_files_as_they_are(
     bench: Bench, without: Callable[..., Bench], builder: Builder, home: Path
 ) -> None:
@@ -128,6 +130,7 @@ def test_landlock_alone_leaves_files_as_they_are(
     assert isinstance(result, Measurement), result
 
 
+@pytest.mark.normal
 def test_without_any_layer_nothing_outlives_the_kernel(
     bench: Bench, without: Callable[..., Bench], builder: Builder, home: Path
 ) -> None:
@@ -148,6 +151,7 @@ if (access(registration, F_OK) == 0) abort();
 """
 
 
+@pytest.mark.normal
 @pytest.mark.skipif(len(usable_cores()) < 2, reason="two threads need two cores")
 @pytest.mark.parametrize("compiler", COMPILERS)
 def test_parallel_kernels(builder: Builder, tmp_path: Path, compiler: str) -> None:
@@ -162,6 +166,7 @@ def test_parallel_kernels(builder: Builder, tmp_path: Path, compiler: str) -> No
     assert refused.outcome is Outcome.REFUSED
 
 
+@pytest.mark.normal
 @pytest.mark.skipif(os.getuid() != 0 or not shutil.which("setpriv"), reason="needs another user")
 def test_a_plain_user() -> None:
     with tempfile.TemporaryDirectory() as place:

@@ -59,6 +59,7 @@ MEMORY = {
 }
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("body", "part"), MEMORY.values(), ids=MEMORY.keys())
 def test_memory_and_undefined_behaviour(inspector: Inspector, body: str, part: str) -> None:
     (found,) = checks(inspector, body)
@@ -67,6 +68,7 @@ def test_memory_and_undefined_behaviour(inspector: Inspector, body: str, part: s
     assert found.detail.endswith("while verifying with integers")
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("body", "verdict"),
     [
@@ -82,6 +84,7 @@ def test_races(inspector: Inspector, body: str, verdict: Finding) -> None:
     assert ("data race" in races.detail) is (verdict is Finding.FAILED)
 
 
+@pytest.mark.normal
 def test_windows_of_any_strides_pass(builder: Builder, tmp_path: Path) -> None:
     inspector = make(procs.windowed, builder, tmp_path)
     found, _ = inspector.inspect(inspector.unscheduled)

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -55,6 +56,7 @@ def test_never_more_than_the_maximum(speedups: list[float], anchor: float) -> No
     assert not TimingPlan("confirm", 2, 8).wants_more(rounds(*speedups), anchor)
 
 
+@pytest.mark.normal
 @given(st.lists(st.floats(0.01, 100), min_size=1, max_size=9), st.floats(0.1, 100))
 def test_speedup_scales_with_the_anchor(speedups: list[float], anchor: float) -> None:
     """Its interval does not: what the anchor's own speed-up may be is not known."""

@@ -22,6 +22,7 @@ def streams(procedure: Any, **sizes: int) -> Streams:
     return count_streams(inline_calls(proc), bind(proc, sizes))
 
 
+@pytest.mark.normal
 def test_what_is_added_to_is_loaded_and_stored() -> None:
     found = streams(procs.matmul, M=3, N=5, K=7)
     assert found == Streams(read=4 * (21 + 35), written=0, updated=4 * 15)
@@ -100,6 +101,7 @@ def executed(proc: q.Proc) -> Streams:
     return Streams(4 * len(loaded - stored), 4 * len(stored - loaded), 4 * len(stored & loaded))
 
 
+@pytest.mark.normal
 @settings(max_examples=150, deadline=None)
 @given(nests())
 def test_elements_are_counted_exactly(proc: q.Proc) -> None:

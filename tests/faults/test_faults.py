@@ -17,6 +17,8 @@ from faults.driving import Plan
 from schedsearch.store import schema
 from schedsearch.store.database import Store
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def context() -> ForkServerContext:

@@ -10,6 +10,8 @@ from transforms.interpret import DTYPES
 
 from fuzz.enclosure import Enclosed, Enclosures, Undefined, exactly, loose, within
 
+pytestmark = pytest.mark.slow
+
 ARITHMETIC = Enclosures()
 
 

@@ -34,6 +34,8 @@ from schedsearch.transforms.registry import apply, registry, select
 from schedsearch.transforms.replay import State
 from schedsearch.transforms.vector.fused import function, source
 
+pytestmark = pytest.mark.slow
+
 
 def test_random_schedules_compute_what_the_procedure_means() -> None:
     report = run(2, (TARGET, replace(TARGET, threads=2)), count=6)

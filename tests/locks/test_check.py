@@ -37,6 +37,8 @@ from schedsearch.transforms.generated import code_key
 from schedsearch.transforms.replay import Replayer
 from tests.locks.entries import ENTRY
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 RIGHT = ("check", "--correct-only")
 

@@ -63,6 +63,7 @@ C_TEXTS = st.text(max_size=50) | st.sampled_from(
 )
 
 
+@pytest.mark.normal
 @given(C_TEXTS, C_TEXTS)
 def test_any_c_survives_its_text(header: str, source: str) -> None:
     with_c = replace(ENTRY, code=replace(CODE, header=header, source=source))
@@ -253,6 +254,7 @@ values = st.recursive(
 )
 
 
+@pytest.mark.normal
 @given(st.dictionaries(texts, values, max_size=4))
 def test_any_table_survives_toml(table: dict[str, Any]) -> None:
     assert tomllib.loads("\n".join(toml_lines(table))) == table

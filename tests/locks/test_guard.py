@@ -26,6 +26,8 @@ from schedsearch.locks.guard import (
 )
 from schedsearch.locks.result import Instructions, Status, Visit
 
+pytestmark = pytest.mark.normal
+
 LEAST = 1.0 / (1.0 + TOLERANCE)
 CALL = 1000.0
 TIMES = 400

@@ -18,6 +18,8 @@ from schedsearch.transforms.identity import proc_key
 from schedsearch.transforms.loader import load_source, pick
 from schedsearch.transforms.mirror import mirror
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 COMMANDS = (("check", "--correct-only"), ("check", "--repair", "--budget", "1s"))
 MARKS = "open('executed', 'w').close()\n"

@@ -101,16 +101,19 @@ def altered(draw: st.DrawFn) -> dict[str, Any]:
     return data
 
 
+@pytest.mark.normal
 @given(altered())
 def test_altered_files_are_read_or_refused(data: dict[str, Any]) -> None:
     reads_or_refuses("\n".join(toml_lines(data)))
 
 
+@pytest.mark.normal
 @given(st.dictionaries(st.sampled_from(["schema", "kernel", "target", ""]), values))
 def test_any_table_is_read_or_refused(data: dict[str, Any]) -> None:
     reads_or_refuses("\n".join(toml_lines({"schema": 1, **data})))
 
 
+@pytest.mark.normal
 @given(st.data())
 def test_cut_and_joined_text_is_read_or_refused(data: st.DataObject) -> None:
     """As editors and merges leave it: parts missing, doubled, or of other characters."""
@@ -123,6 +126,7 @@ def test_cut_and_joined_text_is_read_or_refused(data: st.DataObject) -> None:
     reads_or_refuses(TEXT[:begin] + middle + TEXT[end:])
 
 
+@pytest.mark.normal
 @given(st.binary(max_size=60), st.integers(0, len(TEXT.encode())))
 def test_any_bytes_are_read_or_refused(
     tmp_path_factory: pytest.TempPathFactory, some: bytes, place: int

@@ -79,6 +79,7 @@ def test_what_needs_too_much_memory_is_ended(matmul: Any, monkeypatch: pytest.Mo
     assert refused(matmul, Trace()) == "the schedule asks for too much: MemoryError, at its C"
 
 
+@pytest.mark.normal
 def test_doubling_and_nesting_end_soon(matmul: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     said = refused(matmul, Trace((SPLIT,) * 1000))
     assert said.startswith("the schedule does not apply: step 61 (split(factor=1, ")

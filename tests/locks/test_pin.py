@@ -18,6 +18,8 @@ from schedsearch.search.trust import remember
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 
 

@@ -15,6 +15,8 @@ from cli.invoke import Answer, environment
 
 from schedsearch.locks import pytest_plugin
 
+pytestmark = pytest.mark.normal
+
 Run = Callable[..., Answer]
 ROOT = Path(__file__).parents[2]
 

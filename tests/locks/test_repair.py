@@ -14,7 +14,7 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.place import read_lock, write_lock
 
-pytestmark = pytest.mark.usefixtures("hurried")
+pytestmark = [pytest.mark.normal, pytest.mark.usefixtures("hurried")]
 
 Run = Callable[..., Answer]
 

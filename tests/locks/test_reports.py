@@ -137,6 +137,7 @@ MARKUP = (
 HOSTILE = st.text(min_size=1, max_size=40) | st.sampled_from([*MARKUP, "[red]", "\x1b[2J"])
 
 
+@pytest.mark.normal
 @given(HOSTILE, HOSTILE, HOSTILE)
 def test_no_text_breaks_out_of_its_place(proc: str, summary: str, note: str) -> None:
     """Names and messages come from files, compilers and kernels."""

@@ -24,6 +24,8 @@ from schedsearch.evaluate.preparing import prepare
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.mirror import mirror
 
+pytestmark = pytest.mark.slow
+
 MOST = 40
 KERNELS = (
     *(procs.every_type, procs.branches, procs.rows, procs.normalise),

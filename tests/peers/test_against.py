@@ -87,6 +87,7 @@ def only(kernel: Kernel, request: str) -> PeerComparison:
     return found
 
 
+@pytest.mark.normal
 def test_numpy_is_derived_and_says_what_ran(kernel: Kernel) -> None:
     found = only(kernel, "numpy")
     assert not found.failure
@@ -99,6 +100,7 @@ def test_numpy_is_derived_and_says_what_ran(kernel: Kernel) -> None:
     assert 0 <= found.off < 1e-5
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", ["right", "returned", "undirected"])
 def test_a_function_of_the_user_competes(
     kernel: Kernel, functions: Path, name: str, monkeypatch: pytest.MonkeyPatch
@@ -109,6 +111,7 @@ def test_a_function_of_the_user_competes(
     assert found.ratio is not None, found.failure
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("name", "says"),
     [
@@ -133,6 +136,7 @@ def test_who_cannot_compete_says_why_and_others_do(
     assert present["ratio"]["low"] <= present["ratio"]["value"]
 
 
+@pytest.mark.normal
 def test_a_library_is_called_as_the_exported_c(kernel: Kernel, tmp_path: Path) -> None:
     source = tmp_path / "theirs.c"
     source.write_text(
@@ -147,12 +151,14 @@ def test_a_library_is_called_as_the_exported_c(kernel: Kernel, tmp_path: Path) -
     assert "undefined symbol" in only(kernel, f"{library}:nothing").failure
 
 
+@pytest.mark.normal
 def test_the_c_as_written_by_a_compiler(kernel: Kernel) -> None:
     found = only(kernel, f"cc={kernel.target.compiler.path}")
     assert found.ratio is not None, found.failure
     assert "-O3 -march=native -ffast-math" in found.ran
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("library", ["scipy", "torch", "numba"])
 def test_other_libraries_where_they_are_installed(kernel: Kernel, library: str) -> None:
     if importlib.util.find_spec(library) is None:
@@ -164,6 +170,7 @@ def test_other_libraries_where_they_are_installed(kernel: Kernel, library: str) 
     assert library in found.ran
 
 
+@pytest.mark.slow
 def test_a_peer_that_is_slower_is_found_to_be(kernel: Kernel, tmp_path: Path) -> None:
     path = tmp_path / "slow.py"
     path.write_text("def slow(C, A, B):\n    for _ in range(50):\n        D = A @ B\n    C += D\n")
@@ -175,6 +182,7 @@ def test_a_peer_that_is_slower_is_found_to_be(kernel: Kernel, tmp_path: Path) ->
     assert slow.ratio.low > 5 * quick.ratio.high
 
 
+@pytest.mark.normal
 def test_what_has_no_form_says_which_statement(tmp_path: Path) -> None:
     found = only(kernel_of(load_subject(NESTS, "triangle", {}, None), tmp_path), "numpy")
     assert found.ratio is None
@@ -211,6 +219,7 @@ def test_configurations_are_those_that_the_cpu_can_run() -> None:
     assert cores == [None, "Haswell", "SkylakeX"]
 
 
+@pytest.mark.normal
 def test_of_several_configurations_the_fastest_competes(tmp_path: Path) -> None:
     if "avx2" not in cpu_identity()[1]:
         pytest.skip("this CPU runs one kind of OpenBLAS's kernels")

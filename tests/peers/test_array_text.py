@@ -149,6 +149,7 @@ def procedure(draw: st.DrawFn) -> q.Proc:
     return q.Proc("drawn", args, (), body)
 
 
+@pytest.mark.normal
 @settings(deadline=None, max_examples=300)
 @given(procedure())
 def test_derived_numpy_is_what_the_procedure_means(proc: q.Proc) -> None:
@@ -162,6 +163,7 @@ def test_derived_torch_is_what_the_procedure_means(proc: q.Proc) -> None:
     assert_same(proc, array_text(arraywise(proc, NOTHING), TORCH))
 
 
+@pytest.mark.normal
 @settings(deadline=None, max_examples=300)
 @given(procedure())
 def test_blas_is_what_the_procedure_means_or_none(proc: q.Proc) -> None:
@@ -173,6 +175,7 @@ def test_blas_is_what_the_procedure_means_or_none(proc: q.Proc) -> None:
     assert_same(proc, text)
 
 
+@pytest.mark.normal
 @settings(deadline=None, max_examples=100)
 @given(st.one_of(procedure(), nest().map(of_nest)))
 def test_loops_are_what_the_procedure_means(proc: q.Proc) -> None:
@@ -228,6 +231,7 @@ def test_contractions_have_the_form_that_blas_takes(terms: tuple[str, ...], oper
     assert_same(proc, text)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=300)
 @given(nest())
 def test_of_any_nest_it_is_right_or_none(stmt: q.Stmt) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from store.store_data import ROOT, children, start
 
 from schedsearch.core.decision import Decision
@@ -41,6 +42,7 @@ def stored(path: Path, *timings: tuple[Trace, Measurement]) -> tuple[StoredCandi
         return tuple(store.find(scope, [trace.key])[0] for trace in (ONE, OTHER))
 
 
+@pytest.mark.normal
 def test_sessions_apart_have_no_interval(tmp_path: Path) -> None:
     pair = stored(tmp_path / "s.sqlite", (ONE, timed(10.4)), (OTHER, timed(12.1)))
     found = ratio(*pair)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,12 +14,14 @@ lines = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "S", "Zs
 texts = st.lists(lines, min_size=1, max_size=30).map("\n".join)
 
 
+@pytest.mark.normal
 @given(texts, st.sampled_from(list(LEXERS)))
 def test_colours_keep_every_line(text: str, language: str) -> None:
     shown = [Reader(line).text for line in coloured(text, LEXERS[language])]
     assert shown == text.split("\n")
 
 
+@pytest.mark.normal
 @given(texts, texts)
 def test_changed_lines_are_marked_on_their_side(before: str, after: str) -> None:
     read = Reader(Diff(before, after)._repr_html_())

@@ -26,6 +26,7 @@ measurements = st.builds(
 )
 
 
+@pytest.mark.normal
 @given(st.text(), st.text(), st.integers())
 def test_traces_show_what_files_say_as_text(label: str, name: str, value: int) -> None:
     schedule = Trace((Rewrite("split", 1, (0,), label, ((name, value), ("kind", "<script>"))),))
@@ -40,6 +41,7 @@ def test_the_unscheduled_procedure_has_no_table() -> None:
     assert Reader(trace(Trace())).text == "as written, no rewrites"
 
 
+@pytest.mark.normal
 @given(measurements)
 def test_every_sample_is_a_dot_within_the_picture(timed: Measurement) -> None:
     read = Reader(measurement(timed))

@@ -148,6 +148,7 @@ def test_every_step_of_a_replay_becomes_a_candidate(store: Store) -> None:
     assert ended.best == "z"
 
 
+@pytest.mark.normal
 def test_a_replay_continues_from_what_is_known(store: Store) -> None:
     world = World({ROOT: ["x"]}, {"z": Kernel(3.0)})
     run(store, world)
@@ -169,6 +170,7 @@ def test_a_replay_ends_where_a_step_is_illegal(store: Store) -> None:
     assert "y" not in ended.candidates
 
 
+@pytest.mark.normal
 def test_a_replay_goes_on_from_the_owner_of_a_schedule(store: Store) -> None:
     world = World({ROOT: ["first"]}, {"twin": Kernel(ast="a-first"), "z": Kernel(2.0)})
     run(store, world)
@@ -188,6 +190,7 @@ def test_a_replay_whose_worker_dies_leads_nowhere(store: Store) -> None:
     assert [event.key for event in replayed(ended) if event.chain] == [trace("x", "w").key]
 
 
+@pytest.mark.normal
 def test_replays_are_told_again_when_a_run_resumes(store: Store) -> None:
     bad = Kernel(rejected=Failure(Outcome.ILLEGAL, "no such loop"))
     world = World({ROOT: ["o"]}, {"z": Kernel(3.0), "bad": bad})
@@ -233,6 +236,7 @@ def test_a_job_is_tried_again_once_when_its_worker_dies(
     assert "worker died" in ended.candidates["twice"].record.message
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 @pytest.mark.parametrize("cause", ["lost", "no replay"])
 def test_a_node_that_cannot_be_expanded_does_not_end_the_search(
@@ -260,6 +264,7 @@ def test_idle_workers_share_the_expansion_of_the_root(store: Store) -> None:
     assert ended.best == "n3"
 
 
+@pytest.mark.normal
 def test_why_a_node_cannot_be_expanded_is_recorded(store: Store) -> None:
     ended = run(store, World({ROOT: ["stuck"]}, {"stuck": Kernel(5.0, replays=False)}))
     found = ended.candidates["stuck"].record
@@ -294,12 +299,14 @@ def test_stops_after_the_trials(store: Store) -> None:
     assert len(ended.names_measured("screen")) == 5
 
 
+@pytest.mark.normal
 def test_stops_at_the_target_speedup(store: Store) -> None:
     ended = run(store, World(tree(3, 3), {"n1": Kernel(2.5)}), budget=Budget(1e9, speedup=2.0))
     assert ended.stop is Stop.TARGET
     assert ended.best == "n1"
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_ends_when_the_space_is_exhausted(store: Store, strategy: str) -> None:
     ended = run(store, World(tree(2, 3)), strategy=strategy)
@@ -335,6 +342,7 @@ def test_a_slow_baseline_is_called_as_rarely_as_possible(store: Store) -> None:
     assert {(plan.min_rounds, plan.max_rounds) for plan in confirmed} == {(3, 3)}
 
 
+@pytest.mark.normal
 def test_what_was_timed_against_a_baseline_of_long_calls_is_the_anchor_at_once(
     store: Store,
 ) -> None:
@@ -410,6 +418,7 @@ def test_the_best_of_an_earlier_run_is_timed_against_a_new_one(store: Store) -> 
     assert old.speedup.value / new.speedup.value == pytest.approx(3.8 / 3.9, rel=2e-3)
 
 
+@pytest.mark.normal
 def test_the_best_is_confirmed_in_every_run(store: Store) -> None:
     """Else its interval would not know of the sessions after the first."""
     world = World({ROOT: ["fast", "slow"]}, {"fast": Kernel(5.0), "slow": Kernel(2.0)})
@@ -427,6 +436,7 @@ def test_the_best_is_confirmed_in_every_run(store: Store) -> None:
     assert best.measurement.speedup == ended.candidates["fast"].record.measurement.speedup
 
 
+@pytest.mark.normal
 def test_the_fastest_race_if_they_are_close(store: Store) -> None:
     """Equally fast while screened: who is fastest against the same anchor is confirmed."""
     speeds = {f"n{n:x}": Kernel(4.0, race=3.0 + 0.01 * n) for n in range(FIELD + 2)}
@@ -439,6 +449,7 @@ def test_the_fastest_race_if_they_are_close(store: Store) -> None:
     assert confirmed == [max(name for name, _, _ in raced)]
 
 
+@pytest.mark.normal
 def test_heats_are_pooled_and_the_winner_is_confirmed(store: Store) -> None:
     """`n0` led by luck, and leaves; between the others there is no difference."""
     speeds = {f"n{n}": Kernel(4.0, race=3.0) for n in range(5)}
@@ -485,6 +496,7 @@ def test_a_shorter_schedule_that_is_as_fast_is_the_best(store: Store, same: dict
     assert ended.search.progress().shortened_from == 2
 
 
+@pytest.mark.normal
 def test_a_shorter_schedule_that_fails_gives_way_to_the_longer(store: Store) -> None:
     world = longer_and_shorter()
     world = replace(world, kernels={**world.kernels, "short": Kernel(5.0, confirm=CRASH)})
@@ -501,6 +513,7 @@ def test_a_shorter_schedule_that_gains_nothing_hides_no_longer_one(store: Store)
     assert ended.best == "long"
 
 
+@pytest.mark.normal
 def test_what_was_wrong_once_takes_nobodys_place(store: Store) -> None:
     world = longer_and_shorter()
     wrong = replace(world, kernels={**world.kernels, "short": Kernel(5.0, confirm=WRONG)})
@@ -517,6 +530,7 @@ def test_what_cannot_be_replayed_is_not_shortened(store: Store) -> None:
     assert (ended.best, ended.search.ledger.superseded) == ("long", {})
 
 
+@pytest.mark.normal
 def test_the_best_of_an_earlier_run_is_shortened_too(store: Store) -> None:
     world = longer_and_shorter()
     assert run(store, world).best == "long"
@@ -550,6 +564,7 @@ def test_the_end_has_its_share_of_the_budget(store: Store) -> None:
     assert searches[50.0].search_s == pytest.approx(50.0 + 0.4 * 60.0, abs=1.0)
 
 
+@pytest.mark.normal
 def test_a_winner_that_fails_gives_way_to_the_next(store: Store) -> None:
     speeds = {f"n{n}": Kernel(4.0, confirm=CRASH, race=3.0 + n / 1e3) for n in range(4)}
     speeds["n2"] = Kernel(4.0, race=3.0 + 2 / 1e3)
@@ -558,6 +573,7 @@ def test_a_winner_that_fails_gives_way_to_the_next(store: Store) -> None:
     assert ended.best == "n2"
 
 
+@pytest.mark.normal
 def test_a_winner_in_which_sanitizers_find_something_is_retracted(store: Store) -> None:
     """The next one need not have been confirmed before."""
     inspected: list[str] = []
@@ -580,6 +596,7 @@ def test_a_winner_in_which_sanitizers_find_something_is_retracted(store: Store) 
     assert progress.inspection == Inspection(inspected[-1])
 
 
+@pytest.mark.normal
 def test_nothing_is_best_if_sanitizers_find_something_everywhere(store: Store) -> None:
     found = Check("data races", Finding.FAILED)
     speeds = {f"n{n}": Kernel(3.0 + n) for n in range(5)}
@@ -593,6 +610,7 @@ def test_nothing_is_best_if_sanitizers_find_something_everywhere(store: Store) -
     assert outcomes == [Outcome.INCORRECT] * 5
 
 
+@pytest.mark.normal
 def test_who_fails_in_the_race_is_not_confirmed(store: Store) -> None:
     speeds = {f"n{n}": Kernel(4.0, race=WRONG if n == 1 else 3.0) for n in range(5)}
     ended = run(store, World(tree(1, 5), speeds))
@@ -601,11 +619,13 @@ def test_who_fails_in_the_race_is_not_confirmed(store: Store) -> None:
     assert ended.best is not None
 
 
+@pytest.mark.normal
 def test_a_clear_leader_needs_one_heat(store: Store) -> None:
     speeds = {f"n{n}": Kernel(2.0**n) for n in range(6)}
     assert run(store, World(tree(1, 6), speeds)).names_measured("race") == ["n5", "n4", "n3"]
 
 
+@pytest.mark.normal
 def test_nothing_is_best_if_confirmation_finds_nothing_faster(store: Store) -> None:
     ended = run(store, World(tree(1, 3), {"n0": Kernel(1.1, 0.98), "n1": Kernel(0.5)}))
     assert ended.names_measured("confirm") == ["n0"]
@@ -621,6 +641,7 @@ def test_a_slower_space_has_no_best_and_nothing_to_confirm(store: Store) -> None
 # -- interruption and resumption ------------------------------------------------------------
 
 
+@pytest.mark.normal
 def test_ctrl_c_keeps_everything_and_the_next_run_continues(store: Store) -> None:
     world = World(tree(2, 3), {"n12": Kernel(3.0)})
     first = run(store, world, interrupt_at=12)
@@ -635,6 +656,7 @@ def test_ctrl_c_keeps_everything_and_the_next_run_continues(store: Store) -> Non
     assert len(second.candidates) == 1 + 3 + 9
 
 
+@pytest.mark.normal
 def test_a_resumed_run_never_has_the_whole_store_in_memory(
     store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -652,6 +674,7 @@ def test_a_resumed_run_never_has_the_whole_store_in_memory(
     assert again.search.ledger.tree.nodes == first.search.ledger.tree.nodes
 
 
+@pytest.mark.normal
 def test_what_gc_dropped_of_the_best_is_generated_again(store: Store) -> None:
     world = World({ROOT: ["fast"]}, {"fast": Kernel(1.4)})
     run(store, world)
@@ -687,6 +710,7 @@ def test_ctrl_c_while_confirming_leaves_the_best_unconfirmed(store: Store) -> No
     assert resumed.search.ledger.best_speedup == pytest.approx(1.3)
 
 
+@pytest.mark.normal
 def test_progress_counts_this_run_and_what_it_resumed_from(store: Store) -> None:
     world = World(tree(2, 2), {"n0": Kernel(1.3)})
     run(store, world, budget=Budget(1e9, trials=3))
@@ -698,6 +722,7 @@ def test_progress_counts_this_run_and_what_it_resumed_from(store: Store) -> None
     assert [value for _, value in last.curve] == pytest.approx([1.3])
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("strategy", sorted(STRATEGIES))
 def test_equal_seeds_make_equal_trees(tmp_path: Path, strategy: str) -> None:
     world = World(tree(3, 3), {"n1": Kernel(2.0), "n12": Kernel(3.0), "n0": Kernel(0.5)})
@@ -725,6 +750,7 @@ FATES = st.one_of(
 )
 
 
+@pytest.mark.normal
 @settings(
     max_examples=40,
     deadline=None,

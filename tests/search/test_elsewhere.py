@@ -16,6 +16,8 @@ from schedsearch.search.elsewhere import MOST_BYTES, measure_elsewhere
 from schedsearch.search.run_summary import Elsewhere
 from schedsearch.search.subject import Subject
 
+pytestmark = pytest.mark.normal
+
 
 def found(*ratios: float) -> Elsewhere:
     """On the other arrays it takes 1 us, here `ratios` of that."""

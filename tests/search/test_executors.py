@@ -60,6 +60,8 @@ SLOTS = 2
 HALVING = """
 from schedsearch.transforms.ops import At, Op
 
+pytestmark = pytest.mark.slow
+
 def propose(ast, target):
     return iter(())
 

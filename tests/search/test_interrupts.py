@@ -12,6 +12,8 @@ import z3
 from schedsearch.search.interrupts import noticed_interrupts, raised_interrupts
 from schedsearch.transforms.exo_compat import prepare
 
+pytestmark = pytest.mark.normal
+
 
 def press_ctrl_c() -> None:
     os.kill(os.getpid(), signal.SIGINT)

@@ -23,6 +23,8 @@ from schedsearch.search.ray_token import require_token
 
 from .ray_cluster import ON_LOOPBACK, started
 
+pytestmark = pytest.mark.slow
+
 HERE = Path(__file__).parent
 WITHOUT_PATIENCE = {"RAY_gcs_server_port_wait_time_s": "2"}
 """Ray tries a wrong token for 20 s."""

@@ -50,6 +50,7 @@ def said(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+@pytest.mark.normal
 def test_who_waits_is_told_for_whom(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with locked(path):
@@ -59,6 +60,7 @@ def test_who_waits_is_told_for_whom(tmp_path: Path) -> None:
     other.communicate("\n")
 
 
+@pytest.mark.normal
 def test_a_lock_ends_with_its_process(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     other = holder(path)
@@ -95,6 +97,7 @@ def as_nobody(act: Callable[[Path, Connection], None], path: Path) -> tuple[Proc
     return other, ours
 
 
+@pytest.mark.normal
 @needs_root
 def test_another_user_that_dies_is_not_waited_for(everybodys: Path) -> None:
     def die(path: Path, said: Connection) -> None:
@@ -125,6 +128,7 @@ def borrow(path: Path, said: Connection) -> None:
         said.send("held")
 
 
+@pytest.mark.normal
 @needs_root
 def test_other_users_have_the_same_lock(everybodys: Path) -> None:
     path = everybodys / "lock"
@@ -141,6 +145,7 @@ def test_other_users_have_the_same_lock(everybodys: Path) -> None:
     other.join()
 
 
+@pytest.mark.normal
 @needs_root
 def test_another_user_stalls_nobody(everybodys: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, patience, told = everybodys / "lock", Patience(0.2, share=0.0), list[str]()
@@ -163,6 +168,7 @@ def test_another_user_stalls_nobody(everybodys: Path, capsys: pytest.CaptureFixt
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+@pytest.mark.normal
 @needs_root
 @pytest.mark.parametrize("folder", ["everybodys", "private"])
 def test_another_user_cannot_hold_ours(everybodys: Path, folder: str) -> None:
@@ -178,6 +184,7 @@ def test_another_user_cannot_hold_ours(everybodys: Path, folder: str) -> None:
     other.join()
 
 
+@pytest.mark.normal
 def test_patience_grows_with_time_and_has_a_limit(monkeypatch: pytest.MonkeyPatch) -> None:
     now = 100.0
     monkeypatch.setattr(time, "monotonic", lambda: now)
@@ -191,6 +198,7 @@ def test_patience_grows_with_time_and_has_a_limit(monkeypatch: pytest.MonkeyPatc
     assert patience.left_s == 60.0
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("kind", ["fifo", "folder", "link", "mine"])
 def test_what_is_no_file_there_stalls_nobody(
     tmp_path: Path, kind: str, capsys: pytest.CaptureFixture[str]
@@ -211,6 +219,7 @@ def test_what_is_no_file_there_stalls_nobody(
     assert ("measuring goes on without" in capsys.readouterr().err) == (kind != "mine")
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("kind", ["fifo", "folder", "link"])
 def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "lock"
@@ -221,6 +230,7 @@ def test_what_is_no_file_of_ours_is_refused(tmp_path: Path, kind: str) -> None:
         pass
 
 
+@pytest.mark.normal
 @needs_root
 def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "lock"
@@ -230,6 +240,7 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.normal
 def test_a_removed_file_does_not_make_two_holders(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     with locked(path):

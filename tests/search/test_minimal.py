@@ -18,6 +18,7 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.locks.pin import best_of
+from schedsearch.search import minimal
 from schedsearch.search.budget import Budget
 from schedsearch.search.minimal import Shortener, ddmin
 from schedsearch.search.options import Options
@@ -28,8 +29,9 @@ from schedsearch.study.minimise import minimise
 from schedsearch.study.schedule import opened
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.fit import Fate, refit
+from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.registry import select
+from schedsearch.transforms.registry import propose, select
 from schedsearch.transforms.replay import Replayer
 
 from .worlds import measurement
@@ -40,6 +42,7 @@ KERNEL = Path(__file__).parent / "kernels" / "product.py"
 # -- delta debugging -----------------------------------------------------------
 
 
+@pytest.mark.normal
 @given(st.integers(1, 24), st.data())
 def test_what_is_needed_is_left_and_nothing_else(count: int, data: st.DataObject) -> None:
     items = tuple(range(count))
@@ -125,6 +128,24 @@ def test_what_leaves_the_c_as_it_is_goes_without_timing(replayer: Replayer) -> N
     assert said[-1] == "2 of 4 rewrites give the same C"
 
 
+def test_what_is_left_has_the_key_of_its_build(
+    replayer: Replayer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without it, it could not be pinned: it would not be what its trace makes."""
+    monkeypatch.setattr(minimal, "reacher_of", lambda bench: None)
+    monkeypatch.setattr(minimal, "build", lambda *parts: Artifact("", "", ""))
+    monkeypatch.setattr(Shortener, "as_fast", lambda *parts: None)
+    root = replayer.state(Trace())
+    trace = Trace((next(propose(root.ast, TARGET, select(["compile_with"]))),))
+    monkeypatch.setattr(Shortener, "same_code", lambda self: None)
+    shorten = minimal.shorten_with(None, replayer, TARGET, None)  # type: ignore[arg-type]
+    short = shorten(trace, 60.0, lambda: True, 0.0)
+    assert short is not None
+    assert short.trace == trace
+    assert short.ast_key == ast_key(root.ast, trace.build)
+    assert short.ast_key != ast_key(root.ast)
+
+
 def test_nothing_is_left_out_once_time_is_up(replayer: Replayer) -> None:
     trace = back_and_forth(replayer)
     short = Shortener(trace, replayer, TARGET, lambda: True, lambda _: None, budget_s=-1.0)
@@ -184,6 +205,7 @@ def search(store: Path, trials: int) -> Result:
     return tune(options, Listener(lambda _: None, lambda *_: None, lambda _: None))
 
 
+@pytest.mark.slow
 def test_the_shortest_that_is_as_fast_is_stored(stored: tuple[Path, int]) -> None:
     said: list[str] = []
     with opened(*stored) as schedule:

@@ -25,6 +25,8 @@ from schedsearch.store.database import Store
 
 from .worlds import measurement
 
+pytestmark = pytest.mark.normal
+
 KERNEL = Path(__file__).parent / "kernels" / "product.py"
 
 

@@ -17,6 +17,8 @@ from schedsearch.search.strategies.random_search import RandomSearch
 
 from .landscapes import ROOT, Landscape, Walk, child, landscapes, staircase, walk
 
+pytestmark = pytest.mark.normal
+
 seeds = st.integers(0, 1000)
 examples = settings(max_examples=25)  # for each of the strategies
 every_strategy = pytest.mark.parametrize("name", sorted(STRATEGIES))

@@ -21,6 +21,8 @@ SET = """
 from __future__ import annotations
 from exo import DRAM, instr
 
+pytestmark = pytest.mark.normal
+
 @instr("{x_data} = 0.0f;")
 def mine_zero(x: [f32][1] @ DRAM):
     for i in seq(0, 1):

@@ -21,6 +21,8 @@ from schedsearch.store.views import Scope
 from .test_session import asked, listen, options, own_home  # noqa: F401
 from .worlds import BASELINE, TARGET, measurement
 
+pytestmark = pytest.mark.normal
+
 PRODUCT = ("*", "3 loops", "read 0,2", "read 2,1", "reduce", "write 0,1")
 OWN = Workload("mm", "own", (("N", 64),), "mm.py", "5ha", signature=PRODUCT)
 

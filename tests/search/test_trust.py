@@ -12,6 +12,8 @@ import pytest
 from schedsearch.core.keys import digest
 from schedsearch.search.trust import doubt, remember
 
+pytestmark = pytest.mark.normal
+
 TEXT = "import exo\n"
 
 

@@ -5,7 +5,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
-from store_backends import BACKENDS, Reopen, servers
+from store_backends import BACKENDS, KINDS, Reopen, servers
 
 from schedsearch.store import Store
 
@@ -16,7 +16,7 @@ def _servers() -> Iterator[None]:
         yield
 
 
-@pytest.fixture(params=sorted(BACKENDS))
+@pytest.fixture(params=KINDS)
 def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Reopen]:
     """Opens the same store once more, as another process would."""
     with ExitStack() as opened:

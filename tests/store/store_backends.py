@@ -47,4 +47,7 @@ BACKENDS: dict[str, Callable[[Path], Store]] = {
 }
 """How to open, again and again, one store per directory."""
 
+KINDS = ("sqlite", pytest.param("postgresql", marks=pytest.mark.slow))
+"""Parameters of tests and fixtures."""
+
 Reopen = Callable[[], Store]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from store_backends import BACKENDS, Reopen
+from store_backends import BACKENDS, KINDS, Reopen
 from store_data import (
     CODE,
     ROOT,
@@ -40,6 +40,7 @@ THIRD = ROOT.then(step(2))
 # -- workloads, targets, runs ---------------------------------------------------
 
 
+@pytest.mark.normal
 def test_register_is_idempotent_and_reads_back(store: Store, reopen: Reopen) -> None:
     scope = store.register(workload(), target(), SOURCE)
     other = reopen()
@@ -233,6 +234,7 @@ def test_candidates_and_measured_ones_are_counted(store: Store) -> None:
     assert store.counts(scope) == (4, 1)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     ("kids", "error"),
     [
@@ -286,6 +288,7 @@ def test_duplicates_refer_to_earlier_later_and_stored_candidates(store: Store) -
     assert [c.record for c in store.children(parent.id)] == kids
 
 
+@pytest.mark.normal
 def test_scopes_do_not_see_each_other(store: Store) -> None:
     mm, _ = start_tree(store, "mm")
     conv, run = start_tree(store, "conv")
@@ -297,6 +300,7 @@ def test_scopes_do_not_see_each_other(store: Store) -> None:
     assert not {c.id for c in store.load(mm)} & {c.id for c in store.load(conv)}
 
 
+@pytest.mark.normal
 def test_candidate_and_children_agree_with_load_at_any_depth(store: Store) -> None:
     scope, run = start_tree(store)
     trace = FIRST
@@ -372,6 +376,7 @@ def test_found_incorrect_later_never_ranks_again(store: Store) -> None:
     assert len(stored.measurements) == 2
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     "worse", sorted(set(Outcome) - {Outcome.CORRECT, Outcome.INCORRECT}), ids=str
 )
@@ -385,6 +390,7 @@ def test_correct_yields_to_incorrect_only(store: Store, worse: Outcome) -> None:
     assert stored.record.message == f"later {worse}: busy machine"
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("first", sorted(set(Outcome) - {Outcome.CORRECT, Outcome.INCORRECT}))
 def test_a_failed_attempt_is_replaced_by_the_next(store: Store, first: Outcome) -> None:
     scope, run = start_tree(store)
@@ -421,6 +427,7 @@ def test_what_was_never_run_needs_no_fresh_start(store: Store) -> None:
     assert store.afresh(scope) == scope
 
 
+@pytest.mark.normal
 def test_a_fresh_start_sees_nothing_and_deletes_nothing(store: Store, reopen: Reopen) -> None:
     scope, run = start_tree(store)
     store.record(scope, run, correct(FIRST, 2.0))
@@ -491,6 +498,7 @@ def test_code_reads_back(store: Store, reopen: Reopen) -> None:
     assert store.code("unknown") is None
 
 
+@pytest.mark.normal
 def test_code_keeps_its_build_options(store: Store, reopen: Reopen) -> None:
     built = dataclasses.replace(CODE, key="other", build=Build("clang", "-O2", True))
     store.add_code([CODE, built])
@@ -592,7 +600,8 @@ def batches(draw: st.DrawFn) -> list[TuningRecord]:
     ]
 
 
-@pytest.mark.parametrize("backend", sorted(BACKENDS))
+@pytest.mark.slow
+@pytest.mark.parametrize("backend", KINDS)
 def test_any_record_reads_back(backend: str, tmp_path: Path) -> None:
     numbers = count()
     with BACKENDS[backend](tmp_path) as store:
@@ -631,6 +640,7 @@ def test_large_seeds_are_kept(store: Store) -> None:
     assert store.runs(scope)[0].seed == large
 
 
+@pytest.mark.normal
 def test_deep_traces_read_back(store: Store) -> None:
     scope, run = start_tree(store)
     trace = FIRST

@@ -22,6 +22,8 @@ from store_data import ROOT, start
 from schedsearch.core.records import Outcome
 from schedsearch.store import RunStatus, Store, process
 
+pytestmark = pytest.mark.slow
+
 KILLS = {"sqlite": 20, "postgresql": 5}
 """A server starts a process per connection, and is asked twice per kill."""
 

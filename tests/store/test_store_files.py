@@ -67,6 +67,7 @@ def test_open_creates_directories_and_a_durable_store(tmp_path: Path) -> None:
         assert len(store.load(scope)) == 4
 
 
+@pytest.mark.normal
 def test_a_store_is_where_a_link_leads(filled: Path, tmp_path: Path) -> None:
     """With its log, which others may be writing."""
     links = tmp_path / "links"
@@ -82,6 +83,7 @@ def test_a_store_is_where_a_link_leads(filled: Path, tmp_path: Path) -> None:
     assert list(links.iterdir()) == [link]
 
 
+@pytest.mark.normal
 def test_names_that_sqlite_takes_for_something_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -171,6 +173,7 @@ def test_truncated_with_its_log_left_behind(filled: Path) -> None:
         Store.open(copy)
 
 
+@pytest.mark.normal
 def test_the_log_of_a_deleted_store_is_not_played_into_a_new_one(path: Path) -> None:
     log = path.with_name(f"{path.name}-wal")
     child = "import sys, os, pathlib; from schedsearch.store import Store\n"
@@ -187,6 +190,7 @@ def test_the_log_of_a_deleted_store_is_not_played_into_a_new_one(path: Path) -> 
     Store.open(path).close()
 
 
+@pytest.mark.normal
 def test_damage_inside_is_reported_when_it_is_met(filled: Path) -> None:
     page = 4096
     with filled.open("r+b") as file:
@@ -254,6 +258,7 @@ READ = """
 """
 
 
+@pytest.mark.normal
 def test_read_only_file(filled: Path) -> None:
     filled.chmod(0o444)
     before = filled.read_bytes()
@@ -264,6 +269,7 @@ def test_read_only_file(filled: Path) -> None:
     assert list(filled.parent.iterdir()) == [filled]
 
 
+@pytest.mark.normal
 def test_read_only_directory(tmp_path: Path) -> None:
     directory = tmp_path / "locked"
     directory.mkdir()
@@ -274,6 +280,7 @@ def test_read_only_directory(tmp_path: Path) -> None:
     assert list(directory.iterdir()) == []
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("used", [False, True], ids=["closed", "in use by another"])
 def test_what_cannot_be_written_can_be_read(filled: Path, used: bool) -> None:
     directory = filled.parent
@@ -288,6 +295,7 @@ def test_what_cannot_be_written_can_be_read(filled: Path, used: bool) -> None:
     assert "attempt to write a readonly database; make the file" in said
 
 
+@pytest.mark.normal
 def test_what_cannot_be_written_cannot_be_migrated(tmp_path: Path) -> None:
     path = tmp_path / "old.sqlite"
     with closing(sqlite3.connect(path)) as connection:
@@ -298,6 +306,7 @@ def test_what_cannot_be_written_cannot_be_migrated(tmp_path: Path) -> None:
     assert "or copy it" in said
 
 
+@pytest.mark.normal
 def test_full_disk_loses_nothing_committed(filled: Path) -> None:
     with Store.open(filled) as store:
         (scope,) = store.scopes()

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
-from store_backends import PLACES, postgresql_url
+from store_backends import KINDS, PLACES, postgresql_url
 from store_data import CODE, ROOT, SOURCE, correct, start_tree, step, target, workload
 from typer.testing import CliRunner
 
@@ -211,6 +211,7 @@ def seen(path: Path) -> tuple[dict[str, Any], list[Any]]:
         return content(store), best(store)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=10)
 @given(common=histories, one=histories, other=histories)
 def test_the_order_of_merging_makes_no_difference(
@@ -234,6 +235,7 @@ def test_the_order_of_merging_makes_no_difference(
         check_tree(store)
 
 
+@pytest.mark.slow
 @settings(deadline=None, max_examples=6)
 @given(earlier=histories, later=st.lists(steps, max_size=6))
 def test_an_older_copy_adds_nothing_and_is_brought_up(
@@ -269,7 +271,7 @@ def check_tree(store: Store) -> None:
 # -- by example ------------------------------------------------------------------------------
 
 
-@pytest.fixture(params=sorted(PLACES))
+@pytest.fixture(params=KINDS)
 def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     (tmp_path / "into").mkdir()
     return PLACES[request.param](tmp_path / "into")
@@ -281,6 +283,7 @@ def into(where: str) -> Iterator[Store]:
         yield store
 
 
+@pytest.mark.normal
 def test_each_kind_of_database_takes_from_each(into: Store, where: str, tmp_path: Path) -> None:
     other = tmp_path / "other.sqlite"
     with Store.open(other) as store:
@@ -301,6 +304,7 @@ def test_each_kind_of_database_takes_from_each(into: Store, where: str, tmp_path
         assert content(back) == expected
 
 
+@pytest.mark.normal
 def test_the_other_store_stays_as_it_is(into: Store, tmp_path: Path) -> None:
     first_revision = Path(__file__).parent / "data" / "revision_0001.sql"
     other = tmp_path / "old.sqlite"
@@ -322,6 +326,7 @@ def test_a_database_of_an_earlier_revision_is_not_migrated(tmp_path: Path) -> No
         pass
 
 
+@pytest.mark.normal
 def test_timings_that_do_not_compare_are_not_merged(into: Store, tmp_path: Path) -> None:
     start_tree(into)
     with Store.open(tmp_path / "cold.sqlite") as cold:
@@ -336,6 +341,7 @@ def test_timings_that_do_not_compare_are_not_merged(into: Store, tmp_path: Path)
     assert content(into) == before
 
 
+@pytest.mark.normal
 def test_the_command_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a", "b"):

@@ -14,7 +14,7 @@ from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.runtime.migration import MigrationContext
 from sqlalchemy import JSON, MetaData, create_engine, insert, select
-from store_backends import PLACES
+from store_backends import KINDS, PLACES
 from store_data import CODE, ROOT, SOURCE, start_tree, step, target, workload
 
 import schedsearch.store.migrations
@@ -96,6 +96,7 @@ def test_models_and_migrations_declare_the_same_checks(path: Path, tmp_path: Pat
         assert lines[0] == lines[1] != []
 
 
+@pytest.mark.normal
 def test_a_store_of_the_first_revision_keeps_its_rows(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         connection.executescript(FIRST_REVISION.read_text())
@@ -121,7 +122,7 @@ def test_a_store_of_the_first_revision_keeps_its_rows(path: Path) -> None:
         assert store.code(CODE.key) == CODE
 
 
-@pytest.fixture(params=sorted(PLACES))
+@pytest.fixture(params=KINDS)
 def searched_by_cores(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """Where a store of revision 0008 is: of one core and of two, of two patch levels of gcc."""
     recorded = tmp_path / "recorded.sqlite"
@@ -172,6 +173,7 @@ def test_cores_and_patch_levels_find_the_search_of_others(
         assert store.find_scope(workload(), replace(wanted, threads=2)) is None
 
 
+@pytest.mark.normal
 def test_trees_of_one_target_become_one_tree(searched_by_cores: str) -> None:
     """Nothing is lost: what is known of a schedule on one core and on two, is known of one."""
     first, second, third, fourth = (ROOT.then(step(n)) for n in range(4))
@@ -213,6 +215,7 @@ def test_what_was_timed_in_another_way_stays_apart(searched_by_cores: str) -> No
         assert [c.record.speedup for c in store.best(alone, 1)] == [5.0]
 
 
+@pytest.mark.normal
 def test_runs_keep_their_cores_and_compilers(searched_by_cores: str) -> None:
     with Store.open(searched_by_cores, create=False) as store:
         then = {run.id: store.target(run.scope, run.id) for run in store.runs()}
@@ -259,6 +262,7 @@ def test_a_failed_upgrade_leaves_the_older_store(
     assert dump(path) == before
 
 
+@pytest.mark.normal
 def test_a_newer_store_is_refused_and_left_alone(
     path: Path, next_version: Callable[[str], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:

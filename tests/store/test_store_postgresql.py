@@ -116,11 +116,13 @@ def test_nobody_answers() -> None:
     assert "secret" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_an_unknown_database() -> None:
     with pytest.raises(UserError, match=r'database "nope" does not exist.*check the URL'):
         Store.open(postgresql().replace("/postgres", "/nope"))
 
 
+@pytest.mark.slow
 def test_a_wrong_password(url: str, connection: psycopg.Connection) -> None:
     """The tests' server trusts whoever reaches its socket: a role that may not log in."""
     connection.execute("DO $$BEGIN CREATE ROLE nologin; EXCEPTION WHEN OTHERS THEN END$$")
@@ -132,12 +134,14 @@ def test_a_wrong_password(url: str, connection: psycopg.Connection) -> None:
 # -- databases -------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_readers_create_nothing(url: str, connection: psycopg.Connection) -> None:
     with pytest.raises(UserError, match=r"no tuning store in postgresql://.*start a run"):
         Store.open(url, create=False)
     assert tables(connection) == set()
 
 
+@pytest.mark.slow
 def test_tables_of_another_program_are_left_alone(url: str, connection: psycopg.Connection) -> None:
     connection.execute("CREATE TABLE run (mine text)")
     connection.execute("CREATE TABLE alembic_version (version_num text)")
@@ -146,6 +150,7 @@ def test_tables_of_another_program_are_left_alone(url: str, connection: psycopg.
     assert tables(connection) == {"run", "alembic_version"}
 
 
+@pytest.mark.slow
 def test_it_lives_beside_tables_of_another_program(
     url: str, connection: psycopg.Connection
 ) -> None:
@@ -157,11 +162,13 @@ def test_it_lives_beside_tables_of_another_program(
     assert tables(connection) >= Base.metadata.tables.keys()
 
 
+@pytest.mark.slow
 def test_a_schema_that_is_not_there() -> None:
     with pytest.raises(UserError, match="create the schema that search_path names"):
         Store.open(f"{postgresql()}&options=-csearch_path%3Dnowhere")
 
 
+@pytest.mark.slow
 def test_a_role_that_may_only_read(url: str, connection: psycopg.Connection) -> None:
     with Store.open(url) as store:
         start_tree(store)
@@ -182,6 +189,7 @@ def test_a_role_that_may_only_read(url: str, connection: psycopg.Connection) -> 
         assert len(store.load(scope)) == 4
 
 
+@pytest.mark.slow
 def test_a_newer_store_is_refused(url: str, connection: psycopg.Connection) -> None:
     Store.open(url).close()
     connection.execute("UPDATE schedsearch_version SET version_num = '9999'")
@@ -202,6 +210,7 @@ def upgrade():
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fails", [False, True])
 def test_an_upgrade_happens_whole_or_not_at_all(
     url: str,
@@ -231,6 +240,7 @@ def test_an_upgrade_happens_whole_or_not_at_all(
     assert (("mood",) in connection.execute(columns).fetchall()) is not fails
 
 
+@pytest.mark.slow
 def test_newest_revision_equals_the_models(url: str) -> None:
     with Store.open(url) as store, store._read() as connection:
         options = {"version_table": backend.VERSION_TABLE}
@@ -238,6 +248,7 @@ def test_newest_revision_equals_the_models(url: str) -> None:
         assert compare_metadata(context, Base.metadata) == []
 
 
+@pytest.mark.slow
 def test_the_command_line_takes_urls(url: str) -> None:
     with Store.open(url) as store:
         scope, run = start_tree(store)
@@ -251,6 +262,7 @@ def test_the_command_line_takes_urls(url: str) -> None:
 # -- servers ---------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_connections_lost_between_transactions_cost_nothing(
     url: str, connection: psycopg.Connection
 ) -> None:
@@ -262,6 +274,7 @@ def test_connections_lost_between_transactions_cost_nothing(
         store.finish_run(run, "finished", {})
 
 
+@pytest.mark.slow
 def test_a_connection_lost_within_a_transaction(url: str, connection: psycopg.Connection) -> None:
     with Store.open(url) as store:
         scope, _ = start_tree(store)
@@ -280,6 +293,7 @@ def cut(connection: psycopg.Connection) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_writer_that_waits_too_long(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(backend, "LOCK_TIMEOUT_S", 0.1)
     with Store.open(url) as store, Store.open(url) as other:
@@ -291,6 +305,7 @@ def test_a_writer_that_waits_too_long(url: str, monkeypatch: pytest.MonkeyPatch)
         assert store.add_root(scope, run, TuningRecord(ROOT, None))
 
 
+@pytest.mark.slow
 def test_readers_cannot_write(url: str) -> None:
     with (
         Store.open(url) as store,
@@ -300,6 +315,7 @@ def test_readers_cannot_write(url: str) -> None:
         connection.exec_driver_sql("DELETE FROM run")
 
 
+@pytest.mark.slow
 def test_a_large_tree_is_walked_in_pieces(url: str, connection: psycopg.Connection) -> None:
     """More rows than one fetch has, and a writer meanwhile."""
     with Store.open(url) as store:

@@ -15,7 +15,7 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.loader import Source, load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
@@ -71,10 +71,15 @@ CONTROLS: dict[str, list[dict[str, int]]] = {
 
 
 @cache
+def source(name: str) -> Source:
+    """A file of `procs`; several tests share most of them, and loading one takes up to a third of
+    a second."""
+    return load_source(PROCS / f"{name}.py")
+
+
 def kernels() -> Mapping[str, Any]:
-    """Of `procs/kernels.py`; loading it takes a third of a second."""
-    source = load_source(PROCS / "kernels.py")
-    return {name: source.procs[name] for name in CONTROLS}
+    procs = source("kernels").procs
+    return {name: procs[name] for name in CONTROLS}
 
 
 def arguments(proc: q.Proc, controls: Mapping[str, int], seed: int) -> list[Any]:

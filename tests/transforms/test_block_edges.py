@@ -10,13 +10,12 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "blocks.py").procs
+PROCEDURES = source("blocks").procs
 EDGES, BLOCK = select(["block_edges", "register_block"])
 WIDE = replace(TARGET, vector_bits=256)
 
@@ -35,6 +34,7 @@ def sums_in_memory(proc: q.Proc) -> int:
     return sum(isinstance(stmt, q.Reduce) for stmt in q.walk(proc.body))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SIZES))
 @pytest.mark.parametrize("target", [TARGET, WIDE], ids=["128 bits", "256 bits"])
 def test_edges_keep_the_meaning(name: str, target: object, tmp_path: Path) -> None:
@@ -54,6 +54,7 @@ def test_edges_keep_the_meaning(name: str, target: object, tmp_path: Path) -> No
     assert_exact(original, results, SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_nothing_is_proposed_before_a_block_or_when_its_tiles_divide() -> None:
     assert not list(EDGES.rewrites(mirror(PROCEDURES["product"]), TARGET))
     whole = PROCEDURES["batched"]

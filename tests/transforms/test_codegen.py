@@ -6,6 +6,7 @@ import random
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
@@ -13,6 +14,8 @@ from schedsearch.transforms.mirror import mirror
 from transforms.helpers import arguments
 from transforms.interpret import interpret
 from transforms.native import Library
+
+pytestmark = pytest.mark.normal
 
 COUNT = 40
 HEAD = "from __future__ import annotations\nfrom exo import proc\n\n@proc\n"

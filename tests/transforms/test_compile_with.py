@@ -138,6 +138,7 @@ def test_restrict_is_for_the_pointers_of_what_is_exported(tmp_path: Path) -> Non
     assert bare == plain.source
 
 
+@pytest.mark.normal
 def test_restrict_where_nothing_could_overlap_is_refused() -> None:
     one = load_source(Path(__file__).parent / "procs" / "before.py").procs["simplify"]
     (transform,) = select(["compile_with"])

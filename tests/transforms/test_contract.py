@@ -28,6 +28,7 @@ def checked(code: GeneratedC, procedure: object) -> GeneratedC:
     return GeneratedC(code.proc, code.header, body, f"{code.key} checked")
 
 
+@pytest.mark.normal
 def test_checks_hold_in_every_allowed_call(tmp_path: Path) -> None:
     """A check that fails there would end this process."""
     codes = [checked(generate_c(each), each) for each in kernels().values()]

@@ -16,11 +16,11 @@ from schedsearch.transforms.loader import load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, label, registry, select
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-PROCEDURES = load_source(PROCS / "conversions.py").procs
+PROCEDURES = source("conversions").procs
 
 CONCERNED = ["fold_into_reduce", "hoist", "inline_value", "merge_writes", "register_block"]
 CONCERNED += ["stage_scalar", "unroll_and_jam", "use_instruction", "vectorise"]

@@ -14,15 +14,14 @@ from schedsearch.core.build import Build
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.cost import estimate, log_cost
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.scene import Scene
-from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.helpers import TARGET, kernels, source, walk
 
-BLOCKS = load_source(PROCS / "blocks.py").procs
-ESTIMATES = load_source(PROCS / "estimates.py").procs
-BEFORE = load_source(PROCS / "before.py").procs
+BLOCKS = source("blocks").procs
+ESTIMATES = source("estimates").procs
+BEFORE = source("before").procs
 SIZES = {"M": 64, "N": 64, "K": 64}
 
 
@@ -42,6 +41,7 @@ def test_the_loop_order_that_vectorises_is_preferred() -> None:
     assert abs(by_label["i"]) < 0.1
 
 
+@pytest.mark.normal
 def test_register_blocks_are_preferred_to_any_loop_order() -> None:
     order = max(gain for _, gain in gains(BLOCKS["product"], "reorder"))
     assert max(gain for _, gain in gains(BLOCKS["product"], "register_block")) > order

@@ -9,14 +9,13 @@ import pytest
 
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "triangles.py").procs
+PROCEDURES = source("triangles").procs
 (CUT,) = select(["cut_triangle"])
 (BLOCK,) = select(["register_block"])
 
@@ -41,6 +40,7 @@ def cut(name: str) -> list[tuple[Trace, State]]:
     return found
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_cut_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     found = cut(name)
@@ -62,6 +62,7 @@ def blocks_after_cut(name: str) -> list[tuple[Trace, State]]:
     return blocked
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", ["product_below", "reduced"])
 def test_rectangle_and_triangle_can_be_register_blocked(name: str, tmp_path: Path) -> None:
     blocked = blocks_after_cut(name)
@@ -69,6 +70,7 @@ def test_rectangle_and_triangle_can_be_register_blocked(name: str, tmp_path: Pat
     assert_same_meaning(PROCEDURES[name], blocked, SIZES[name], tmp_path)
 
 
+@pytest.mark.normal
 def test_one_array_is_packed_from_rows_that_are_not_read_otherwise(tmp_path: Path) -> None:
     blocked = blocks_after_cut("rank_update")
     assert blocked

@@ -20,12 +20,13 @@ from z3.z3types import Z3Exception
 from schedsearch.transforms.exo_speed import decided, exo_as_is
 from schedsearch.transforms.exo_speed.facts import Undecided
 from schedsearch.transforms.loader import load_source
-from transforms.helpers import PROCS
+from transforms.helpers import PROCS, source
 from transforms.verdicts import SUITE, disagreements, sample, states
 
 FILES = [PROCS / "kernels.py", PROCS / "nests.py", SUITE / "stencils.py", SUITE / "gemm.py"]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_rewrites_are_as_legal_as_exo_finds_them(file: Path) -> None:
     """A sample; `python -m transforms.verdicts` compares all of them."""
@@ -147,6 +148,7 @@ def compare_all(nest: str, file: Path, draw: Any) -> None:
 answered: Counter[str] = Counter()
 
 
+@pytest.mark.slow
 def test_every_answer_on_random_nests_is_exos(tmp_path: Path) -> None:
     @settings(max_examples=EXAMPLES)
     @given(nests(), st.data())
@@ -158,9 +160,10 @@ def test_every_answer_on_random_nests_is_exos(tmp_path: Path) -> None:
     assert answered.keys() >= {f"Check_{name}" for name in checks.split()}
 
 
+@pytest.mark.normal
 def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
     """Fission copies loops with their symbols: the `j` inside `k` is not that of the first."""
-    columns = load_source(PROCS / "compat.py").procs["column_sums"]
+    columns = source("compat").procs["column_sums"]
     apart = scheduling.fission(columns, columns.find("s[_] = _").after())
     turned = scheduling.reorder_loops(apart, apart.body()[1])
     clear, add = turned.body()
@@ -169,9 +172,10 @@ def test_loops_with_one_symbol_are_not_taken_for_each_other() -> None:
         scheduling.fuse(turned, clear, add)
 
 
+@pytest.mark.normal
 def test_what_exo_alone_cannot_check_is_no_rewrite() -> None:
     """It would be answered here, and the exported schedule would not run."""
-    procedure = load_source(PROCS / "compat.py").procs["never_runs"]
+    procedure = source("compat").procs["never_runs"]
     with pytest.raises(Z3Exception, match="Boolean"):
         scheduling.eliminate_dead_code(procedure, procedure.find_loop("i"))
     with exo_as_is(), pytest.raises(Z3Exception, match="Boolean"):

@@ -38,12 +38,12 @@ from schedsearch.transforms.loader import load_source, pick
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, At, Op, Pair, Parts, Vector, cursor_at, run_op
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import PROCS, TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 from transforms.procs.compat import copy_up_to_8
 
-PROCEDURES = load_source(PROCS / "compat.py").procs
+PROCEDURES = source("compat").procs
 
 
 def raw_c(procedure: Any) -> GeneratedC:
@@ -70,7 +70,7 @@ def right(code: GeneratedC, procedure: Any, folder: Path) -> bool:
 
 
 def test_1_illegal_rewrites_raise_many_kinds_of_exception() -> None:
-    conv = load_source(PROCS / "kernels.py").procs["conv"]
+    conv = source("kernels").procs["conv"]
     attempts = [
         ("cut_loop", ("x", 20)),
         ("divide_loop", ("x", 0, ["a", "b"])),
@@ -114,6 +114,7 @@ def render(work: int) -> tuple[str, str]:
     return key, code
 
 
+@pytest.mark.slow
 def test_2_generated_c_differs_between_processes() -> None:
     """How likely is an accident of addresses: by the first different text all is said."""
     found = [render(0)]
@@ -159,6 +160,7 @@ def test_7_simplify_drops_the_modulo_of_negative_values() -> None:
     assert str(kept).count("%") == 1, "the other is provably not needed"
 
 
+@pytest.mark.normal
 def test_8_the_solver_may_never_answer() -> None:
     p = PROCEDURES["hard"]
     p = scheduling.mult_loops(p, p.find_loop("i"), "ij")
@@ -201,7 +203,7 @@ def test_11_one_element_windows_of_instructions_lie_along_the_last_dimension() -
 
 def test_12_parallelize_loop_accepts_races() -> None:
     """Exo checks parallel loops when it generates C, but only those that no loop is around."""
-    matmul = load_source(PROCS / "kernels.py").procs["matmul"]
+    matmul = source("kernels").procs["matmul"]
     racy = scheduling.parallelize_loop(matmul, "k")
     assert "#pragma omp parallel for" in raw_c(racy).source
     with pytest.raises(RewriteError, match="same elements of C, and it is written"):
@@ -371,6 +373,7 @@ def test_20_lift_scope_forgets_the_other_branch(tmp_path: Path) -> None:
         assert (wanted[-1] == found[-1]).all()
 
 
+@pytest.mark.normal
 def test_21_a_cached_grammar_that_is_cut_short_is_made_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -402,6 +405,7 @@ def test_22_external_functions_are_global(tmp_path: Path) -> None:
     assert defined(generate_c(rectify)) == {"rectify"}
 
 
+@pytest.mark.normal
 def test_23_external_functions_in_arguments_are_not_defined(tmp_path: Path) -> None:
     nested = PROCEDURES["nested_functions"]
     prints = "import compat; print(compat.nested_functions.c_code_str())"

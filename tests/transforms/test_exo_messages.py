@@ -12,7 +12,7 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.exo_messages import said
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.ops import At, Op, run_op
-from transforms.helpers import PROCS
+from transforms.helpers import source
 
 HEAD = """from __future__ import annotations
 from exo import proc
@@ -71,7 +71,7 @@ def test_what_has_no_c(tmp_path: Path) -> None:
 
 
 def test_what_is_rejected() -> None:
-    procedure = load_source(PROCS / "named.py").procs["written"]
+    procedure = source("named").procs["written"]
     with pytest.raises(RewriteError) as caught:
         run_op(procedure, Op("fuse", (At((2,)), At((3,)))))
     assert str(caught.value).startswith("fuse: ")

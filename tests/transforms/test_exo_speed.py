@@ -17,7 +17,7 @@ from schedsearch.transforms.exo_canonical import canonical
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.exo_speed import exo_as_is, remembered
 from schedsearch.transforms.loader import load_source
-from transforms.helpers import PROCS
+from transforms.helpers import source
 
 SIZED = """from __future__ import annotations
 from exo import proc
@@ -66,6 +66,7 @@ def sizes(proc: Any) -> list[Any]:
     return [arg for arg in proc.args if isinstance(arg.type, LoopIR.Size)]
 
 
+@pytest.mark.normal
 def test_ranges_of_arguments_are_exos_own(procs: dict[str, Any]) -> None:
     for proc in procs.values():
         for arg in sizes(proc):
@@ -124,7 +125,7 @@ def test_the_frames_start_at_the_caller() -> None:
 
 
 def test_the_effect_of_a_loop_is_computed_once() -> None:
-    procedure = load_source(PROCS / "locality.py").procs["product"]._loopir_proc
+    procedure = source("locality").procs["product"]._loopir_proc
     outer = procedure.body[0]
     context = new_eff.ContextExtraction(procedure, [outer.body[0]])
     once = context.loop_preenv(outer)
@@ -135,7 +136,7 @@ def test_the_effect_of_a_loop_is_computed_once() -> None:
 
 def nodes_of(text: str) -> Any:
     """The first loop of a procedure, which has nodes and lists of nodes as fields."""
-    return load_source(PROCS / "locality.py").procs[text]._loopir_proc.body[0]
+    return source("locality").procs[text]._loopir_proc.body[0]
 
 
 def test_nodes_check_their_fields_as_exo_does() -> None:

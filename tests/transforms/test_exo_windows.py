@@ -16,13 +16,13 @@ from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.exo_windows import with_right_windows
-from schedsearch.transforms.loader import load_source, pick
+from schedsearch.transforms.loader import pick
 from schedsearch.transforms.mirror import mirror
-from transforms.helpers import PROCS, arguments
+from transforms.helpers import arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-SOURCE = load_source(PROCS / "named.py")
+SOURCE = source("named")
 WRONG = ("written", "column", "block", "temporary", "passed", "passed_to_be_read", "passed_on")
 RIGHT = ("add", "add_shifted", "called")
 

@@ -51,6 +51,7 @@ def scheduled(path: Path, variable: str) -> Any:
     return namespace[f"{variable}_scheduled"]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(CONTROLS))
 def test_a_standalone_file_gives_the_same_code(name: str, tmp_path: Path) -> None:
     source = load_source(PROCS / "kernels.py")
@@ -61,6 +62,7 @@ def test_a_standalone_file_gives_the_same_code(name: str, tmp_path: Path) -> Non
     assert generate_c(scheduled(path, name)).key == generate_c(expected).key
 
 
+@pytest.mark.slow
 def test_files_run_without_schedsearch_and_print_c(tmp_path: Path) -> None:
     source = load_source(PROCS / "kernels.py")
     paths = []
@@ -79,6 +81,7 @@ def test_files_run_without_schedsearch_and_print_c(tmp_path: Path) -> None:
         assert f"void {path.stem}(" in text
 
 
+@pytest.mark.normal
 def test_the_file_of_an_empty_trace(tmp_path: Path) -> None:
     source = load_source(PROCS / "kernels.py")
     path = tmp_path / "unscheduled_conv.py"
@@ -167,6 +170,7 @@ def test_c_files_compile(name: str, tmp_path: Path) -> None:
             subprocess.run(["gcc", *flags, *checked, tmp_path / file], check=True)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", ["functions", "stencil", "widened"])
 def test_generated_instructions_travel_with_the_file(name: str, tmp_path: Path) -> None:
     source = load_source(PROCS / "elementwise.py")
@@ -197,6 +201,7 @@ def chain(procedure: Any, names: Sequence[str]) -> Trace:
     return trace
 
 
+@pytest.mark.normal
 def test_long_schedules_run_without_schedsearch(tmp_path: Path) -> None:
     """Packed, placed, in registers, parallel: all that takes is in the file."""
     source = load_source(PROCS / "blocks.py")
@@ -209,6 +214,7 @@ def test_long_schedules_run_without_schedsearch(tmp_path: Path) -> None:
     assert generate_c(scheduled(path, "transposed")).key == generate_c(expected).key
 
 
+@pytest.mark.normal
 def test_notes_stay_comments(tmp_path: Path) -> None:
     source = load_source(PROCS / "kernels.py")
     notes = ["on zen5\nraise SystemExit(3)", "c\r#error c\u2028\\"]

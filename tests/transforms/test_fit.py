@@ -9,14 +9,13 @@ import pytest
 from schedsearch.core.trace import ArgValue, Rewrite, Trace
 from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.fit import TRIES, similar
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
 from schedsearch.transforms.signature import signature
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "alike.py").procs
+PROCEDURES = source("alike").procs
 SIZES = {"M": 50, "N": 60, "K": 70}
 
 

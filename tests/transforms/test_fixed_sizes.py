@@ -14,13 +14,12 @@ from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-SOURCE = load_source(PROCS / "kernels.py")
+SOURCE = source("kernels")
 GEMM = SOURCE.procs["gemm"]
 
 
@@ -43,6 +42,7 @@ def test_what_exo_cannot_bind_is_said() -> None:
         specialize(GEMM, {"Q": 4})
 
 
+@pytest.mark.normal
 def test_the_exported_schedule_begins_with_the_binding(tmp_path: Path) -> None:
     fixed = {"K": 3, "M": 8, "N": 16}
     procedure = specialize(GEMM, fixed)

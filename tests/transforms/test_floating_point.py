@@ -19,18 +19,17 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.compiler import default_flags
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.floating_point import run_within
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import Replayer
 from schedsearch.transforms.rounding import inexact_body
 from schedsearch.transforms.vector.instruction_sets import shipped, with_instructions
-from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.helpers import TARGET, kernels, source, walk
 from transforms.native import Library
 
 STRICT, REASSOCIATE, FAST = FloatingPoint
-SOURCE = load_source(PROCS / "floats.py")
+SOURCE = source("floats")
 IN_REGISTERS = "products"
 KERNELS = [name for name in SOURCE.procs if name != IN_REGISTERS]
 SIZES = {name: [1, 37] for name in KERNELS} | {"matmul": [0]}
@@ -158,10 +157,12 @@ EXACTLY = dict.fromkeys(KERNELS, bits)
 SUMS_ALIKE = {name: close if name in SUMS else bits for name in KERNELS}
 
 
+@pytest.mark.slow
 def test_strict_is_bit_for_bit_what_is_written(tmp_path: Path) -> None:
     assert differing(known(STRICT), default_flags(STRICT), tmp_path, EXACTLY) == []
 
 
+@pytest.mark.slow
 def test_reassociate_changes_only_how_sums_round(tmp_path: Path) -> None:
     flags = default_flags(REASSOCIATE)
     assert differing(known(REASSOCIATE), flags, tmp_path, SUMS_ALIKE) == []
@@ -232,6 +233,7 @@ def planted(title: str) -> Fault:
             raise AssertionError(title)
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(
     "title",
     [
@@ -297,6 +299,7 @@ def test_order_is_free_where_nothing_rounds() -> None:
     Replayer(SOURCE.procs["planes"]).state(step)
 
 
+@pytest.mark.normal
 def test_strict_still_blocks_and_vectorises() -> None:
     """Every order that a product of matrices needs keeps that of each element."""
     found = {step.transform for s in schedules("matmul", STRICT) for step in s.trace.steps}
@@ -318,6 +321,7 @@ def test_unknown_and_algebraic_operators_are_refused(op: Op) -> None:
         run_within(SOURCE.procs["constants"], op, STRICT)
 
 
+@pytest.mark.normal
 def test_instructions_are_as_exact_as_their_bodies() -> None:
     """One rounding per element can only be done right; a product in a sum has two."""
     wanted = {

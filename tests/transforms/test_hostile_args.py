@@ -6,12 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+import pytest
+
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, propose, select
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
+
+pytestmark = pytest.mark.normal
 
 ODD = (1 << 62, -1, 0, True, "", "i", "x" * 100, "(", "__import__('os')")
 
@@ -26,7 +29,7 @@ def changed(rewrite: Rewrite) -> Iterator[Rewrite]:
 
 
 def test_odd_arguments_are_done_or_refused() -> None:
-    product = load_source(PROCS / "blocks.py").procs["product"]
+    product = source("blocks").procs["product"]
     ast = mirror(product)
     first = {r.transform: r for r in reversed(list(propose(ast, TARGET, select(None)))) if r.args}
     assert first.keys() >= {"register_block", "split", "specialise", "compile_with"}

@@ -35,6 +35,7 @@ def replay_elsewhere(requests: list[list[str]], seed: str, *mode: str) -> Any:
     return json.loads(found.stdout)
 
 
+@pytest.mark.slow
 def test_keys_do_not_depend_on_the_process() -> None:
     requests, expected = [], {}
     for name in sorted(set(CONTROLS) - SLOW):

@@ -20,6 +20,8 @@ from schedsearch.transforms.vector.table import SETS, X86, Set, set_text
 from transforms.instruction_program import Case, make_case, run
 from transforms.interpret import interpret
 
+pytestmark = pytest.mark.slow
+
 QEMU = "qemu-aarch64"
 CROSS = "aarch64-linux-gnu-gcc"
 

@@ -15,10 +15,9 @@ from schedsearch.core.text import show_proc
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.factors import ideal_factors
 from schedsearch.transforms.library import mult_loops
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label, on_request, propose, registry, select
-from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.helpers import TARGET, kernels, source, walk
 
 GOLDEN = Path(__file__).parent / "golden"
 UPDATE = "UPDATE_GOLDEN"
@@ -27,7 +26,7 @@ UPDATE = "UPDATE_GOLDEN"
 
 def golden_text(name: str) -> str:
     """The first proposal of the transform that Exo accepts, on the procedure of its name."""
-    procedure = load_source(PROCS / "before.py").procs[name]
+    procedure = source("before").procs[name]
     ast = mirror(procedure)
     target = replace(TARGET, threads=2) if name == "parallelize" else TARGET
     for rewrite in registry()[name].rewrites(ast, target):

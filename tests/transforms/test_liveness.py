@@ -75,6 +75,7 @@ def written(procedure: Any, n: int) -> list[np.ndarray]:
     return args[1:]
 
 
+@pytest.mark.slow
 def test_what_is_accepted_keeps_the_results(tmp_path: Path) -> None:
     """Temporaries begin as NaN; a result that depends on what nothing wrote may change."""
     rng = random.Random(1)

@@ -8,19 +8,18 @@ from typing import Any
 import pytest
 from exo.stdlib.scheduling import divide_loop, fission, reorder_loops
 
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.locality import traffic
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.scene import Scene
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
 MACHINE = replace(
     TARGET, cache_bytes=(32768, 1048576), line_bytes=64, vector_bits=512, vector_registers=32
 )
 
 
-PROCEDURES = load_source(PROCS / "locality.py").procs
+PROCEDURES = source("locality").procs
 copy_columns, product = PROCEDURES["copy_columns"], PROCEDURES["product"]
 
 
@@ -52,6 +51,7 @@ def test_rows_a_way_apart_share_few_sets() -> None:
     assert per_element[1] > 1.1 * per_element[0]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("n", "better"), [(1024, True), (96, False)])
 def test_a_packed_panel_pays_where_rows_collide(n: int, better: bool) -> None:
     ast = mirror(product)

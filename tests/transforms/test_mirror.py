@@ -22,7 +22,7 @@ from schedsearch.transforms.exo_canonical import canonical
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror, mirror_loopir
 from schedsearch.transforms.registry import apply, propose, select
-from transforms.helpers import PROCS, TARGET, kernels, walk
+from transforms.helpers import TARGET, kernels, source, walk
 
 KINDS: dict[type, type] = {
     cursors.AssignCursor: q.Assign,
@@ -118,7 +118,7 @@ def test_procedures_of_exos_library(module: str) -> None:
 
 
 def test_every_kind_of_node() -> None:
-    ast = check(load_source(PROCS / "nodes.py").procs["everything"])
+    ast = check(source("nodes").procs["everything"])
     stmts = list(q.walk(ast.body))
     assert {type(stmt) for stmt in stmts} == set(KINDS.values())
     exprs = [
@@ -141,7 +141,7 @@ def test_every_kind_of_node() -> None:
 
 
 def test_every_kind_of_node_prints_as_written() -> None:
-    text = show_proc(mirror(load_source(PROCS / "nodes.py").procs["everything"]))
+    text = show_proc(mirror(source("nodes").procs["everything"]))
     for line in (
         "    assert ((n > 4) and (((n) % 4) == 0))",
         "            if ((i < j) and (flag or (i == at))):",
@@ -153,6 +153,7 @@ def test_every_kind_of_node_prints_as_written() -> None:
         assert line in text.splitlines()
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(kernels()))
 def test_scheduled_procedures(name: str) -> None:
     for _, state in walk(kernels()[name], 0, 4):
@@ -220,6 +221,7 @@ def block(depth: int, indent: str) -> st.SearchStrategy[str]:
     return st.lists(st.one_of(body, loop), min_size=1, max_size=2).map("".join)
 
 
+@pytest.mark.normal
 @settings(
     max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )

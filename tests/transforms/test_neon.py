@@ -19,11 +19,10 @@ from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.isa import isa
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.vector.instruction_sets import with_instructions
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret
 
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
@@ -41,8 +40,8 @@ NEON = with_instructions(
     [],
 )
 PROCEDURES = {
-    **load_source(PROCS / "blocks.py").procs,
-    **load_source(PROCS / "instructed.py").procs,
+    **source("blocks").procs,
+    **source("instructed").procs,
 }
 
 CASES: list[tuple[str, str, dict[str, int]]] = [

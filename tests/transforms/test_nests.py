@@ -22,9 +22,9 @@ from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import PROCS, TARGET, source
 
-PROCEDURES = load_source(PROCS / "nests.py").procs
+PROCEDURES = source("nests").procs
 TRANSFORMS = (
     "tile",
     "unroll_and_jam",
@@ -71,6 +71,7 @@ def accepted(name: str, *transforms: str, target: Any = TARGET) -> list[tuple[Tr
     return found
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_proposal_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     found = accepted(name, *TRANSFORMS)
@@ -242,6 +243,7 @@ def test_prefetch_refuses_what_it_would_not_propose() -> None:
     assert "cache line has" in refused("columns", "prefetch", **{**good, "line": 8})
 
 
+@pytest.mark.normal
 def test_an_exported_schedule_brings_its_prefetch_along(tmp_path: Path) -> None:
     source = load_source(PROCS / "nests.py")
     trace, state = accepted("columns", "prefetch")[0]

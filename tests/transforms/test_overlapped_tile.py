@@ -21,10 +21,10 @@ from schedsearch.transforms.overlap import Overlap, overlaps
 from schedsearch.transforms.registry import apply, label, registry, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret
 
-PROCEDURES = load_source(PROCS / "overlaps.py").procs
+PROCEDURES = source("stages").procs | source("overlaps").procs
 
 Tiles = list[tuple[str, int, int]]
 """Buffer, dimension and tile of rewrites one after the other."""
@@ -79,6 +79,7 @@ def shapes(proc: q.Proc) -> dict[str, list[int]]:
     return {s.buf.name: [extent.const for extent in s.shape] for s in allocs}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_tiles_keep_the_meaning(name: str, tmp_path: Path) -> None:
     found = [tiled(name, *tiles) for tiles in CASES[name]]
@@ -92,6 +93,7 @@ def test_a_tile_has_its_rows_and_the_rest_keeps_its_own() -> None:
     assert (tiles.extent, loops(tiles.body), loops(tuple(rest))) == (3, [5, 3], [4, 2])
 
 
+@pytest.mark.normal
 def test_two_dimensions_make_a_box() -> None:
     _, state = tiled("turned", ("t", 0, 4), ("t_t", 1, 5))
     assert shapes(state.ast)["t_t_t"] == [7, 8]
@@ -104,6 +106,7 @@ def test_loops_keep_their_order() -> None:
     assert {loop.iter.name[0] for loop in inner} == {"x"}
 
 
+@pytest.mark.normal
 def test_a_chain_of_producers_moves_into_one_loop() -> None:
     _, state = tiled("three_stages", ("b", 0, 8), ("a", 0, 1))
     (tiles,) = state.ast.body
@@ -111,6 +114,7 @@ def test_a_chain_of_producers_moves_into_one_loop() -> None:
     assert loops(tiles.body) == [12, 10, 8]
 
 
+@pytest.mark.normal
 def test_the_exported_schedule_makes_the_same_tiles() -> None:
     trace, state = tiled("read_twice", ("b", 0, 4), ("a", 0, 1))
     lines = schedule_lines(PROCEDURES["read_twice"], trace)
@@ -146,6 +150,7 @@ def test_not_proposed_where_rows_are_not_the_consumers_own(name: str) -> None:
     assert not list(overlaps(mirror(PROCEDURES[name])))
 
 
+@pytest.mark.normal
 def test_exo_refuses_where_the_input_changes_meanwhile() -> None:
     with pytest.raises(RewriteError, match="fuse"):
         tiled("input_overwritten", ("t", 0, 3))
@@ -210,6 +215,7 @@ def pipelines(draw: st.DrawFn) -> str:
     )
 
 
+@pytest.mark.normal
 @settings(max_examples=6)
 @given(source=pipelines(), tile=st.integers(1, 4))
 def test_what_the_analysis_accepts_exo_carries_out(

@@ -9,16 +9,15 @@ import pytest
 
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
 (PACK,) = select(["pack"])
-BEFORE = load_source(PROCS / "before.py").procs
-NESTS = load_source(PROCS / "nests.py").procs
+BEFORE = source("before").procs
+NESTS = source("nests").procs
 
 
 def packed(procedure: object) -> list[tuple[Trace, State]]:
@@ -30,6 +29,7 @@ def packed(procedure: object) -> list[tuple[Trace, State]]:
     return found
 
 
+@pytest.mark.normal
 def test_every_level_keeps_the_meaning(tmp_path: Path) -> None:
     found = packed(BEFORE["pack"])
     levels = {(trace.steps[0].arg("array"), len(trace.steps[0].path)) for trace, _ in found}

@@ -16,14 +16,13 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label, on_request, propose, select
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-SOURCE = load_source(PROCS / "places.py")
+SOURCE = source("places")
 PLACES = select(["place", "place_static"])
 (PARALLELIZE,) = select(["parallelize"])
 THREADS = replace(TARGET, threads=2)
@@ -143,6 +142,7 @@ def test_heap_buffers_start_at_a_cache_line_and_large_ones_at_a_huge_page(tmp_pa
     assert subprocess.check_output([tmp_path / "test"], text=True) == "aligned\n"
 
 
+@pytest.mark.normal
 def test_an_exported_schedule_carries_its_memories_along(tmp_path: Path) -> None:
     """It runs in Python's isolated mode, on Exo alone."""
     procedure = SOURCE.procs["panels"]

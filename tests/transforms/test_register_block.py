@@ -10,13 +10,12 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.execution import assert_exact
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "blocks.py").procs
+PROCEDURES = source("blocks").procs
 (BLOCK,) = select(["register_block"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
@@ -47,6 +46,7 @@ def shallow(rewrite: Rewrite) -> Rewrite:
     return replace(rewrite, args=tuple(sorted(args.items())))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_block_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     original = PROCEDURES[name]

@@ -65,6 +65,7 @@ def test_the_empty_trace_is_the_procedure() -> None:
     assert Replayer(procedure).state(Trace()).procedure is procedure
 
 
+@pytest.mark.normal
 def test_the_cache_is_bounded_and_invisible() -> None:
     procedure = kernels()["conv"]
     traces = [trace for seed in range(2) for trace, _ in walk(procedure, seed, 4)]

@@ -22,6 +22,8 @@ from transforms.helpers import CONTROLS, TARGET, arguments, kernels, walk
 from transforms.interpret import interpret
 from transforms.native import Library
 
+pytestmark = pytest.mark.slow
+
 WALKS = 4
 DEPTH = 5
 

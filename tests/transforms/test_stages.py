@@ -11,14 +11,13 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
-from transforms.helpers import PROCS, TARGET
+from transforms.helpers import TARGET, source
 
-PROCEDURES = load_source(PROCS / "stages.py").procs
+PROCEDURES = source("stages").procs
 TRANSFORMS = select(["compute_at", "fuse", "inline_value", "shrink_buffer"])
 
 SIZES: dict[str, list[dict[str, int]]] = {
@@ -59,6 +58,7 @@ def states(original: Any, depth: int) -> Iterator[tuple[Trace, State]]:
         level = following
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_chain_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     found = list(states(PROCEDURES[name], 2))

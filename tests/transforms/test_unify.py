@@ -71,6 +71,7 @@ def holds(pred: Any, solution: dict[Any, Any]) -> bool:
             return holds(pred.cases[solution[pred.case_var]], solution)
 
 
+@pytest.mark.normal
 @settings(max_examples=150)
 @given(problems)
 def test_solutions_are_found_where_z3_finds_them(problem: Any) -> None:

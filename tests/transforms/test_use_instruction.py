@@ -24,11 +24,11 @@ from schedsearch.transforms.vector.instruction_sets import (
     load_instructions,
     with_instructions,
 )
-from transforms.helpers import PROCS, TARGET, arguments
+from transforms.helpers import PROCS, TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-SOURCE = load_source(PROCS / "instructed.py")
+SOURCE = source("instructed")
 (USE,) = select(["use_instruction"])
 (PORTABLE,) = TARGET.instructions
 
@@ -156,6 +156,7 @@ runpy.run_path(sys.argv[1], run_name="__main__")
 """
 
 
+@pytest.mark.normal
 def test_an_exported_schedule_defines_its_instructions(tmp_path: Path) -> None:
     source = load_source(PROCS / "before.py")
     meaning = mirror(source.procs["use_instruction"])

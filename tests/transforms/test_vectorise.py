@@ -16,11 +16,11 @@ from schedsearch.transforms.exo_compat import generate_c
 from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments, runs_here
+from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret
 from transforms.native import Library, emulated
 
-PROCEDURES = load_source(PROCS / "elementwise.py").procs
+PROCEDURES = source("elementwise").procs
 (VECTORISE,) = select(["vectorise"])
 WIDE = replace(TARGET, vector_bits=512)
 CROSS, QEMU = "aarch64-linux-gnu-gcc", "qemu-aarch64"
@@ -40,6 +40,7 @@ FORMS = [(name, TARGET) for name in NAMES]
 FORMS += [(name, WIDE) for name in ("functions", "short", "solve_triangle", "widened")]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "target"), FORMS)
 def test_every_form_keeps_the_meaning(name: str, target: Target, tmp_path: Path) -> None:
     original = PROCEDURES[name]
@@ -104,6 +105,7 @@ def expected(meaning: q.Proc, n: int) -> list[np.ndarray]:
     return wanted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("compiler", ["gcc", "clang-19"])
 @pytest.mark.parametrize("flags", FLAGS)
 def test_random_expressions_on_every_register_width(

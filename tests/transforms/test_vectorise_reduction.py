@@ -13,14 +13,13 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import Rewrite
 from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from transforms.helpers import PROCS, TARGET, arguments, runs_here
+from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret
 from transforms.native import Library
 
-PROCEDURES = load_source(PROCS / "sums.py").procs
+PROCEDURES = source("sums").procs
 (VECTORISE,) = select(["vectorise_reduction"])
 WIDE = replace(TARGET, vector_bits=512)
 SIZES = [1, 4, 5, 17, 140]
@@ -40,6 +39,7 @@ FORMS = [(name, TARGET, NARROW) for name in NAMES]
 FORMS += [(name, WIDE, NATIVE) for name in ("dot", "matrix_vector", "deviation")]
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize(("name", "target", "flags"), FORMS)
 def test_every_form_keeps_the_meaning(
     name: str, target: Target, flags: list[str], tmp_path: Path

@@ -17,17 +17,6 @@ def blur(out: f32[11, 9], inp: f32[13, 11]):
 
 
 @proc
-def blur_sizes(n: size, m: size, out: f32[n, m], inp: f32[n + 2, m]):
-    tmp: f32[n + 2, m]
-    for y in seq(0, n + 2):
-        for x in seq(0, m):
-            tmp[y, x] = inp[y, x] * 3.0
-    for y in seq(0, n):
-        for x in seq(0, m):
-            out[y, x] = tmp[y, x] - tmp[y + 2, x]
-
-
-@proc
 def multiples(n: size, out: f32[n, 5], inp: f32[n, 5]):
     assert n % 4 == 0
     t: f32[n, 5]
