@@ -1,4 +1,4 @@
-"""Results of `schedsearch check` for locked schedules, and the exit code that follows."""
+"""What `schedsearch check` finds of locked schedules, and the exit code that follows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schedsearch.core.stats import Estimate
 
 
 class Status(StrEnum):
-    """The status of one entry of a lock file.
+    """What became of one entry of a lock file.
 
     `passed`: replays, computes what the procedure says, and is as fast as the pinned C, as far as
     was looked. `wrong`: it computes something else, crashes, or hangs. `regression`: slower
@@ -77,7 +77,7 @@ class Instructions:
 
 @dataclass(frozen=True)
 class Checked:
-    """The result for one entry: one sentence, and its explanation.
+    """What was found of one entry, in one sentence, and what explains it.
 
     `same`: the machine code is that of the pinned C; else `timing` and, where that does not tell,
     `instructions` compare them, as far as they were. `visits` are what was timed. `line` is where
@@ -99,9 +99,9 @@ class Checked:
 
 
 def exit_code(results: Iterable[Checked]) -> int:
-    """The exit code of the worst status: wrong (4), regression (1), error (2), stale (6),
-    inconclusive (3). It is 5 if nothing runs on this machine, otherwise 0: entries for other
-    machines are no failure beside some for this one."""
+    """Of the worst status: wrong (4), regression (1), error (2), stale (6), inconclusive (3). 5 if
+    nothing runs on this machine, else 0: entries for other machines are no failure beside some
+    for this one."""
     found = {result.status for result in results}
     worst = next((code for status, code in EXIT_CODES.items() if status in found), None)
     if worst is not None:

@@ -1,9 +1,9 @@
 """Samples as lines of dots: small pictures that need nothing but a browser.
 
-They are images, not parts of the page: in a notebook that its reader did not run, Jupyter shows no
-SVG, only its words.
+They are images, not parts of the page: of a notebook that its reader did not run, Jupyter shows
+no SVG, but the words in it.
 
-They give a glance beside a number; plots to explore come from the DataFrames.
+For a glance beside a number; what is to be explored is plotted from the DataFrames.
 """
 
 from __future__ import annotations

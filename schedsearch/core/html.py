@@ -1,7 +1,7 @@
 """HTML of schedules and measurements, for notebooks: fragments that need no style sheet and
 read on light and on dark pages.
 
-Text that is not `Markup` is escaped: labels and messages come from files.
+Whatever is not `Markup` is escaped: labels and messages come from files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from schedsearch.core.records import Measurement
     from schedsearch.core.trace import Trace
 
-# These colours are legible on white and on black (contrast 4.5 to 1 on both).
+# As dark as they are light: these read on white and on black (contrast 4.5 to 1 on both).
 GREEN, RED, BLUE, GREY = "#2a8a3e", "#d6453d", "#3a76d8", "#767676"
 
 _CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;font-size:13px"
@@ -84,7 +84,7 @@ def trace(schedule: Trace) -> Markup:
 
 
 def measurement(timed: Measurement) -> Markup:
-    """A measurement in words, its rounds and its samples as dots."""
+    """What was measured in words, its rounds and its samples as dots."""
     rounds, calls = len(timed.rounds), count(timed.calls, "call")
     said = lines(
         [
@@ -98,8 +98,8 @@ def measurement(timed: Measurement) -> Markup:
 
 
 def _picture(timed: Measurement) -> Markup:
-    """The candidate's speed-up over its anchor in each round, with the median's interval; below,
-    all samples of both, per call."""
+    """How many times faster than what it was interleaved with it was in each round, with the
+    median's interval; below, all samples of both, per call."""
     ratios = [each.speedup for each in timed.rounds]
     own = list(chain.from_iterable(each.candidate_ns for each in timed.rounds))
     other = list(chain.from_iterable(each.reference_ns for each in timed.rounds))

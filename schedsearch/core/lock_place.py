@@ -18,8 +18,8 @@ def find_lock(start: Path) -> Path | None:
 
 
 def default_lock(start: Path) -> Path:
-    """The existing file, or the place of a new one: the top of the repository (where `.git` is), or
-    the directory itself if it is in none."""
+    """The one that is found, else where a new one belongs: at the top of the repository
+    (where `.git` is), or in the directory itself if that is in none."""
     places = _places(start)
     top = places[-1] if (places[-1].parent / ".git").exists() else places[0]
     return find_lock(start) or top
@@ -37,13 +37,13 @@ def _places(start: Path) -> list[Path]:
 
 
 def read_lock(path: Path) -> Lock:
-    """The lock of a file. Raises UserError if it cannot be read, or is no lock file."""
+    """The lock of a file. Raises UserError if it cannot be read, or is anything else."""
     return parse_lock(read_text(path), str(path))
 
 
 def write_lock(path: Path, lock: Lock) -> None:
-    """Replace the file (`write_text`). Raises UserError if it cannot be written, or if it could not
-    be read back."""
+    """Replace the file (`write_text`). Raises UserError if it cannot be written, or if what it
+    would say could not be read."""
     text = format_lock(lock)
     parse_lock(text, str(path))
     write_text(path, text)

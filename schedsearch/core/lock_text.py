@@ -1,6 +1,6 @@
-"""Text of lock files. The reader accepts exactly what the writer writes.
+"""Text of lock files: what is written is what is read, and nothing else is read.
 
-Every fault of a file is a UserError that names the entry and the field.
+Whatever is wrong with a file is a UserError that names the entry and the field.
 """
 
 from __future__ import annotations

@@ -13,9 +13,9 @@ from schedsearch.core.records import Compiler, InstructionSet, Target
 
 @dataclass(frozen=True)
 class LockedTarget:
-    """Fields are those of `Target`, in its units; `features` is a digest of the CPU's features (a
-    hundred names tell a reader nothing). Compilers have no path. Instruction sets of schedsearch
-    have no path either; paths of the user's own are relative to the lock file.
+    """Fields are those of `Target`, in its units; `features` is a digest of the CPU's features
+    (a hundred names tell a reader nothing). Compilers have no path. Instruction sets that come
+    with schedsearch have none either, the user's own are relative to the lock file.
     """
 
     cpu: str
@@ -52,7 +52,7 @@ class LockedTarget:
 
     @property
     def kind(self) -> tuple[Any, ...]:
-        """The kind of machine and build, regardless of versions."""
+        """What kind of machine and build this is, whatever the versions."""
         return (self.cpu, self.isa, self.vector_bits, self.compiler.kind, self.threads, self.fp)
 
     def differences(self, target: Target) -> dict[str, tuple[Any, Any]]:

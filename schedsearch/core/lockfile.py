@@ -58,8 +58,7 @@ from schedsearch.core.trace import Trace
 
 @dataclass(frozen=True)
 class LockedRoof:
-    """The limit of the machine: the schedule reached `share` of it (0.9: 90 %); `name` says what
-    limits."""
+    """What the machine could do: `share` of it was reached (0.9: 90 %); `name` says what limits."""
 
     share: float
     name: str
@@ -67,12 +66,12 @@ class LockedRoof:
 
 @dataclass(frozen=True)
 class LockedSpeed:
-    """How fast the schedule was when it was pinned: `ratio` times the baseline, with its interval,
-    from `rounds` interleaved rounds on the day `measured`.
+    """How fast the schedule was when it was pinned: `ratio` times the procedure as written,
+    with its interval, from `rounds` interleaved rounds on the day `measured`.
 
-    `call_ns` is nanoseconds of one call, `cache` what caches held (`warm`, `cold`), `noise` that
-    session's relative error (the schedule against itself: `|ratio - 1|`), None if it was not
-    measured. `confirmed`: the rounds are fresh ones, after the search that found it.
+    `call_ns` is nanoseconds of one call, `cache` what caches held (`warm`, `cold`), `noise`
+    that session's relative error (the schedule against itself: `|ratio - 1|`), None if it
+    was not measured; `confirmed`: by rounds of their own, after the search that found it.
     """
 
     ratio: Estimate
@@ -120,9 +119,8 @@ class LockEntry:
 
     @property
     def slot(self) -> tuple[Any, ...]:
-        """The key of an entry: there is one per key. It has no versions and no digests, so a
-        schedule that is pinned with a newer compiler, or for a changed procedure, replaces the
-        older entry."""
+        """What there is one entry of. No versions and no digests: what is pinned with a newer
+        compiler, or of a changed procedure, takes the place of the older entry."""
         own = self.workload
         return (own.source, own.proc, own.specialized, own.sizes, *self.target.kind)
 

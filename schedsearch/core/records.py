@@ -310,13 +310,15 @@ OF_ITSELF = ("baseline", "noise")
 class Measurement:
     """Raw samples of one timing; all statistics are derived.
 
-    `kind` is `screen` (while searching), `race` (among the fastest at the end), `confirm` (the last
-    of them, fresh rounds), `pair` (against another schedule that the user named), `baseline` or
-    `noise` (the reference against itself). `calls` is the number of calls per candidate sample;
-    `host` is the state of the machine. `reference` is the code_key of the anchor, and
-    `reference_speedup` the anchor's assumed speed-up over the baseline (1.0 if it is the baseline):
-    good for ordering, but it has no interval. `joint` is the speed-up by all timings that the store
-    has, if it was read from one (`core/standings.py`).
+    `kind` is `screen` (while searching), `race` (among the fastest at the end),
+    `confirm` (the last of them, fresh rounds), `pair` (against another schedule that the
+    user named), `baseline` or `noise` (the reference against itself).
+    `calls` is the number of calls per candidate sample; `host` is what the
+    machine was doing. `reference` is the code_key of what the candidate was
+    interleaved with, and `reference_speedup` what that kernel's own speed-up over the
+    baseline was taken for (1.0 if it is the baseline): good for ordering, but it has no
+    interval. `joint` is the speed-up by all timings that the store has, if it was read from
+    one (`core/standings.py`).
     """
 
     kind: str
@@ -329,8 +331,8 @@ class Measurement:
 
     @property
     def confirmed(self) -> bool:
-        """Whether it was made after its candidate was chosen, against the baseline. So neither luck
-        counts nor the assumed speed-up of another schedule."""
+        """Whether it was made after its candidate was chosen, against the procedure as written:
+        luck does not count, nor what another schedule was taken for."""
         return self.kind == "confirm" and self.as_written
 
     @property

@@ -1,5 +1,5 @@
-"""TOML in a form that people compare and merge: one item of a long list per line, texts of several
-lines as they are, keys as given. The reader accepts files from anywhere.
+"""TOML as people compare and merge it: one item of a long list per line, texts of several lines
+as they are, keys as given; and reading it from anywhere.
 
 The standard library reads TOML and does not write it; tomli-w decides on line breaks
 itself, while merging two versions of a schedule needs one rewrite per line.
@@ -23,11 +23,11 @@ MOST_DOTTED = 10**8
 
 
 _LITERAL = re.compile(r"(?s)(?!.*''')(?=.*\n)[^\x00-\x08\x0b-\x1f\x7f]*(?<!')")
-"""Texts of several lines that need no escapes; invisible characters need them."""
+"""Texts of several lines that need no escapes; what is not printed needs them."""
 
 
 def toml_data(text: str) -> dict[str, Any]:
-    """The data of a file from anywhere. Raises ValueError that names the fault."""
+    """The data of a file from anywhere. Raises ValueError, saying what is wrong with it."""
     if sum(line.count(".") ** 2 for line in text.split("\n")) > MOST_DOTTED:
         raise ValueError("it has keys of thousands of parts")
     try:
@@ -80,5 +80,5 @@ def _inline(value: Any) -> str:
 
 
 def _text(value: str) -> str:
-    """A basic string: JSON's escapes are TOML's, except for DEL, which JSON does not escape."""
+    """A basic string: JSON's escapes are TOML's, but for DEL, which JSON leaves as it is."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

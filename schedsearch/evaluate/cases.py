@@ -174,8 +174,8 @@ def is_cheap(proc: q.Proc, call: Binding) -> bool:
 
 
 def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
-    """Whether it takes no more than that in the baseline, and has no larger arrays: each is filled
-    whole and, if it is written, compared."""
+    """Whether it takes no more than that as written, and no larger arrays: all of each is filled,
+    and, if it is written, compared."""
     written = {var.name for var in written_buffers(inline_calls(proc))}
     buffers = [item for item in layout(proc, call) if isinstance(item, Buffer)]
     arrays = sum(item.bytes * (1 + (item.name in written)) for item in buffers)

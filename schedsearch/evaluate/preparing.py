@@ -44,7 +44,7 @@ from schedsearch.evaluate.timing import Cache, TimingPlan
 
 _COMPILE_S = 120.0
 _ONCE = TimingPlan("part", 1, 1, sample_ns=1.0, samples=1)
-# A candidate's calls may take this many times `patience_s` in all.
+# Calls of a candidate may take so many times as long as one as written must not.
 _OF_PATIENCE = 10.0
 _UNCALLED = "a call as written takes too long, at that size a part of the results is compared"
 _LARGE = "outputs are large, at that size a part of the results is compared"

@@ -20,7 +20,7 @@ _SCALAR = Fill(0.95, 1.05)
 def arguments(
     proc: q.Proc, binding: Binding, fills: Mapping[str, Fill] | None = None
 ) -> tuple[Argument, ...]:
-    """The arguments of `proc`; `fills` replaces the usual contents, by argument."""
+    """What `proc` is called with; `fills` by argument, if not the usual ones."""
     writes = {var.name for var in written_buffers(inline_calls(proc))}
     found = []
     for arg, item in zip(proc.args, layout(proc, binding), strict=True):
