@@ -43,7 +43,7 @@ def test_recording_measures_everything_and_confirms_the_fastest(
     monkeypatch.setattr(stand, "TOP", 2)
     monkeypatch.setattr(stand, "PROCESSES", 2)
     path = tmp_path / "s.sqlite"
-    space = recording.record("orders", path, 100, 60.0, 0, "inline", QUIET)
+    space = recording.record("orders", path, 100, 400.0, 0, "inline", QUIET)
     assert space.name == "orders"
     assert len(space.points) == 6
     assert all(point.speedup for point in space.points.values())
