@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from jupyter_client.manager import start_new_kernel
 
+pytestmark = pytest.mark.slow
+
 DEFINE = """
 from __future__ import annotations
 from exo import proc
 import schedsearch
-
-pytestmark = pytest.mark.slow
 
 N = 16
 

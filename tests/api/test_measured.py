@@ -281,6 +281,7 @@ def test_a_duplicate_found_while_measuring_is_as_fast_as_its_owner(
     assert timings == []
 
 
+@pytest.mark.normal
 def test_in_a_notebook_the_text_is_no_output_of_its_own(
     store: Path, walked: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:

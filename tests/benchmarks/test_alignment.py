@@ -17,10 +17,10 @@ from schedsearch.core.records import Measurement, Round
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search.run_summary import Elsewhere
 
+pytestmark = pytest.mark.normal
+
 KERNEL = """from __future__ import annotations
 from exo import proc
-
-pytestmark = pytest.mark.normal
 
 
 @proc

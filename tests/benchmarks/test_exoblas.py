@@ -14,13 +14,13 @@ from benchmarks.suite.exoblas import NAME, ROUTINES, exoblas_c
 from benchmarks.suite.measure import entered_right, results, terms_of
 from schedsearch.peers.trial import Peer
 
+pytestmark = pytest.mark.normal
+
 KERNELS = {case.name: case for case in CASES}
 DOT = """
 from __future__ import annotations
 from exo import *
 from exo_blas_config import Machine
-
-pytestmark = pytest.mark.normal
 
 @proc
 def exo_sdot_stride_1(n: size, x: [f32][n], y: [f32][n], result: f32):

@@ -6,12 +6,14 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 from .invoke import KERNELS, Answer
+
+pytestmark = pytest.mark.normal
 
 SET = """from __future__ import annotations
 from exo import DRAM, instr
-
-pytestmark = pytest.mark.normal
 
 
 @instr('fclose(fopen("made", "w"));', "#include <stdio.h>")

@@ -12,10 +12,10 @@ import pytest
 from .invoke import KERNELS, Answer, invoke
 from .unreadable import UNREADABLE, unreadable
 
+pytestmark = pytest.mark.normal
+
 SET = """from __future__ import annotations
 from exo import DRAM, instr
-
-pytestmark = pytest.mark.normal
 
 
 @instr("{acc_data} += {a_data} * {b_data} + (&{a_data})[1] * (&{b_data})[1];")

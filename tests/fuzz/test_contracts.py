@@ -15,12 +15,12 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
 
+pytestmark = pytest.mark.slow
+
 MACHINE = replace(targets(cpu_identity()[1])[-2], fp=FloatingPoint.STRICT)
 SUMS = """
 from __future__ import annotations
 from exo import proc
-
-pytestmark = pytest.mark.slow
 @proc
 def fuzzed(n: size, x: f32[n], y: f32[n, n], z: f32[n, 3]):
     for i in seq(0, n):

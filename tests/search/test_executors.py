@@ -52,6 +52,8 @@ from schedsearch.search.turns import MeasuringPlace, slot_file
 from schedsearch.transforms.expand import Expansion, Replay
 from schedsearch.transforms.registry import Transform, registry
 
+pytestmark = pytest.mark.slow
+
 KERNEL = Path(__file__).parent / "kernels" / "product.py"
 QUICK = TimingPlan("screen", 2, 2, sample_ns=1e5)
 SLOTS = 2
@@ -59,8 +61,6 @@ SLOTS = 2
 
 HALVING = """
 from schedsearch.transforms.ops import At, Op
-
-pytestmark = pytest.mark.slow
 
 def propose(ast, target):
     return iter(())

@@ -15,13 +15,13 @@ from schedsearch.core.isa import KNOWN
 from schedsearch.search.targets import read_target, require_native, resolve_target
 from schedsearch.study.schedule import _compiler
 
+pytestmark = pytest.mark.normal
+
 FOREIGN = "neon" if platform.machine() == "x86_64" else "avx2"
 
 SET = """
 from __future__ import annotations
 from exo import DRAM, instr
-
-pytestmark = pytest.mark.normal
 
 @instr("{x_data} = 0.0f;")
 def mine_zero(x: [f32][1] @ DRAM):

@@ -318,6 +318,7 @@ def test_the_other_store_stays_as_it_is(into: Store, tmp_path: Path) -> None:
     assert other.read_bytes() == before
 
 
+@pytest.mark.normal
 def test_a_database_of_an_earlier_revision_is_not_migrated(tmp_path: Path) -> None:
     url = postgresql_url(tmp_path)
     with Store.open(url) as store, store._write() as connection:
