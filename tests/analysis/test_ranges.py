@@ -27,6 +27,7 @@ def test_values_are_within_bounds(
     assert low <= q.evaluate_affine(value, lambda var: env[var.uid]) <= high
 
 
+@pytest.mark.normal
 @given(VALUES, st.tuples(*[st.integers(-100, 100)] * len(VARS)))
 def test_unknown_variables_are_unbounded(value: q.Affine, env: tuple[int, ...]) -> None:
     low, high = bounds(value, {0: (env[0], env[0])})

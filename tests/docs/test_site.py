@@ -19,6 +19,8 @@ from schedsearch.transforms.registry import registry
 
 from .pages import PAGES, ROOT, blocks
 
+pytestmark = pytest.mark.normal
+
 PUBLIC = ("schedsearch.api.", "schedsearch.core.")
 
 
@@ -40,7 +42,6 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return where
 
 
-@pytest.mark.slow
 def test_every_command_and_option_is_in_the_reference(site: Path) -> None:
     page = (site / "reference/cli/index.html").read_text()
     for name, command in typer.main.get_command(main.app).commands.items():

@@ -91,6 +91,7 @@ def test_windows_of_any_strides_pass(builder: Builder, tmp_path: Path) -> None:
     assert found == Check("memory and undefined behaviour", Finding.PASSED)
 
 
+@pytest.mark.normal
 def test_what_the_procedure_does_itself_is_not_held_against_a_schedule(
     inspector: Inspector,
 ) -> None:

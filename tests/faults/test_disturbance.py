@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import random
 
+import pytest
+
 from faults.disturbance import ordeal, undisturbed
+
+pytestmark = pytest.mark.slow
 
 
 def test_a_run_survives_its_workers_and_its_store_survives_the_run() -> None:

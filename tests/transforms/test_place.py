@@ -51,6 +51,7 @@ def offered(name: str, target: Any = TARGET) -> set[tuple[str, str]]:
     }
 
 
+@pytest.mark.normal
 @pytest.mark.parametrize("name", sorted(SIZES))
 def test_every_place_keeps_the_meaning(name: str, tmp_path: Path) -> None:
     original = SOURCE.procs[name]

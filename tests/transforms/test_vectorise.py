@@ -125,6 +125,7 @@ def test_random_expressions_on_every_register_width(
                 np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.normal
 def test_random_expressions_on_neon(
     random_loops: list[tuple[q.Proc, GeneratedC]], tmp_path: Path
 ) -> None:
