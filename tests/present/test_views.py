@@ -169,7 +169,7 @@ def test_the_panel_never_changes_its_height() -> None:
     for state in states:
         screen = console(terminal=False)
         screen.print(panel(state, unrated))
-        assert len(drawn(screen)) == 9 + 1  # the last line ends
+        assert len(drawn(screen)) == 8 + 1  # the last line ends
 
 
 def test_an_interrupted_live_view_leaves_the_terminal_usable(subject: Subject) -> None:
