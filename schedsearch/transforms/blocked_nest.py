@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.factors import divides
-from schedsearch.transforms.library.vectorise import replacement
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import After, Args, At, Memory, Op, Steps, Vector
 from schedsearch.transforms.reductions import ReductionNest, first_dim
 from schedsearch.transforms.straighten import divided, straighten
 from schedsearch.transforms.tile_windows import along_last, operand_panel, result_tile
+from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.vector.registers import memory_name, set_name
 from schedsearch.transforms.walkers import fresh, names, shifted
 
@@ -167,3 +168,13 @@ class BlockedNest:
             yield replacement(mirror(after), body, width, counted=False)
         else:
             yield Op("replace", (At(body), Vector(kind, width, f"{prefix}_{nest.instruction}")))
+
+
+def replacement(ast: q.Proc, path: q.Path, lanes: int, counted: bool) -> Op:
+    """The operator that makes the loop at `path` an instruction."""
+    loop = ast.by_path[path]
+    assert isinstance(loop, q.For)
+    fused = fuse(ast, loop, lanes, counted)
+    if fused is None:
+        raise RewriteError("the divided loop has no vector form")
+    return Op("replace", (At(path), fused))

@@ -22,6 +22,7 @@ from collections.abc import Iterator
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
+from schedsearch.transforms.blocked_nest import replacement
 from schedsearch.transforms.factors import divides
 from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.ops import Args, At, Op, OpArg, Proposal, Steps
@@ -109,16 +110,6 @@ def guarded_tail(loop: q.For, tail: str) -> bool:
     """Whether the rest needs an `if` around it: one of unknown length may be empty, which
     an instruction's `n: size` may not be."""
     return tail == "masked" and loop.extent is None
-
-
-def replacement(ast: q.Proc, path: q.Path, lanes: int, counted: bool) -> Op:
-    """The operator that makes the loop at `path` an instruction."""
-    loop = ast.by_path[path]
-    assert isinstance(loop, q.For)
-    fused = fuse(ast, loop, lanes, counted)
-    if fused is None:
-        raise RewriteError("the divided loop has no vector form")
-    return Op("replace", (At(path), fused))
 
 
 def _checked(args: Args) -> tuple[int, int, str]:
