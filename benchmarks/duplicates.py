@@ -21,10 +21,10 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.host import probe_target
-from schedsearch.search.subject import cache_dir
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import load_source, pick
+from schedsearch.search.setup.subject import cache_dir
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import load_source, pick
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import Replayer
 

@@ -65,7 +65,7 @@ def import_all() -> None:
 
 
 def prepare_all() -> None:
-    from schedsearch.transforms.exo_compat import prepare
+    from schedsearch.transforms.exo.compat import prepare
 
     prepare()
     collect_rarely()

@@ -14,10 +14,10 @@ from schedsearch.core.alignment import LINE
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, TimingKind
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.run_summary import Elsewhere
-from schedsearch.search.subject import bench_of
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.setup.run_summary import Elsewhere
+from schedsearch.search.setup.subject import bench_of
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
+from schedsearch.search.workers.core_sharing import measuring_slot
 
 PLAN = TimingPlan(kind=TimingKind.ELSEWHERE, min_rounds=12, max_rounds=12, fresh=True)
 

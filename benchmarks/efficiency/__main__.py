@@ -20,7 +20,7 @@ from schedsearch.cli.parse import parse_seconds, parse_sizes
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.roofline import measure_roof
 from schedsearch.peers.rounds import Plan
-from schedsearch.transforms.loader import load_source, pick
+from schedsearch.transforms.exo.loader import load_source, pick
 
 PEER = "numpy"
 PLAN = Plan(rounds=10, seconds=10.0)

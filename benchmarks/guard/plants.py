@@ -23,10 +23,10 @@ from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.kernel import LockedKernel, Where, load_locked
-from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.subject import bench_of
-from schedsearch.search.turns import measuring_slot
-from schedsearch.transforms.generated import code_key
+from schedsearch.search.setup.subject import bench_of
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
+from schedsearch.search.workers.core_sharing import measuring_slot
+from schedsearch.transforms.exo.generated import code_key
 
 FIRST_SPINS = 100_000
 ROUNDS = 15

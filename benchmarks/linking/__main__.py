@@ -15,7 +15,7 @@ from rich.table import Table
 from benchmarks.command import run_command
 from benchmarks.linking.measure import Timed, measure, procedures
 from schedsearch.core.errors import UserError
-from schedsearch.search.targets import read_target, resolve_target
+from schedsearch.search.setup.targets import read_target, resolve_target
 
 BUILDS = ("measured", "shared", "static", "object", "global helpers")
 

@@ -21,9 +21,9 @@ from schedsearch.core.build import DEFAULT_BUILD, OPENMP, Build
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Target
 from schedsearch.evaluate.binding import extents
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export_c import c_files
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 
 VECTORS = ("register_block", "vectorise_reduction", "vectorise")

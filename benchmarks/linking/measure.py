@@ -13,7 +13,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Target
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.elf import code_identity
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.loader import load_source
 
 ROUNDS = 5
 SIZES = {"M": 256, "N": 256, "K": 256}

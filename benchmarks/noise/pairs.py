@@ -15,10 +15,10 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Measurement
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.subject import bench_of, load_subject
-from schedsearch.search.turns import measuring_slot
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
+from schedsearch.search.setup.subject import bench_of, load_subject
+from schedsearch.search.workers.core_sharing import measuring_slot
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
 
 FILE = Path(__file__).with_name("kernels.py")
 BOUND_BY = {

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from benchmarks.noise.pairs import Pair
 from schedsearch.core.decision import Decision, first_answer
-from schedsearch.search.plans import CONFIRM
+from schedsearch.search.engine.plans import CONFIRM
 
 WITHIN_S = 3.0
 """An answer that takes longer does not count as found."""

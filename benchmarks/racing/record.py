@@ -16,10 +16,10 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
-from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.race import HEAT
-from schedsearch.search.subject import Subject, bench_of, load_subject
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.engine.race import HEAT
+from schedsearch.search.setup.subject import Subject, bench_of, load_subject
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
+from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer
 

@@ -11,8 +11,8 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, TimingKind
 from schedsearch.evaluate.roofline import Roof, measure_roof
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.subject import Subject, bench_of, load_subject
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.setup.subject import Subject, bench_of, load_subject
+from schedsearch.search.workers.core_sharing import measuring_slot
 
 KERNELS = Path(__file__).parent / "kernels.py"
 NAMES = ("fill", "total", "dot", "copy", "add", "scal", "axpy", "swap")

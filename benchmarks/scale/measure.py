@@ -27,12 +27,12 @@ from schedsearch.core.records import (
 )
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
-from schedsearch.search.budget import Budget
-from schedsearch.search.driver import Search
-from schedsearch.search.executor import Executor
-from schedsearch.search.progress import Observer, Progress
+from schedsearch.search.engine.driver import Search
+from schedsearch.search.engine.progress import Observer, Progress
+from schedsearch.search.setup.budget import Budget
 from schedsearch.search.strategies.make import make_strategy
 from schedsearch.search.strategies.protocol import Strategy
+from schedsearch.search.workers.executor import Executor
 from schedsearch.store.database import Store
 
 WORKLOAD = Workload("kernel", "prockey", (), "kernel.py", "5ha")

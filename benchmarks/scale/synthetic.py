@@ -16,7 +16,7 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, GeneratedC, Keys, Measurement, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Bench, Evaluation
-from schedsearch.search.jobs import (
+from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,
     ExpandJob,

@@ -8,10 +8,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
 
-from schedsearch.search.budget import Budget
-from schedsearch.search.options import Options
 from schedsearch.search.result import Listener
 from schedsearch.search.session import tune
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.schedule import opened

@@ -29,8 +29,8 @@ from schedsearch.cli.parse import parse_seconds
 from schedsearch.core.errors import UserError
 from schedsearch.present.live import make_view
 from schedsearch.search.result import Listener
+from schedsearch.search.setup.subject import load_subject
 from schedsearch.search.strategies.make import STRATEGIES
-from schedsearch.search.subject import load_subject
 
 HERE = Path(__file__).parent
 

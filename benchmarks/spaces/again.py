@@ -11,7 +11,7 @@ from benchmarks.spaces.stand import TOP, confirmed, stand
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.search.subject import Subject
+from schedsearch.search.setup.subject import Subject
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.replay import Replayer
 

@@ -9,11 +9,11 @@ from statistics import median
 from benchmarks.spaces.space import Space, spaces_in
 from benchmarks.spaces.stand import confirmed, stand
 from schedsearch.core.records import GeneratedC, Measurement, Outcome
-from schedsearch.search.budget import Budget
-from schedsearch.search.options import Options
 from schedsearch.search.result import Listener
 from schedsearch.search.session import tune
-from schedsearch.search.subject import Subject
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
+from schedsearch.search.setup.subject import Subject
 from schedsearch.store.database import Store
 
 SOURCE = Path(__file__).parent / "kernels.py"

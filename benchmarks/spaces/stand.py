@@ -16,9 +16,9 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
 from schedsearch.evaluate.bench import Anchor, Bench
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.subject import Subject, bench_of
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.setup.subject import Subject, bench_of
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
+from schedsearch.search.workers.core_sharing import measuring_slot
 
 TOP = 10
 """So many of the fastest are confirmed. A screening flatters: the highest of a thousand noisy

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from schedsearch.peers.arrays import Argument, Fill
 from schedsearch.peers.described import arguments
-from schedsearch.search.subject import Subject, load_subject
+from schedsearch.search.setup.subject import Subject, load_subject
 
 KERNELS = Path(__file__).parent / "kernels"
 EXAMPLES = Path(__file__).parents[2] / "examples"

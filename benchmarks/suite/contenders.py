@@ -18,7 +18,7 @@ from schedsearch.peers.against import as_experts_compile
 from schedsearch.peers.configurations import USUAL, of_openblas, of_torch
 from schedsearch.peers.contender import What
 from schedsearch.peers.trial import Peer
-from schedsearch.search.subject import Subject, cache_dir
+from schedsearch.search.setup.subject import Subject, cache_dir
 
 ROOT = Path(__file__).parents[2]
 

@@ -22,8 +22,8 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.text_file import read_text, write_text
-from schedsearch.search.subject import Subject, cache_dir
-from schedsearch.transforms.generated import with_build
+from schedsearch.search.setup.subject import Subject, cache_dir
+from schedsearch.transforms.exo.generated import with_build
 
 NAME = "ExoBLAS"
 _GENERATE_S = 1200.0

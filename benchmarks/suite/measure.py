@@ -22,7 +22,7 @@ from schedsearch.peers.arrays import Array
 from schedsearch.peers.contender import Contender, PeerError, Terms
 from schedsearch.peers.rounds import Plan, Samples, clock_of, ratio, seconds, time_interleaved
 from schedsearch.peers.trial import Entered, Peer, enter
-from schedsearch.search.subject import Subject
+from schedsearch.search.setup.subject import Subject
 
 
 def compare(

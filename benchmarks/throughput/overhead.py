@@ -11,7 +11,7 @@ Ray nor expansions given up at the end count. Two views of the same interval:
 What counts as what:
 
 - Exo: replaying and rewriting in the expansion workers, that is Exo's operators, the answers
-  to its own questions that `transforms/exo_speed` gives in its place, and what a rewrite
+  to its own questions that `transforms/exo/speed` gives in its place, and what a rewrite
   checks and chooses between operators; and generating C in the build workers;
 - compiler: the compilers and linkers that build workers start;
 - benchmark: the measuring worker and its children, which verify, calibrate and time;
@@ -34,11 +34,11 @@ from pathlib import Path
 from benchmarks.suite.case import Case
 from benchmarks.throughput.usage import Usage, by_role, tree_usage
 from schedsearch.core.errors import UserError
-from schedsearch.search.budget import Budget
-from schedsearch.search.options import Options
-from schedsearch.search.progress import Progress
+from schedsearch.search.engine.progress import Progress
 from schedsearch.search.result import Listener
 from schedsearch.search.session import tune
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
 from schedsearch.store.database import Store
 
 EXO = ("replay", "rewrite")

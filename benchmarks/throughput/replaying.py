@@ -14,10 +14,10 @@ from typing import Any
 from benchmarks.suite.catalogue import CASES
 from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search.subject import Subject
-from schedsearch.transforms.cost import log_cost
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key
+from schedsearch.search.setup.subject import Subject
+from schedsearch.transforms.estimate.cost import log_cost
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.registry import apply, carry_out, propose, select
 from schedsearch.transforms.replay import Replayer
 

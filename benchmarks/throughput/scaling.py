@@ -18,9 +18,9 @@ from benchmarks.throughput.expansion import PRIMITIVES, Explorer
 from benchmarks.throughput.usage import by_role, tree_usage
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Bench
-from schedsearch.search.jobs import ExpandJob, WorkSpec
-from schedsearch.search.ray_executor import RayExecutor
-from schedsearch.search.subject import Subject, bench_of
+from schedsearch.search.setup.subject import Subject, bench_of
+from schedsearch.search.workers.jobs import ExpandJob, WorkSpec
+from schedsearch.search.workers.ray_executor import RayExecutor
 from schedsearch.transforms.expand import Expander, Expansion
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer

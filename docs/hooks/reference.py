@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 
-from schedsearch.transforms import exo_compat
+from schedsearch.transforms.exo import compat as exo_compat
 from schedsearch.transforms.registry import registry
 
 

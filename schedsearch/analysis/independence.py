@@ -1,6 +1,6 @@
 """Race check: may the iterations of a loop run in any order, and at once?
 
-Exo 1.0.0 accepts parallel loops that race (see `exo_compat`), so this decides, by
+Exo 1.0.0 accepts parallel loops that race (see `exo/compat.py`), so this decides, by
 one simple rule: for every buffer that an iteration writes and that outlives the
 iteration, there must be a dimension in which all accesses of iteration `i` are in
 

@@ -1,7 +1,7 @@
 """Accesses outside of arrays and named windows, for which Exo's front end does not look.
 
 Exo 1.0.0 leaves out what is written through a named window, elements read in arguments of
-external functions, and whether a named window lies within its array (see `exo_compat`).
+external functions, and whether a named window lies within its array (see `exo/compat.py`).
 """
 
 from __future__ import annotations

@@ -26,11 +26,11 @@ from schedsearch.evaluate.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff
-from schedsearch.search.budget import Budget
-from schedsearch.search.options import Options
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.study.stepping import Stepper
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
 
 
 @dataclass(frozen=True)

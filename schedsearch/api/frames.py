@@ -10,7 +10,7 @@ from schedsearch.core.closeable import Closeable
 from schedsearch.core.records import Outcome
 from schedsearch.present import format as fmt
 from schedsearch.present.extras import pandas
-from schedsearch.search.run_summary import RunSummary
+from schedsearch.search.setup.run_summary import RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate, Table
 

@@ -17,9 +17,9 @@ from schedsearch.present import html, page
 from schedsearch.present.against import AGAINST, against_lines
 from schedsearch.present.extras import library
 from schedsearch.present.html import tag
-from schedsearch.search.closing import margin
-from schedsearch.search.elsewhere import stored_elsewhere
-from schedsearch.search.run_summary import RunEnvironment, RunSummary
+from schedsearch.search.engine.ending import margin
+from schedsearch.search.other_alignment import stored_elsewhere
+from schedsearch.search.setup.run_summary import RunEnvironment, RunSummary
 from schedsearch.transforms.export import schedule_python
 
 

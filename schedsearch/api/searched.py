@@ -13,11 +13,11 @@ from schedsearch.core.records import Measurement, Target, Workload
 from schedsearch.present import format as fmt
 from schedsearch.search.lookup import find_scopes
 from schedsearch.search.reloading import load_tuned
-from schedsearch.search.run_summary import RunSummary
+from schedsearch.search.setup.run_summary import RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, StoredCandidate
 from schedsearch.study.stepping import BY_HAND
-from schedsearch.transforms.loader import Source
+from schedsearch.transforms.exo.loader import Source
 
 
 def find_run(store: Store, wanted: str | int | None) -> Run:

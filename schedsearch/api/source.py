@@ -12,11 +12,11 @@ from exo.API import Procedure
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
-from schedsearch.search.subject import cache_dir
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.written import written
+from schedsearch.search.setup.subject import cache_dir
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.written import written
 
 
 def source_of(proc: Any) -> tuple[Path, str | None]:

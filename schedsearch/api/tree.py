@@ -24,7 +24,7 @@ from schedsearch.present.extras import library
 from schedsearch.search.lookup import stored_roof
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate, Table
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.replay import Replayer, State
 
 HEIGHT = 780

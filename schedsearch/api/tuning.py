@@ -24,13 +24,13 @@ from schedsearch.present import html
 from schedsearch.present.diff import Diff
 from schedsearch.present.live import rate
 from schedsearch.search import result, session
-from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.closing import margin
-from schedsearch.search.options import Options
+from schedsearch.search.engine.ending import margin
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.store.database import Store
 from schedsearch.transforms.contract import caveats
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.replay import Replayer, State
 

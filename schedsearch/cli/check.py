@@ -37,7 +37,7 @@ from schedsearch.locks.place import choose
 from schedsearch.locks.result import Checked, exit_code
 from schedsearch.locks.table import as_json, show
 from schedsearch.peers.against import parse_against
-from schedsearch.search.interrupts import noticed_interrupts
+from schedsearch.search.workers.interrupts import noticed_interrupts
 
 
 def check(

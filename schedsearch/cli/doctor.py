@@ -20,9 +20,9 @@ from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.present import format as fmt
-from schedsearch.search.subject import Subject, bench_of, cache_dir, load_subject
-from schedsearch.search.targets import read_target, resolve_target, runs_here
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.setup.subject import Subject, bench_of, cache_dir, load_subject
+from schedsearch.search.setup.targets import read_target, resolve_target, runs_here
+from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms.vector.instruction_sets import find
 
 NOISE = TimingPlan(kind=TimingKind.NOISE, min_rounds=10, max_rounds=10)
@@ -162,7 +162,7 @@ def _ray(console: Console) -> None:
     """Start and stop Ray as a run does."""
     import ray
 
-    from schedsearch.search.ray_hosts import own_ray
+    from schedsearch.search.workers.ray_hosts import own_ray
 
     logging.getLogger("ray").setLevel(logging.ERROR)  # it tells how its tokens are turned off
     with console.status("starting Ray ..."):

@@ -18,12 +18,12 @@ from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
+from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.export_c import c_files
-from schedsearch.transforms.loader import Source
 
 if TYPE_CHECKING:  # it takes a while to load
-    from schedsearch.search.run_summary import Elsewhere
+    from schedsearch.search.setup.run_summary import Elsewhere
 
 FORMATS = ("py", "c", "json")
 DEFAULT_FORMATS = ("py", "c")

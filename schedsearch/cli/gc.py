@@ -14,7 +14,7 @@ from schedsearch.cli.options import JsonOption
 from schedsearch.cli.parse import parse_bytes, parse_days
 from schedsearch.core.errors import UserError
 from schedsearch.search.caches import CachedFile, delete, survey
-from schedsearch.search.subject import cache_dir
+from schedsearch.search.setup.subject import cache_dir
 from schedsearch.store.database import Store
 
 

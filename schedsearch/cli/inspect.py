@@ -17,9 +17,9 @@ from schedsearch.core.alignment import arrays
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
-from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.search.lookup import caveats as caveats_of
 from schedsearch.search.lookup import find_scopes, stored_roof
+from schedsearch.search.other_alignment import stored_elsewhere
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 

@@ -20,8 +20,8 @@ from schedsearch.locks.repair import Drift, Repaired, drift, repair
 from schedsearch.locks.result import CheckEnded, Status
 from schedsearch.present import format as fmt
 from schedsearch.present.live import make_view
-from schedsearch.search.budget import Budget, Stop
 from schedsearch.search.result import Listener
+from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.transforms.fit import Fate
 
 

@@ -33,12 +33,12 @@ from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import is_installed
 from schedsearch.present import format as fmt
-from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.elsewhere import stored_elsewhere
 from schedsearch.search.lookup import find_scopes, verification
+from schedsearch.search.other_alignment import stored_elsewhere
 from schedsearch.search.reloading import require_verified
-from schedsearch.search.subject import cache_dir
-from schedsearch.search.targets import read_target, resolve_target
+from schedsearch.search.setup.subject import cache_dir
+from schedsearch.search.setup.targets import read_target, resolve_target
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.minimise import Minimised, minimise

@@ -15,13 +15,13 @@ from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement
 from schedsearch.present import format as fmt
 from schedsearch.present.live import rate
-from schedsearch.search.budget import Stop
-from schedsearch.search.closing import margin
-from schedsearch.search.counterpart import Counterpart
-from schedsearch.search.progress import Best
+from schedsearch.search.engine.ending import margin
+from schedsearch.search.engine.progress import Best
 from schedsearch.search.result import Result
+from schedsearch.search.setup.budget import Stop
+from schedsearch.search.warmstart.counterpart import Counterpart
+from schedsearch.transforms.exo.fixed_sizes import specialize_lines
 from schedsearch.transforms.export import schedule_lines
-from schedsearch.transforms.fixed_sizes import specialize_lines
 
 
 @dataclass(frozen=True)

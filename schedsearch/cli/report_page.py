@@ -21,8 +21,8 @@ from schedsearch.core.records import PeerComparison
 from schedsearch.core.text_file import write_text
 from schedsearch.peers.against import parse_against
 from schedsearch.search.against import compare_with_peers
-from schedsearch.search.budget import Budget
 from schedsearch.search.session import subject_of
+from schedsearch.search.setup.budget import Budget
 from schedsearch.store.database import Store
 from schedsearch.study.schedule import Schedule
 from schedsearch.transforms.vector.instruction_sets import load_instructions

@@ -38,13 +38,13 @@ from schedsearch.present import format as fmt
 from schedsearch.present.against import against_json
 from schedsearch.present.live import make_view
 from schedsearch.search.against import compare_with_peers
-from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import STRATEGIES
 from schedsearch.transforms.contract import caveats
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.replay import Replayer
 
 

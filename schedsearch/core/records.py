@@ -89,7 +89,7 @@ class Workload:
     name); `source` and `source_sha` name the file and are not part of the identity. `specialized`
     names the sizes that are constants of the procedure that is tuned, so that schedules are valid
     for those alone. `signature` describes coarsely what the procedure computes
-    (`transforms/signature.py`).
+    (`analysis/signature.py`).
     """
 
     proc: str

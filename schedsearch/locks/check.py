@@ -25,11 +25,11 @@ from schedsearch.locks.guard import TOLERANCE, by_count, by_time
 from schedsearch.locks.kernel import LockedKernel, Where, load_locked
 from schedsearch.locks.result import Checked, CheckEnded, Instructions, Status, Visit
 from schedsearch.search.against import compare_with_peers
-from schedsearch.search.building import BUILD_TIMEOUT_S, reacher_of, with_calls
 from schedsearch.search.caches import in_use
-from schedsearch.search.subject import bench_of
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.setup.subject import bench_of
 from schedsearch.search.verified import Verified, place_of, recall, remember
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S, reacher_of, with_calls
+from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms import contract
 
 Tell = Callable[[str], None]

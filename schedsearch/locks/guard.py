@@ -22,7 +22,7 @@ from schedsearch.core.records import Measurement, TimingKind
 from schedsearch.core.stats import Estimate, median_with_interval
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.locks.result import Instructions, Status, Timing, Visit
-from schedsearch.search.plans import SLOW_S
+from schedsearch.search.engine.plans import SLOW_S
 
 TOLERANCE = 0.025
 """The slowdown that passes: halfway to 5 %."""

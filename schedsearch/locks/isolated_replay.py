@@ -25,8 +25,8 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.process import KILLED
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.replay import Replayer
 
 REPLAY_S = 120.0

@@ -19,10 +19,10 @@ from schedsearch.locks.entry import LockedTarget, LockEntry
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.locks.result import CheckEnded, Status, not_here
 from schedsearch.search.reloading import require_tuned
-from schedsearch.search.subject import Subject, bind_fixed, make_subject
-from schedsearch.search.targets import read_target, require_native, resolve_target, runs_here
-from schedsearch.transforms.generated import code_key
-from schedsearch.transforms.loader import imports_exo, load_source, pick
+from schedsearch.search.setup.subject import Subject, bind_fixed, make_subject
+from schedsearch.search.setup.targets import read_target, require_native, resolve_target, runs_here
+from schedsearch.transforms.exo.generated import code_key
+from schedsearch.transforms.exo.loader import imports_exo, load_source, pick
 from schedsearch.transforms.vector.instruction_sets import load_instructions
 
 SHOWN = 12

@@ -21,15 +21,15 @@ from schedsearch.locks.kernel import (
 )
 from schedsearch.locks.pin import lock_entry
 from schedsearch.locks.result import not_here
-from schedsearch.search.budget import Budget
-from schedsearch.search.options import Options
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
-from schedsearch.search.subject import Subject
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
+from schedsearch.search.setup.subject import Subject
 from schedsearch.store.database import Store
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.fit import Step, fitted, refit
-from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.replay import Replayer
 
 

@@ -40,7 +40,7 @@ from schedsearch.peers.rounds import (
     time_interleaved,
 )
 from schedsearch.peers.trial import Entered, Peer, enter
-from schedsearch.transforms.generated import with_build
+from schedsearch.transforms.exo.generated import with_build
 
 LIBRARIES = ("numpy", "scipy", "torch", "numba")
 FORMS = "numpy, scipy, torch, numba, cc=COMPILER, FILE.so:SYMBOL or FILE.py:FUNCTION"

@@ -16,9 +16,9 @@ from rich.text import Text
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.baseline import Baseline
-from schedsearch.search.earlier import Known
-from schedsearch.search.progress import Progress
-from schedsearch.search.subject import Subject
+from schedsearch.search.engine.progress import Progress
+from schedsearch.search.setup.subject import Subject
+from schedsearch.search.warmstart.prior_runs import Known
 
 PLAIN_EVERY_S = 10.0
 PER_SECOND = 2

@@ -12,9 +12,9 @@ from rich.text import Text
 from schedsearch.present import html
 from schedsearch.present.live import CLOSING, Rate, facts, intro, rate, time_left, unrated
 from schedsearch.search.baseline import Baseline
-from schedsearch.search.earlier import Known
-from schedsearch.search.progress import Progress
-from schedsearch.search.subject import Subject
+from schedsearch.search.engine.progress import Progress
+from schedsearch.search.setup.subject import Subject
+from schedsearch.search.warmstart.prior_runs import Known
 
 EVERY_S = 0.5
 """Least time between updates: each is a message to the browser, and kept by it."""

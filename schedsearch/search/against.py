@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, GeneratedC, PeerComparison
 from schedsearch.peers.against import Kernel, compare
-from schedsearch.search.building import BUILD_TIMEOUT_S
 from schedsearch.search.caches import in_use
-from schedsearch.search.subject import Subject, cache_dir
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.setup.subject import Subject, cache_dir
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
+from schedsearch.search.workers.core_sharing import measuring_slot
 
 
 def compare_with_peers(

@@ -13,9 +13,9 @@ from schedsearch.evaluate.bench import EXTRAPOLATED, Bench
 from schedsearch.evaluate.roofline import Roof, roof_of
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.subject import Subject
-from schedsearch.search.turns import measuring_slot
-from schedsearch.transforms.identity import ast_key
+from schedsearch.search.setup.subject import Subject
+from schedsearch.search.workers.core_sharing import measuring_slot
+from schedsearch.transforms.exo.identity import ast_key
 
 BASELINE = TimingPlan(kind=TimingKind.BASELINE, min_rounds=2, max_rounds=3)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 from schedsearch.core.errors import UserError
 from schedsearch.core.ownership import others_may_write
 from schedsearch.evaluate.disk import disk_explained
-from schedsearch.search.lease import locked
-from schedsearch.search.subject import cache_dir
+from schedsearch.search.setup.subject import cache_dir
+from schedsearch.search.workers.lease import locked
 
 PARTS = ("artifacts", "bench", "verified")
 """Folders whose files are made anew when they are missing: shared objects and harnesses, and

@@ -6,7 +6,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.roofline import Roof
-from schedsearch.search.run_summary import RunSummary, roof_of_run
+from schedsearch.search.setup.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms import contract

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import Outcome, Workload
-from schedsearch.search.trust import doubt
-from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.identity import proc_key
-from schedsearch.transforms.loader import Source, load_source, pick
-from schedsearch.transforms.mirror import mirror
+from schedsearch.search.setup.trust import doubt
+from schedsearch.transforms.exo.fixed_sizes import specialize
+from schedsearch.transforms.exo.identity import proc_key
+from schedsearch.transforms.exo.loader import Source, load_source, pick
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.vector.instruction_sets import load_instructions
 
 if TYPE_CHECKING:  # `check` does without a store

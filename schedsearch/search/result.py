@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from schedsearch.core.records import Measurement
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.search.baseline import Baseline
-from schedsearch.search.budget import Stop
-from schedsearch.search.counterpart import Counterpart
-from schedsearch.search.earlier import Known
-from schedsearch.search.progress import Best, Observer, Progress
-from schedsearch.search.run_summary import Elsewhere
-from schedsearch.search.subject import Subject
+from schedsearch.search.engine.progress import Best, Observer, Progress
+from schedsearch.search.setup.budget import Stop
+from schedsearch.search.setup.run_summary import Elsewhere
+from schedsearch.search.setup.subject import Subject
+from schedsearch.search.warmstart.counterpart import Counterpart
+from schedsearch.search.warmstart.prior_runs import Known
 from schedsearch.store.views import Scope
 
 

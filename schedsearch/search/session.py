@@ -16,36 +16,36 @@ from schedsearch.evaluate.host import host_state
 from schedsearch.evaluate.roofline import roof_of
 from schedsearch.evaluate.sanitize import Inspector
 from schedsearch.search.baseline import measure_baseline, root_record
-from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.building import reacher_of
 from schedsearch.search.caches import in_use
-from schedsearch.search.closing import (
+from schedsearch.search.engine.driver import Search
+from schedsearch.search.engine.ending import (
     closing_s,
     gained,
     last_roof,
     search_until,
     session_noise,
 )
-from schedsearch.search.counterpart import find_counterpart
-from schedsearch.search.driver import Search
-from schedsearch.search.earlier import check_earlier_runs, known_before
-from schedsearch.search.elsewhere import measure_elsewhere
-from schedsearch.search.executor import Executor
-from schedsearch.search.inspection import once
-from schedsearch.search.interrupts import raised_interrupts, take_back_sigterm
-from schedsearch.search.minimal import shorten_with
-from schedsearch.search.options import Options
-from schedsearch.search.plans import CLOSING_S, SLOW_CLOSING_S
-from schedsearch.search.progress import Observer
+from schedsearch.search.engine.inspection import once
+from schedsearch.search.engine.minimal import shorten_with
+from schedsearch.search.engine.plans import CLOSING_S, SLOW_CLOSING_S
+from schedsearch.search.engine.progress import Observer
+from schedsearch.search.other_alignment import measure_elsewhere
 from schedsearch.search.result import Listener, Result, Setting
-from schedsearch.search.run_summary import RunEnvironment, RunSummary
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.options import Options
+from schedsearch.search.setup.run_summary import RunEnvironment, RunSummary
+from schedsearch.search.setup.subject import Subject, bench_of, load_subject
+from schedsearch.search.setup.trust import remember
 from schedsearch.search.strategies.make import make_strategy, strategy_name
 from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.search.strategies.subtree import Subtree
-from schedsearch.search.subject import Subject, bench_of, load_subject
-from schedsearch.search.trust import remember
-from schedsearch.search.turns import measuring_slot
-from schedsearch.search.workers import make_executor
+from schedsearch.search.warmstart.counterpart import find_counterpart
+from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_before
+from schedsearch.search.workers.building import reacher_of
+from schedsearch.search.workers.core_sharing import measuring_slot
+from schedsearch.search.workers.executor import Executor
+from schedsearch.search.workers.interrupts import raised_interrupts, take_back_sigterm
+from schedsearch.search.workers.make import make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
 from schedsearch.transforms.registry import Transform

@@ -18,7 +18,7 @@ from schedsearch.core.records import Artifact
 from schedsearch.core.text_file import write_text
 from schedsearch.evaluate.disk import disk_explained
 from schedsearch.evaluate.harness import own_sources, shared_sources
-from schedsearch.search.subject import Subject, cache_dir
+from schedsearch.search.setup.subject import Subject, cache_dir
 
 PART = "verified"
 

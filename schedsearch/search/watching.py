@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 from schedsearch.core.fields import Fields
 from schedsearch.core.records import RunStatus, TimingKind
 from schedsearch.core.trace import Trace
-from schedsearch.search.progress import Best, Progress
-from schedsearch.search.run_summary import RunEnvironment
+from schedsearch.search.engine.progress import Best, Progress
+from schedsearch.search.setup.run_summary import RunEnvironment
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Timed
 

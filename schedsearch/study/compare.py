@@ -13,7 +13,7 @@ from schedsearch.core.outline import changes, outline
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite
-from schedsearch.search.plans import CONFIRM, PAIR
+from schedsearch.search.engine.plans import CONFIRM, PAIR
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.study.schedule import Schedule

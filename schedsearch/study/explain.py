@@ -2,7 +2,7 @@
 
 The effect of a step is measured where the store has a measurement of the schedule up to it, or
 of one with the same C or machine code. Else it is the static cost estimate of that step alone
-(`transforms/cost.py`), which is right about the direction more often than about the size.
+(`transforms/estimate/cost.py`), which is right about the direction more often than about the size.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from schedsearch.store.views import StoredCandidate
 from schedsearch.study import compare
 from schedsearch.study.compare import Ratio
 from schedsearch.study.schedule import Schedule
-from schedsearch.transforms.cost import log_cost
+from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.replay import State
 
 

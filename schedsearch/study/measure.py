@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.search.budget import Budget
-from schedsearch.search.minimal import Tell
-from schedsearch.search.options import Options
+from schedsearch.search.engine.minimal import Tell
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.compare import (
     ALIKE,

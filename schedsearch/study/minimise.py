@@ -18,18 +18,18 @@ from schedsearch.core.records import (
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.building import build, reacher_of
-from schedsearch.search.closing import last_roof, session_noise
-from schedsearch.search.elsewhere import measure_elsewhere
-from schedsearch.search.interrupts import noticed_interrupts
-from schedsearch.search.minimal import Shortener, Tell, no_slower
-from schedsearch.search.plans import CONFIRM, confirm
-from schedsearch.search.progress import Best
+from schedsearch.search.engine.ending import last_roof, session_noise
+from schedsearch.search.engine.minimal import Shortener, Tell, no_slower
+from schedsearch.search.engine.plans import CONFIRM, confirm
+from schedsearch.search.engine.progress import Best
+from schedsearch.search.other_alignment import measure_elsewhere
 from schedsearch.search.reloading import require_verified
-from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.session import Session
-from schedsearch.search.turns import measuring_slot
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.run_summary import RunSummary
+from schedsearch.search.workers.building import build, reacher_of
+from schedsearch.search.workers.core_sharing import measuring_slot
+from schedsearch.search.workers.interrupts import noticed_interrupts
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.schedule import Schedule
 from schedsearch.study.stepping import Stepper, by_hand

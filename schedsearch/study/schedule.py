@@ -18,17 +18,17 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.openmp import with_openmp
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import Cache
-from schedsearch.search.budget import Budget
 from schedsearch.search.lookup import caveats, stored_roof
-from schedsearch.search.options import Options
 from schedsearch.search.reloading import differs, load_tuned, require_tuned
-from schedsearch.search.subject import cache_dir
-from schedsearch.search.targets import TargetRequest, require_native, resolve_target
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
+from schedsearch.search.setup.subject import cache_dir
+from schedsearch.search.setup.targets import TargetRequest, require_native, resolve_target
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import Source
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.replay import Replayer, State
 from schedsearch.transforms.vector.instruction_sets import not_shipped
 

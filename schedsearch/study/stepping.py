@@ -10,18 +10,18 @@ from schedsearch.core.errors import ReplayError, UserError
 from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor
-from schedsearch.search.budget import Budget
-from schedsearch.search.building import BUILD_TIMEOUT_S
-from schedsearch.search.driver import Search
-from schedsearch.search.jobs import ExpandJob, ReplayJob
-from schedsearch.search.minimal import Tell
-from schedsearch.search.options import Options
-from schedsearch.search.plans import confirm, pair
+from schedsearch.search.engine.driver import Search
+from schedsearch.search.engine.minimal import Tell
+from schedsearch.search.engine.plans import confirm, pair
 from schedsearch.search.reloading import require_verified
 from schedsearch.search.result import Listener, Result
-from schedsearch.search.run_summary import RunSummary
 from schedsearch.search.session import begun, tune
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
+from schedsearch.search.setup.run_summary import RunSummary
 from schedsearch.search.strategies.protocol import Idle
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
+from schedsearch.search.workers.jobs import ExpandJob, ReplayJob
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.compare import standing, verified
 from schedsearch.transforms.codegen import CodeGenerator

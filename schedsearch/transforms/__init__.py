@@ -1,3 +1,3 @@
 """Everything that touches Exo: mirror to the query AST, rewrites, replay, identity, export."""
 
-from schedsearch.transforms import yapf_grammar as yapf_grammar  # before Exo is imported
+from schedsearch.transforms.exo import yapf_grammar as yapf_grammar  # before Exo is imported

@@ -6,8 +6,8 @@ from typing import Any
 
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.generated import with_build
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.generated import with_build
 from schedsearch.transforms.replay import Replayer
 
 

@@ -17,7 +17,7 @@ from itertools import combinations
 from schedsearch.analysis.ranges import bounds, ranges_at
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.generated import lasting_memory
+from schedsearch.transforms.exo.generated import lasting_memory
 
 _OPERATORS = {"and": "&&", "or": "||"}
 

@@ -11,9 +11,9 @@ from itertools import zip_longest
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.cost import log_cost
+from schedsearch.transforms.estimate.cost import log_cost
+from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.fit import similar
-from schedsearch.transforms.identity import ast_key
 from schedsearch.transforms.registry import Transform, carry_out, propose
 from schedsearch.transforms.replay import Replayer, State
 

@@ -6,14 +6,14 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from schedsearch.analysis.conversions import Route
 from schedsearch.core import ast as q
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.conversions import Route
-from schedsearch.transforms.fixed_sizes import specialize, specialize_lines
-from schedsearch.transforms.loader import Source
-from schedsearch.transforms.memories import MEMORIES
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import (
+from schedsearch.transforms.exo.fixed_sizes import specialize, specialize_lines
+from schedsearch.transforms.exo.loader import Source
+from schedsearch.transforms.exo.memories import MEMORIES
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import (
     After,
     At,
     Index,
@@ -27,7 +27,7 @@ from schedsearch.transforms.ops import (
     Vector,
     cursor_at,
 )
-from schedsearch.transforms.prefetching import Prefetch, prefetch_source
+from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_source
 from schedsearch.transforms.registry import carry_out
 from schedsearch.transforms.vector.excerpt import excerpt
 from schedsearch.transforms.vector.extension import IMPORTS, vector_source

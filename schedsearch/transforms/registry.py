@@ -1,4 +1,5 @@
-"""The alphabet of the search: every module of `transforms/library` is one transform.
+"""The alphabet of the search: every module of `transforms/library/primitives` (one Exo operator)
+and `transforms/library/composites` (several) is one transform.
 
 A transform module defines
 
@@ -31,10 +32,10 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import header
 from schedsearch.core.trace import ArgValue, Rewrite
-from schedsearch.transforms import library
-from schedsearch.transforms.floating_point import run_within
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import Args, Op, Proposal, Steps
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.library import composites, primitives
+from schedsearch.transforms.operators.floating_point import run_within
+from schedsearch.transforms.operators.ops import Args, Op, Proposal, Steps
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,13 @@ def label(stmt: q.Stmt | None) -> str:
     return header(stmt) if stmt else "procedure"
 
 
-LIBRARY = frozenset(info.name for info in pkgutil.iter_modules(library.__path__))
+_MODULES = {
+    info.name: f"{package.__name__}.{info.name}"
+    for package in (primitives, composites)
+    for info in pkgutil.iter_modules(package.__path__)
+}
+
+LIBRARY = frozenset(_MODULES)
 """Names of the transforms that everybody has."""
 
 
@@ -74,11 +81,11 @@ LIBRARY = frozenset(info.name for info in pkgutil.iter_modules(library.__path__)
 def registry() -> dict[str, Transform]:
     """All transforms by name: those of the library, and what was registered in this process."""
     found = {}
-    for info in pkgutil.iter_modules(library.__path__):
-        module = importlib.import_module(f"{library.__name__}.{info.name}")
+    for name, place in sorted(_MODULES.items()):
+        module = importlib.import_module(place)
         steps = getattr(module, "steps", None) or _in_turn(module.ops)
-        found[info.name] = Transform(
-            info.name,
+        found[name] = Transform(
+            name,
             module.VERSION,
             module.__doc__ or "",
             module.propose,

@@ -6,15 +6,15 @@ from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Any
 
+from schedsearch.analysis.walkers import statement_count
 from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import patient_solver
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import patient_solver
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply
-from schedsearch.transforms.walkers import statement_count
 
 KEPT = 100_000
 """Statements that the states in a cache have together, at most: 1 to 2 KB each."""

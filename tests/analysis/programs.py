@@ -13,8 +13,8 @@ from transforms.helpers import CONTROLS, PROCS, kernels
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 
 from .execution import Event, TooLong, execute
 

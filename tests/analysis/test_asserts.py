@@ -10,7 +10,7 @@ from transforms.helpers import source
 
 from schedsearch.analysis.asserts import broken_assert
 from schedsearch.core import ast as q
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 CALLS = source("calls").procs
 

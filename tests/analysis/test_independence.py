@@ -16,9 +16,9 @@ from schedsearch.analysis.independence import conflict, races, thread_private, t
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import At, Op, run_op
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, select
 
 from .execution import Event

@@ -10,8 +10,8 @@ from transforms.helpers import kernels
 
 from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.core.errors import UserError
-from schedsearch.transforms.loader import load_source, pick
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.loader import load_source, pick
+from schedsearch.transforms.exo.mirror import mirror
 
 HEAD = """
 from __future__ import annotations

@@ -9,7 +9,7 @@ from transforms.helpers import kernels
 
 from schedsearch.analysis.ranges import bind_args, bind_loop, bounds
 from schedsearch.core import ast as q
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from .expressions import VALUES, VARS
 

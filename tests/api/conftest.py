@@ -10,8 +10,10 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search import baseline, closing, jobs, session
-from schedsearch.search.inspection import not_inspected
+from schedsearch.search import baseline, session
+from schedsearch.search.engine import ending as closing
+from schedsearch.search.engine.inspection import not_inspected
+from schedsearch.search.workers.make import jobs
 
 
 @pytest.fixture(scope="session")

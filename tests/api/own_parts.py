@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from schedsearch.analysis.walkers import fresh, loops, names
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
 from schedsearch.search.strategies.protocol import Event, Expanded, Measured
 from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
-from schedsearch.transforms.ops import At, Op
+from schedsearch.transforms.operators.ops import At, Op
 from schedsearch.transforms.registry import Transform
-from schedsearch.transforms.walkers import fresh, loops, names
 
 
 class Widest(TreeStrategy):

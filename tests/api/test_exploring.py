@@ -14,8 +14,8 @@ from schedsearch.api.exploring import Exploration
 from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
 from schedsearch.store import Store
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.mirror import mirror
 
 pytestmark = pytest.mark.normal
 

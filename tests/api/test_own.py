@@ -13,7 +13,7 @@ import schedsearch
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.trace import Trace
 from schedsearch.transforms import registry as known
-from schedsearch.transforms.ops import At, Op
+from schedsearch.transforms.operators.ops import At, Op
 from schedsearch.transforms.own import LIBRARY
 from schedsearch.transforms.registry import Transform, apply
 

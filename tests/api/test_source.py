@@ -11,8 +11,8 @@ import pytest
 
 from schedsearch.api.source import source_of
 from schedsearch.core.errors import UserError
-from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.fixed_sizes import specialize
+from schedsearch.transforms.exo.loader import load_source
 
 TEXT = """from __future__ import annotations
 from exo import proc

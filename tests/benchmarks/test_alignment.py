@@ -15,7 +15,7 @@ from benchmarks.suite.case import Case
 from schedsearch.core.alignment import ALLOCATED, LINE
 from schedsearch.core.records import Measurement, Round
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.run_summary import Elsewhere
+from schedsearch.search.setup.run_summary import Elsewhere
 
 pytestmark = pytest.mark.normal
 

@@ -25,7 +25,7 @@ from schedsearch.locks.entry import Lock
 from schedsearch.locks.kernel import Where
 from schedsearch.locks.place import write_lock
 from schedsearch.locks.result import Checked, Status, Visit
-from schedsearch.transforms.generated import code_key
+from schedsearch.transforms.exo.generated import code_key
 from tests.locks.entries import COMPILED as ENTRY
 from tests.locks.entries import TIMING
 

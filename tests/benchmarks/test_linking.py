@@ -10,7 +10,7 @@ from rich.console import Console
 
 from benchmarks.linking.__main__ import BUILDS, table
 from benchmarks.linking.measure import measure, procedures
-from schedsearch.search.targets import read_target, resolve_target
+from schedsearch.search.setup.targets import read_target, resolve_target
 
 pytestmark = pytest.mark.normal
 

@@ -16,8 +16,8 @@ from benchmarks.noise.report import show, show_truth
 from benchmarks.noise.trials import Trial, attempt
 from benchmarks.noise.truth import Check, check, fit
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
 
 pytestmark = pytest.mark.normal
 

@@ -23,7 +23,7 @@ from benchmarks.spaces.space import Point, Space, spaces_in
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search.budget import Budget
+from schedsearch.search.setup.budget import Budget
 from schedsearch.search.strategies.make import STRATEGIES
 from schedsearch.search.strategies.protocol import Event, Expanded, Measured
 from schedsearch.store.database import Store

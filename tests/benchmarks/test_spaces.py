@@ -14,7 +14,7 @@ from benchmarks.spaces.space_file import load
 from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
 from schedsearch.search.result import Listener
-from schedsearch.search.subject import load_subject
+from schedsearch.search.setup.subject import load_subject
 
 pytestmark = pytest.mark.normal
 

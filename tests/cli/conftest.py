@@ -10,7 +10,7 @@ import pytest
 
 from schedsearch.cli import main as command
 from schedsearch.core.keys import digest
-from schedsearch.search.trust import remember
+from schedsearch.search.setup.trust import remember
 
 from .invoke import MATMUL, SMALL, Answer, environment, hurry, invoke
 

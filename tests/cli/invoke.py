@@ -12,8 +12,11 @@ from pathlib import Path
 import pytest
 from search.worlds import ROOF
 
-from schedsearch.search import baseline, closing, elsewhere, plans, session
-from schedsearch.search.inspection import not_inspected
+from schedsearch.search import baseline, session
+from schedsearch.search import other_alignment as elsewhere
+from schedsearch.search.engine import ending as closing
+from schedsearch.search.engine import plans
+from schedsearch.search.engine.inspection import not_inspected
 
 KERNELS = Path(__file__).parent / "kernels"
 MATMUL = KERNELS / "matmul32.py"

@@ -14,7 +14,7 @@ from schedsearch.core.alignment import UNKNOWN
 from schedsearch.core.records import Measurement, Round, Target
 from schedsearch.locks.place import read_lock
 from schedsearch.search import session
-from schedsearch.search.run_summary import Elsewhere
+from schedsearch.search.setup.run_summary import Elsewhere
 from schedsearch.store.database import Store
 
 from .invoke import KERNELS, Answer

@@ -16,10 +16,10 @@ from schedsearch.core.records import Artifact, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search import plans
+from schedsearch.search.engine import plans
 from schedsearch.store.database import Store
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.replay import Replayer
 
 from .invoke import MATMUL, SMALL, Answer

@@ -14,7 +14,7 @@ from schedsearch.cli import doctor
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.locks.place import read_lock
-from schedsearch.search.subject import bench_of, load_subject
+from schedsearch.search.setup.subject import bench_of, load_subject
 from schedsearch.store.database import Store
 
 from .invoke import KERNELS, Answer

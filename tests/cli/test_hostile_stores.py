@@ -18,7 +18,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.locks.entry import Lock
 from schedsearch.locks.place import read_lock, write_lock
-from schedsearch.search.trust import remember
+from schedsearch.search.setup.trust import remember
 from schedsearch.store.database import Store
 
 from .invoke import Answer

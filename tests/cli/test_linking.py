@@ -17,10 +17,10 @@ from schedsearch.core.trace import Rewrite
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import find_compiler, other_compilers
 from schedsearch.evaluate.elf import code_identity
-from schedsearch.search.targets import read_target, resolve_target
+from schedsearch.search.setup.targets import read_target, resolve_target
 from schedsearch.transforms.contract import NOT_REENTRANT
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, label
 
 pytestmark = pytest.mark.slow

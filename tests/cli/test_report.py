@@ -19,12 +19,12 @@ from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.sandbox import Sandbox
 from schedsearch.evaluate.sanitize import Check, Finding
 from schedsearch.search.baseline import Baseline
-from schedsearch.search.budget import Stop
-from schedsearch.search.earlier import Known
-from schedsearch.search.progress import Best, Progress
+from schedsearch.search.engine.progress import Best, Progress
 from schedsearch.search.result import Result, Setting
-from schedsearch.search.run_summary import Inspection
-from schedsearch.search.subject import Subject, load_subject
+from schedsearch.search.setup.budget import Stop
+from schedsearch.search.setup.run_summary import Inspection
+from schedsearch.search.setup.subject import Subject, load_subject
+from schedsearch.search.warmstart.prior_runs import Known
 from schedsearch.store.views import Scope
 
 from .invoke import MATMUL

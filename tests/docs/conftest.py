@@ -11,7 +11,7 @@ from cli.invoke import environment, hurry
 
 from schedsearch.cli import main as command
 from schedsearch.core.keys import digest
-from schedsearch.search.trust import remember
+from schedsearch.search.setup.trust import remember
 from schedsearch.store.database import Store
 
 from .pages import ROOT

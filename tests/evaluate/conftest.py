@@ -12,7 +12,7 @@ from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.preparing import prepare
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from .procs import generate, triple
 

@@ -16,7 +16,7 @@ from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.enclosure import sampled_loops
 from schedsearch.evaluate.preparing import prepare
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import control, procs
 

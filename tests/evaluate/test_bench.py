@@ -26,7 +26,7 @@ from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.reports import Verdict
 from schedsearch.evaluate.timing import Cache, TimingPlan
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs
 

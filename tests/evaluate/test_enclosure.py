@@ -15,7 +15,7 @@ from transforms.interpret import interpret
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs
 from .enclosed import Enclosed, Enclosure, OutOfBounds

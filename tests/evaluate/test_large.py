@@ -17,9 +17,9 @@ from schedsearch.evaluate.preparing import Excerpt, prepare
 from schedsearch.evaluate.sanitize import Finding, Inspector
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.evaluate.work import count_steps
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.part import part_of
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.part import part_of
 
 from . import procs
 

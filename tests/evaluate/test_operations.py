@@ -11,7 +11,7 @@ from exo.libs.externs import relu, sqrt
 
 from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.work import count_work
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 
 def operations(procedure: Any, **sizes: int) -> float:

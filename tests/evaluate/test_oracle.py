@@ -14,7 +14,7 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import Case
 from schedsearch.evaluate.oracle import LADDERS, Fill, Mode, Rung, oracle
 from schedsearch.evaluate.preparing import prepare
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import lossy, procs
 

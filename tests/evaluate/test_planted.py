@@ -39,8 +39,8 @@ from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.sanitize import Finding, Inspector
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs
 

@@ -18,8 +18,8 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.enclosure import repeated_terms
 from schedsearch.evaluate.oracle import Fill
 from schedsearch.evaluate.preparing import prepare
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import lossy, procs
 

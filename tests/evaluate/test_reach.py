@@ -20,8 +20,8 @@ from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.reach import Reach, Reacher
 from schedsearch.evaluate.sanitize import COVERAGE, Finding, Inspector
 from schedsearch.evaluate.work import stores_run
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import control, procs
 

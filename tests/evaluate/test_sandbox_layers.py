@@ -22,7 +22,7 @@ from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.host import usable_cores
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.sandbox import Sandbox
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from .hostile import kernel, run
 from .procs import generate, triple

@@ -13,7 +13,7 @@ from schedsearch.evaluate.binding import bind
 from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.sanitize import Check, Finding, Inspector
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs
 

@@ -12,7 +12,7 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.traffic import Streams, count_streams
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs
 

@@ -11,7 +11,7 @@ from schedsearch.core import ast as q
 from schedsearch.evaluate.binding import Binding, bind
 from schedsearch.evaluate.cases import is_cheap
 from schedsearch.evaluate.work import Work, count_steps, count_work
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs
 

@@ -40,7 +40,7 @@ class Report:
 def processes(*more: str) -> ForkServerContext:
     """Processes that start fast: the slow imports, and those of `more` modules, are done once."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["alembic.command", "schedsearch.search.driver", *more])
+    context.set_forkserver_preload(["alembic.command", "schedsearch.search.engine.driver", *more])
     return context
 
 

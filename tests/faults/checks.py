@@ -11,7 +11,7 @@ from pathlib import Path
 
 from faults.driving import Committed
 from schedsearch.core.records import Outcome
-from schedsearch.search.plans import SCREEN
+from schedsearch.search.engine.plans import SCREEN
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 

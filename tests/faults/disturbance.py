@@ -19,7 +19,7 @@ from faults.processes import FATAL, MENDED, Run, stored
 from faults.session import Ended, Setup
 from schedsearch.store.database import Store
 
-MODULES = ("schedsearch.search.session", "schedsearch.search.ray_executor")
+MODULES = ("schedsearch.search.session", "schedsearch.search.workers.ray_executor")
 LEAVE_S = 90.0
 """Nothing that a run started is there for longer once it has ended."""
 FATALLY, EARLY, MANY = 0.75, 0.1, 20

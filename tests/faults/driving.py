@@ -13,7 +13,7 @@ from search.worlds import start
 from faults.spaces import space
 from schedsearch.core.records import Outcome, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.search.driver import Search
+from schedsearch.search.engine.driver import Search
 from schedsearch.search.strategies.make import make_strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope

@@ -20,12 +20,14 @@ from schedsearch.core.records import Artifact, Measurement
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search import baseline, session, subject, turns
-from schedsearch.search.budget import Budget
-from schedsearch.search.inspection import not_inspected
-from schedsearch.search.options import Options
+from schedsearch.search import baseline, session
+from schedsearch.search.engine.inspection import not_inspected
 from schedsearch.search.result import Listener
 from schedsearch.search.session import tune
+from schedsearch.search.setup import subject
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
+from schedsearch.search.workers.make import core_sharing as turns
 
 TESTS = Path(__file__).parents[1]
 KERNEL = Path(__file__).parent / "kernels" / "transpose.py"

@@ -25,9 +25,9 @@ from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.compiler import default_flags
 from schedsearch.evaluate.oracle import has_floats, has_integers
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42)
 HUGE = 3e38

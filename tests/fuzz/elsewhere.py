@@ -8,17 +8,17 @@ from pathlib import Path
 from transforms.verdicts import disagreements, sample
 
 from fuzz.schedules import Step
+from schedsearch.analysis.walkers import statement_count
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.exo_speed import exo_as_is
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import Source, import_file
+from schedsearch.transforms.exo.speed import exo_as_is
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import Source, import_file
 from schedsearch.transforms.replay import Replayer, State
-from schedsearch.transforms.walkers import statement_count
 
 ASKED = 2
-"""Proposals of a state that Exo is asked about with and without `exo_speed`."""
+"""Proposals of a state that Exo is asked about with and without `exo/speed`."""
 
 STATEMENTS = 30
 """Of larger states Exo as it is takes too long."""

@@ -18,9 +18,9 @@ from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 
 ELSEWHERE = 16
 """One of so many schedules is also replayed from text, exported, and asked of Exo as it is."""

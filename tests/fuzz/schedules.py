@@ -7,15 +7,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from schedsearch.analysis.walkers import statement_count
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.cost import log_cost
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.estimate.cost import log_cost
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import Transform, apply, on_request, select
 from schedsearch.transforms.replay import State
-from schedsearch.transforms.walkers import statement_count
 
 TRIES = 2
 """Proposals of one transform that are tried at a state before the next transform's."""

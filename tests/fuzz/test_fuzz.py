@@ -20,16 +20,17 @@ from fuzz.procedures import Generated, drawn, procedures
 from fuzz.running import cases, differences
 from fuzz.schedules import TRIES, walk
 from fuzz.writer import Writer
+from schedsearch.analysis import conversions
+from schedsearch.analysis.conversions import INTEGERS
 from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.isa import KNOWN
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
-from schedsearch.transforms import conversions
-from schedsearch.transforms.conversions import INTEGERS
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.library import inline_value, merge_writes
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.library.composites import inline_value
+from schedsearch.transforms.library.primitives import merge_writes
 from schedsearch.transforms.registry import apply, registry, select
 from schedsearch.transforms.replay import State
 from schedsearch.transforms.vector.fused import function, source

@@ -19,8 +19,8 @@ from golden_keys.golden import DATA, NAMES, Golden, Subject, identities, load, s
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Trace
 from schedsearch.store.database import Store
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, registry
 
 WITHOUT = {"use_instruction", "block_edges"}

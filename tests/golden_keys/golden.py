@@ -15,10 +15,10 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.codegen import CodeGenerator
+from schedsearch.transforms.exo.fixed_sizes import specialize
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import Source, load_source
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import Source, load_source
 from schedsearch.transforms.replay import Replayer
 
 DATA = Path(__file__).parent / "data"

@@ -30,10 +30,10 @@ from schedsearch.locks.entry import Lock, LockedTarget, LockEntry
 from schedsearch.locks.kernel import Where, load_locked
 from schedsearch.locks.place import read_lock, write_lock
 from schedsearch.locks.result import Visit
-from schedsearch.search.subject import bench_of, load_subject
+from schedsearch.search.setup.subject import bench_of, load_subject
 from schedsearch.store.database import Store
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.generated import code_key
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.generated import code_key
 from schedsearch.transforms.replay import Replayer
 from tests.locks.entries import ENTRY
 

@@ -14,9 +14,9 @@ from schedsearch.core.records import InstructionSet
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.place import read_lock, write_lock
-from schedsearch.transforms.identity import proc_key
-from schedsearch.transforms.loader import load_source, pick
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.identity import proc_key
+from schedsearch.transforms.exo.loader import load_source, pick
+from schedsearch.transforms.exo.mirror import mirror
 
 pytestmark = pytest.mark.normal
 

@@ -16,10 +16,10 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.locks import isolated_replay as apart
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
-from schedsearch.transforms import ops
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.operators import ops
 from schedsearch.transforms.replay import Replayer
 
 KERNEL = Path(__file__).parents[1] / "cli" / "kernels" / "matmul32.py"

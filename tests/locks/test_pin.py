@@ -14,7 +14,7 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import Keys, Outcome, TuningRecord
 from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.place import read_lock, write_lock
-from schedsearch.search.trust import remember
+from schedsearch.search.setup.trust import remember
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 

@@ -26,8 +26,8 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.harness import Buffer, context_fields, layout
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.work import count_steps
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 
 ALL = 10**6
 

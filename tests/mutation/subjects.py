@@ -11,8 +11,8 @@ from typing import Any
 from fuzz.procedures import drawn, procedures
 
 from schedsearch.core.errors import CodegenError, UserError
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
 
 _ROOT = Path(__file__).parents[2]
 FILES = (

@@ -21,8 +21,8 @@ from schedsearch.evaluate.builder import Builder
 from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.oracle import Fill, Mode, Rung
 from schedsearch.evaluate.preparing import prepare
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 
 pytestmark = pytest.mark.slow
 

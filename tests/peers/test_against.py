@@ -20,7 +20,7 @@ from schedsearch.peers.contender import Contender, PeerError, Terms, What
 from schedsearch.peers.rounds import Plan
 from schedsearch.peers.trial import Peer, enter
 from schedsearch.present.against import against_json, against_lines
-from schedsearch.search.subject import Subject, load_subject
+from schedsearch.search.setup.subject import Subject, load_subject
 
 QUICK = Plan(rounds=5, seconds=0)
 NESTS = Path(__file__).parents[1] / "transforms/procs/nests.py"

@@ -27,9 +27,9 @@ from schedsearch.present.live import (
 )
 from schedsearch.present.notebook import NotebookView
 from schedsearch.search.baseline import Baseline
-from schedsearch.search.earlier import Known
-from schedsearch.search.progress import Best, Progress
-from schedsearch.search.subject import Subject, load_subject
+from schedsearch.search.engine.progress import Best, Progress
+from schedsearch.search.setup.subject import Subject, load_subject
+from schedsearch.search.warmstart.prior_runs import Known
 
 MATMUL = Path(__file__).parents[1] / "cli" / "kernels" / "matmul32.py"
 

@@ -16,14 +16,14 @@ from hypothesis import strategies as st
 from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.sanitize import Check, Finding
-from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
-from schedsearch.search.minimal import Shorten, Shortened
-from schedsearch.search.plans import ANCHOR, CLOSING_S, confirm
-from schedsearch.search.race import CONTENDERS, FIELD, HEAT, HEATS
-from schedsearch.search.run_summary import Inspection
+from schedsearch.search.engine.minimal import Shorten, Shortened
+from schedsearch.search.engine.plans import ANCHOR, CLOSING_S, confirm
+from schedsearch.search.engine.race import CONTENDERS, FIELD, HEAT, HEATS
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.run_summary import Inspection
 from schedsearch.search.strategies.make import STRATEGIES, make_strategy
 from schedsearch.search.strategies.protocol import Expanded, Replayed
+from schedsearch.search.workers.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 

@@ -11,10 +11,10 @@ import pytest
 from schedsearch.core.alignment import other
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Round
-from schedsearch.search.closing import NOISE, UNLIMITED, Time, session_noise
-from schedsearch.search.elsewhere import MOST_BYTES, measure_elsewhere
-from schedsearch.search.run_summary import Elsewhere
-from schedsearch.search.subject import Subject
+from schedsearch.search.engine.ending import NOISE, UNLIMITED, Time, session_noise
+from schedsearch.search.other_alignment import MOST_BYTES, measure_elsewhere
+from schedsearch.search.setup.run_summary import Elsewhere
+from schedsearch.search.setup.subject import Subject
 
 pytestmark = pytest.mark.normal
 

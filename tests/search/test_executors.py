@@ -1,4 +1,4 @@
-"""The contract of `search/executor.py`, for every executor there is, with real jobs."""
+"""The contract of `search/workers/executor.py`, for every executor there is, with real jobs."""
 
 from __future__ import annotations
 
@@ -28,8 +28,11 @@ from schedsearch.evaluate.host import measuring_cores, usable_cores
 from schedsearch.evaluate.preparing import prepare
 from schedsearch.evaluate.process import run_group
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.executor import Executor, HandingOver, InlineExecutor
-from schedsearch.search.jobs import (
+from schedsearch.search.setup.options import EXECUTORS
+from schedsearch.search.setup.subject import Subject, load_subject
+from schedsearch.search.workers.core_sharing import MeasuringPlace, slot_file
+from schedsearch.search.workers.executor import Executor, HandingOver, InlineExecutor
+from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,
     Built,
@@ -43,12 +46,9 @@ from schedsearch.search.jobs import (
     Result,
     WorkSpec,
 )
-from schedsearch.search.options import EXECUTORS
-from schedsearch.search.ray_executor import RayExecutor
-from schedsearch.search.ray_hosts import _MARK, _environment
-from schedsearch.search.ray_workers import Abilities, ExpandActor
-from schedsearch.search.subject import Subject, load_subject
-from schedsearch.search.turns import MeasuringPlace, slot_file
+from schedsearch.search.workers.ray_executor import RayExecutor
+from schedsearch.search.workers.ray_hosts import _MARK, _environment
+from schedsearch.search.workers.ray_workers import Abilities, ExpandActor
 from schedsearch.transforms.expand import Expansion, Replay
 from schedsearch.transforms.registry import Transform, registry
 
@@ -60,7 +60,7 @@ SLOTS = 2
 
 
 HALVING = """
-from schedsearch.transforms.ops import At, Op
+from schedsearch.transforms.operators.ops import At, Op
 
 def propose(ast, target):
     return iter(())
@@ -505,7 +505,7 @@ def test_jobs_run_here_until_the_workers_are_there(work: Work) -> None:
 def test_workers_start_late_if_nothing_is_measured(
     work: Work, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedsearch.search.executor.START_AFTER_S", 0.0)
+    monkeypatch.setattr("schedsearch.search.workers.executor.START_AFTER_S", 0.0)
     late = Late(work.spec)
     executor = HandingOver(InlineExecutor(work.spec), late)
     executor.attach(work.bench)

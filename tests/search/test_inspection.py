@@ -9,8 +9,8 @@ import pytest
 
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.sanitize import COVERAGE, Check, Finding
-from schedsearch.search.inspection import once
-from schedsearch.search.run_summary import Inspection
+from schedsearch.search.engine.inspection import once
+from schedsearch.search.setup.run_summary import Inspection
 
 MEMORY = Check("memory", Finding.PASSED)
 LATE = Check("memory", Finding.PASSED, "but not with n=4096: no time was left")

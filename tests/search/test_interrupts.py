@@ -9,8 +9,8 @@ import threading
 import pytest
 import z3
 
-from schedsearch.search.interrupts import noticed_interrupts, raised_interrupts
-from schedsearch.transforms.exo_compat import prepare
+from schedsearch.search.workers.interrupts import noticed_interrupts, raised_interrupts
+from schedsearch.transforms.exo.compat import prepare
 
 pytestmark = pytest.mark.normal
 

@@ -19,13 +19,13 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.errors import UserError
-from schedsearch.search.lease import Patience, common_lock, lent, locked, own_lock
-from schedsearch.search.trust import state_dir
+from schedsearch.search.setup.trust import state_dir
+from schedsearch.search.workers.lease import Patience, common_lock, lent, locked, own_lock
 
 HOLD = """
 import sys
 from pathlib import Path
-from schedsearch.search.lease import locked
+from schedsearch.search.workers.lease import locked
 with locked(Path(sys.argv[1]), waiting=lambda holder: print("waiting for", holder, flush=True)):
     print("held", flush=True)
     sys.stdin.readline()

@@ -18,19 +18,19 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.locks.pin import best_of
-from schedsearch.search import minimal
-from schedsearch.search.budget import Budget
-from schedsearch.search.minimal import Shortener, ddmin
-from schedsearch.search.options import Options
+from schedsearch.search.engine import minimal
+from schedsearch.search.engine.minimal import Shortener, ddmin
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
 from schedsearch.store.database import Store
 from schedsearch.study.minimise import minimise
 from schedsearch.study.schedule import opened
 from schedsearch.transforms.codegen import CodeGenerator
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.fit import Fate, refit
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import load_source
 from schedsearch.transforms.registry import propose, select
 from schedsearch.transforms.replay import Replayer
 

@@ -16,11 +16,11 @@ from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.timing import Cache, TimingPlan
 from schedsearch.search import session
-from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.options import Options
-from schedsearch.search.progress import Progress
+from schedsearch.search.engine.progress import Progress
 from schedsearch.search.result import Listener, Result
 from schedsearch.search.session import tune
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.options import Options
 from schedsearch.store.database import Store
 
 from .worlds import measurement

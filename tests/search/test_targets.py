@@ -12,7 +12,7 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint, contract_flags, forbidden_flags
 from schedsearch.core.isa import KNOWN
-from schedsearch.search.targets import read_target, require_native, resolve_target
+from schedsearch.search.setup.targets import read_target, require_native, resolve_target
 from schedsearch.study.schedule import _compiler
 
 pytestmark = pytest.mark.normal

@@ -12,9 +12,9 @@ from schedsearch.core.records import Keys, Outcome, TuningRecord, Workload
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.budget import Budget
 from schedsearch.search.session import tune
-from schedsearch.search.transfer import MOST, origins, similarity
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.warmstart.transfer import MOST, origins, similarity
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 

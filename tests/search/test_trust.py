@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.keys import digest
-from schedsearch.search.trust import doubt, remember
+from schedsearch.search.setup.trust import doubt, remember
 
 pytestmark = pytest.mark.normal
 

@@ -15,14 +15,14 @@ import pytest
 from schedsearch.core.records import Target
 from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.host import measuring_cores, probe_target, usable_cores
-from schedsearch.search import turns
-from schedsearch.search.turns import (
+from schedsearch.search.workers.core_sharing import (
     AnyTime,
     MeasuringPlace,
     SharedTurn,
     make_turn,
     measuring_slot,
 )
+from schedsearch.search.workers.make import core_sharing as turns
 
 
 @pytest.fixture(autouse=True)

@@ -11,7 +11,7 @@ import pytest
 from store.store_data import start_tree
 
 from schedsearch.core.errors import UserError
-from schedsearch.search.closing import search_until
+from schedsearch.search.engine.ending import search_until
 from schedsearch.search.watching import latest, progress_of
 from schedsearch.store import Store
 

@@ -25,10 +25,14 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.roofline import Roof
 from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.search.budget import Budget, Stop
-from schedsearch.search.driver import Search
-from schedsearch.search.inspection import Inspect, not_inspected
-from schedsearch.search.jobs import (
+from schedsearch.search.engine.driver import Search
+from schedsearch.search.engine.inspection import Inspect, not_inspected
+from schedsearch.search.engine.minimal import Shorten, as_it_is
+from schedsearch.search.engine.progress import Observer, Progress
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.strategies.make import make_strategy
+from schedsearch.search.strategies.protocol import Event, Strategy
+from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,
     ExpandJob,
@@ -39,10 +43,6 @@ from schedsearch.search.jobs import (
     ReplayJob,
     Result,
 )
-from schedsearch.search.minimal import Shorten, as_it_is
-from schedsearch.search.progress import Observer, Progress
-from schedsearch.search.strategies.make import make_strategy
-from schedsearch.search.strategies.protocol import Event, Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.transforms.expand import Child, Expansion, Replay

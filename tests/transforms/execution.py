@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.replay import State
 from transforms.helpers import arguments
 from transforms.interpret import interpret

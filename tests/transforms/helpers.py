@@ -15,8 +15,8 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.host import cpu_identity
-from schedsearch.transforms.loader import Source, load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.loader import Source, load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from schedsearch.transforms.vector.instruction_sets import load_instructions

@@ -12,8 +12,8 @@ import sys
 from exo.stdlib.scheduling import divide_loop
 
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key, canonical_ast
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key, canonical_ast
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import kernels
 

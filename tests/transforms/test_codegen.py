@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from transforms.helpers import arguments
 from transforms.interpret import interpret
 from transforms.native import Library

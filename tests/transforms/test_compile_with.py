@@ -17,11 +17,11 @@ from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms import codegen
 from schedsearch.transforms.codegen import CodeGenerator
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.expand import Expander
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import TARGET, kernels

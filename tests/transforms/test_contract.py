@@ -11,11 +11,11 @@ import pytest
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.contract import caveats, conditions, facts, overlaps
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.generated import lasting_memory, with_build
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export_c import c_files
-from schedsearch.transforms.generated import lasting_memory, with_build
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
 from transforms.helpers import CONTROLS, arguments, kernels
 from transforms.interpret import interpret
 from transforms.native import Library

@@ -11,10 +11,10 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source, pick
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import At, Op, run_op
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source, pick
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, label, registry, select
 from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret

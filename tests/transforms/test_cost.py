@@ -13,10 +13,10 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import Build
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.cost import estimate, log_cost
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.estimate.cost import estimate, log_cost
+from schedsearch.transforms.estimate.surroundings import Scene
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from schedsearch.transforms.scene import Scene
 from transforms.helpers import TARGET, kernels, source, walk
 
 BLOCKS = source("blocks").procs

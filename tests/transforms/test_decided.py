@@ -17,9 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from z3.z3types import Z3Exception
 
-from schedsearch.transforms.exo_speed import decided, exo_as_is
-from schedsearch.transforms.exo_speed.facts import Undecided
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.speed import decided, exo_as_is
+from schedsearch.transforms.exo.speed.facts import Undecided
 from transforms.helpers import PROCS, source
 from transforms.verdicts import SUITE, disagreements, sample, states
 

@@ -27,16 +27,25 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError, UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.exo_compat import (
+from schedsearch.transforms.exo.compat import (
     EXO_ERRORS,
     SOLVER_STEPS,
     generate_c,
     unsound_result,
 )
-from schedsearch.transforms.exo_messages import said
-from schedsearch.transforms.loader import load_source, pick
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import After, At, Op, Pair, Parts, Vector, cursor_at, run_op
+from schedsearch.transforms.exo.loader import load_source, pick
+from schedsearch.transforms.exo.messages import said
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import (
+    After,
+    At,
+    Op,
+    Pair,
+    Parts,
+    Vector,
+    cursor_at,
+    run_op,
+)
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET, arguments, source
 from transforms.interpret import interpret
@@ -89,8 +98,8 @@ def test_1_illegal_rewrites_raise_many_kinds_of_exception() -> None:
 RENDER = """
 import sys
 from transforms.helpers import PROCS
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source, pick
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source, pick
 from exo.stdlib.scheduling import replace
 shift_addresses = [object() for _ in range(int(sys.argv[1]))]
 procs = load_source(PROCS / "compat.py").procs

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.errors import CodegenError, RewriteError, UserError
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.exo_messages import said
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.ops import At, Op, run_op
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.messages import said
+from schedsearch.transforms.operators.ops import At, Op, run_op
 from transforms.helpers import source
 
 HEAD = """from __future__ import annotations

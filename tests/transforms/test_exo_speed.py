@@ -13,10 +13,10 @@ from exo.core.LoopIR import LoopIR
 from exo.frontend import boundscheck, pattern_match
 from exo.rewrite import LoopIR_unification, new_analysis_core, new_eff, range_analysis
 
-from schedsearch.transforms.exo_canonical import canonical
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.exo_speed import exo_as_is, remembered
-from schedsearch.transforms.loader import load_source
+from schedsearch.transforms.exo.canonical import canonical
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.speed import exo_as_is, remembered
 from transforms.helpers import source
 
 SIZED = """from __future__ import annotations

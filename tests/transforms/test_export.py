@@ -15,11 +15,11 @@ import pytest
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.records import Compiler
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_lines, schedule_python
 from schedsearch.transforms.export_c import c_files
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import label, select
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import CONTROLS, PROCS, TARGET, kernels, walk

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
+from schedsearch.analysis.signature import signature
 from schedsearch.core.trace import ArgValue, Rewrite, Trace
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.fit import TRIES, similar
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
-from schedsearch.transforms.signature import signature
 from transforms.helpers import TARGET, source
 
 PROCEDURES = source("alike").procs

@@ -11,10 +11,10 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.fixed_sizes import specialize
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.fixed_sizes import specialize
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import select
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import TARGET, source

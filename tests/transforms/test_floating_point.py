@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from schedsearch.analysis.rounding import inexact_body
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.compiler import default_flags
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.floating_point import run_within
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import At, Op, run_op
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.floating_point import run_within
+from schedsearch.transforms.operators.ops import At, Op, run_op
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import Replayer
-from schedsearch.transforms.rounding import inexact_body
 from schedsearch.transforms.vector.instruction_sets import shipped, with_instructions
 from transforms.helpers import TARGET, kernels, source, walk
 from transforms.native import Library

@@ -10,7 +10,7 @@ import pytest
 
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, propose, select
 from transforms.helpers import TARGET, source
 

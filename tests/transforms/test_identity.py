@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from schedsearch.core.text import canonical_text
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.identity import ast_key, canonical_ast, proc_key
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.identity import ast_key, canonical_ast, proc_key
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from transforms.helpers import CONTROLS, kernels, walk
 
 SLOW = {"gemm", "windows"}

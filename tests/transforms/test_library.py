@@ -13,9 +13,9 @@ import pytest
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.text import show_proc
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.factors import ideal_factors
-from schedsearch.transforms.library import mult_loops
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.blocks.factors import ideal_factors
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.library.primitives import mult_loops
 from schedsearch.transforms.registry import apply, label, on_request, propose, registry, select
 from transforms.helpers import TARGET, kernels, source, walk
 

@@ -12,9 +12,9 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.ops import At, Op, run_op
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import At, Op, run_op
 from transforms.helpers import arguments
 from transforms.interpret import interpret
 from transforms.procs.compat import place_in_loops, place_read_later, rows_upwards

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.errors import UserError
-from schedsearch.transforms.loader import load_source, pick
+from schedsearch.transforms.exo.loader import load_source, pick
 
 HEAD = "from __future__ import annotations\nfrom exo import proc, instr, DRAM\n\n"
 ONE = "@proc\ndef one(x: f32[8]):\n    for i in seq(0, 8):\n        x[i] = 0.0\n\n"

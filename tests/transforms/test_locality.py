@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from exo.stdlib.scheduling import divide_loop, fission, reorder_loops
 
-from schedsearch.transforms.locality import traffic
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.estimate.locality import traffic
+from schedsearch.transforms.estimate.surroundings import Scene
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
-from schedsearch.transforms.scene import Scene
 from transforms.helpers import TARGET, source
 
 MACHINE = replace(

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from schedsearch.core import ast as q
 from schedsearch.core.keys import digest
 from schedsearch.core.text import canonical_text, show_proc
-from schedsearch.transforms.exo_canonical import canonical
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror, mirror_loopir
+from schedsearch.transforms.exo.canonical import canonical
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror, mirror_loopir
 from schedsearch.transforms.registry import apply, propose, select
 from transforms.helpers import TARGET, kernels, source, walk
 

@@ -18,8 +18,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.isa import isa
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.vector.instruction_sets import with_instructions
 from transforms.helpers import TARGET, arguments, source

@@ -14,11 +14,11 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import header
 from schedsearch.core.trace import Trace, format_path
-from schedsearch.transforms.cost import log_cost
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.estimate.cost import log_cost
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_lines, schedule_python
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning

@@ -6,7 +6,7 @@ from exo import DRAM, proc
 from exo.stdlib.scheduling import divide_loop, unroll_loop
 
 from schedsearch.core.outline import changes, outline
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.mirror import mirror
 
 
 @proc

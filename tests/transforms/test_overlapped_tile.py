@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.blocks.overlap import Overlap, overlaps
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_lines
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.overlap import Overlap, overlaps
 from schedsearch.transforms.registry import apply, label, registry, select
 from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning

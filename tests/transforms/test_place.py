@@ -14,9 +14,9 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label, on_request, propose, select
 from transforms.helpers import TARGET, arguments, source
 from transforms.interpret import interpret

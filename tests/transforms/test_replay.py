@@ -11,8 +11,8 @@ import z3
 from schedsearch.core.errors import ReplayError
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.transforms import replay
-from schedsearch.transforms.exo_compat import PATIENT_STEPS, SOLVER_STEPS, generate_c
-from schedsearch.transforms.identity import ast_key
+from schedsearch.transforms.exo.compat import PATIENT_STEPS, SOLVER_STEPS, generate_c
+from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.registry import apply
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import kernels, walk

@@ -16,8 +16,8 @@ import pytest
 
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 from transforms.helpers import CONTROLS, TARGET, arguments, kernels, walk
 from transforms.interpret import interpret
 from transforms.native import Library

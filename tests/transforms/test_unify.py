@@ -10,8 +10,8 @@ from exo.rewrite.LoopIR_unification import UEq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedsearch.transforms.exo_speed import unify
-from schedsearch.transforms.exo_speed.facts import Undecided
+from schedsearch.transforms.exo.speed import unify
+from schedsearch.transforms.exo.speed.facts import Undecided
 
 HOLES = [Sym(name) for name in ("a", "b", "c")]
 KNOWNS = [Sym(name) for name in ("x", "y")]

@@ -14,10 +14,10 @@ import pytest
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.transforms.exo_compat import generate_c
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
 from schedsearch.transforms.registry import apply, label, select
 from schedsearch.transforms.vector.instruction_sets import (
     find,

@@ -12,9 +12,9 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Target
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret

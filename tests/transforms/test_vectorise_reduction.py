@@ -12,8 +12,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select
 from transforms.helpers import TARGET, arguments, runs_here, source
 from transforms.interpret import interpret

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.errors import UserError
-from schedsearch.transforms.identity import ast_key
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
-from schedsearch.transforms.written import written
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.written import written
 from transforms.helpers import kernels
 from transforms.procs.unsaved import constants_and_names, in_a_function
 

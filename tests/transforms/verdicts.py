@@ -1,4 +1,4 @@
-"""Compares what Exo finds legal with and without `exo_speed`.
+"""Compares what Exo finds legal with and without `exo/speed`.
 
 `python -m transforms.verdicts [STATES]`, from the directory `tests`, does so for every proposal on
 every kernel of the test procedures and of the benchmark suite, in the procedure as written
@@ -15,10 +15,10 @@ from typing import Any
 
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.trace import Rewrite
-from schedsearch.transforms.exo_compat import generate_c
-from schedsearch.transforms.exo_speed import exo_as_is
-from schedsearch.transforms.loader import load_source
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.speed import exo_as_is
 from schedsearch.transforms.registry import apply, propose, select
 from schedsearch.transforms.replay import State
 from transforms.helpers import PROCS, TARGET, walk
@@ -37,7 +37,7 @@ def verdict(state: State, rewrite: Rewrite) -> str:
 
 
 def disagreements(state: State, rewrites: list[Rewrite]) -> Iterator[str]:
-    """Rewrites with another result, or another reason for none, without `exo_speed`;
+    """Rewrites with another result, or another reason for none, without `exo/speed`;
     except where z3 gives up, which depends on how variables are called."""
     for rewrite in rewrites:
         with exo_as_is():

@@ -1,1 +1,1 @@
-"""One module per transform; `schedsearch.transforms.registry` says what each defines."""
+"""Which rewrites are there?"""

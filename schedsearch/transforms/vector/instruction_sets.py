@@ -25,8 +25,8 @@ from schedsearch.core.isa import isa
 from schedsearch.core.keys import digest
 from schedsearch.core.records import InstructionSet, Target
 from schedsearch.core.text_file import read_text
-from schedsearch.transforms.loader import SOURCE_PREFIX, import_file
-from schedsearch.transforms.mirror import mirror
+from schedsearch.transforms.exo.loader import SOURCE_PREFIX, import_file
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.vector.extension import execute
 from schedsearch.transforms.vector.table import SETS, set_text
 

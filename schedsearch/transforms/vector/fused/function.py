@@ -6,7 +6,7 @@ text serves SSE, AVX2, AVX-512 and NEON. What the extension has no operator for
 inlined snippet, which both compilers turn into the one instruction meant. Only
 partial loads and stores name instructions, where there are masked ones.
 
-It converts where Exo's C does (`transforms/conversions.py`): a term of a sum before it is
+It converts where Exo's C does (`analysis/conversions.py`): a term of a sum before it is
 added. A sum is kept in the type that C adds in.
 """
 
@@ -15,9 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from schedsearch.analysis.conversions import promoted
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.transforms.conversions import promoted
 from schedsearch.transforms.vector.fused import snippets
 from schedsearch.transforms.vector.fused.model import (
     LANE,

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.conversions import promoted, value_type
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.keys import digest
 from schedsearch.core.text import header
-from schedsearch.transforms.conversions import promoted, value_type
 from schedsearch.transforms.vector.registers import set_name
 
 EXTERNS = frozenset({"relu", "select", "sqrt", "fmaxf", "expf", "sin", "sigmoid"})

@@ -1,0 +1,190 @@
+"""Where the C that Exo generates converts a value, and which operators would move that.
+
+Exo 1.0.0's C computes `x = e` and `x += e` like this:
+
+- `e` has one type, that of everything it reads. Its constants have that type too: among
+  integers `0.5` is 0. Without reads, the type is that of `x`. Of mixed types there is no C.
+- Integers narrower than `int` are computed in `int`, and f16 in float on machines without
+  f16 arithmetic. Nothing wraps or is rounded to f16 before it is stored.
+- If `x` has another type, all of `e` is converted to it, for `+=` *before* the addition:
+  a float added to an integer is truncated first.
+- A sum is computed in the type of `x` as `e` is in its own, and stored.
+
+Floats become integers by truncation (undefined outside of the integer's range), integers
+wrap, and wider floats are rounded. So the terms of a sum into `x` may be added in any order,
+in the type of `x` or, for integers, a wider one; whatever else moves across a store, or adds
+before it converts, changes the result.
+"""
+
+from __future__ import annotations
+
+from schedsearch.analysis.walkers import next_path, rest_of_block
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import INTEGERS, PLAIN
+from schedsearch.core.errors import RewriteError
+
+FLOAT_EXTERNS = frozenset({"expf", "fmaxf", "sin", "sqrt"})
+"""External functions that in C return a float whatever they are given."""
+
+Store = q.Assign | q.Reduce
+
+Route = tuple[str | int, ...]
+"""Way to a part of an expression: names of Exo's cursor methods, numbers among arguments."""
+
+CONVERTING = frozenset({"merge_writes", "inline_assign", "bind_expr", "set_precision"})
+"""Operators that may move conversions. The others move statements and what they access."""
+
+
+def promoted(kind: str) -> str:
+    """The type in which C computes with values of type `kind`."""
+    return "i32" if kind in INTEGERS else kind
+
+
+def value_type(expr: q.Expr, stored: str) -> str | None:
+    """The type of an expression that is stored as `stored`; None if it mixes types."""
+    kinds = _types(expr) or {_known(stored)}
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def moved(proc: q.Proc, operator: str, path: q.Path, routes: tuple[Route, ...]) -> str | None:
+    """A sentence on the conversion that an operator at `path` would move, drop or add; None
+    if it keeps all of them. `routes` leads to the parts of a right side that it is given."""
+    stmt = proc.by_path.get(path)
+    match operator:
+        case "set_precision":
+            return "values would be converted to another type"
+        case "merge_writes" if isinstance(stmt, Store):
+            after = proc.by_path.get(next_path(path))
+            if isinstance(after, q.Reduce) and not mergeable(stmt, after):
+                return f"both values are converted to {stmt.type} before they are added"
+        case "inline_assign" if isinstance(stmt, q.Assign):
+            if conversion_lost(stmt, rest_of_block(proc, path)):
+                return f"the value is converted to {stmt.type} when it is stored"
+        case "bind_expr" if isinstance(stmt, Store):
+            return next((why for route in routes if (why := _bound(stmt.rhs, route))), None)
+    return None
+
+
+def mergeable(first: Store, second: q.Reduce) -> bool:
+    """Whether adding before storing gives what `first` and then `second` store."""
+    one, other = value_type(first.rhs, first.type), value_type(second.rhs, second.type)
+    stored = _known(first.type)
+    return one == other and ({one, stored} <= INTEGERS.keys() or one == stored != "f16")
+
+
+def conversion_lost(value: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
+    """Whether a statement in `after` would read another value if it had the right side of
+    `value` in the place of what `value` stores."""
+    return any(
+        not _inlinable(value, user)
+        for user in q.walk(after)
+        if any(
+            isinstance(node, q.Read | q.Window) and node.buf == value.buf
+            for expr in q.stmt_exprs(user)
+            for node in q.walk_expr(expr)
+        )
+    )
+
+
+def _inlinable(value: q.Assign, user: q.Stmt) -> bool:
+    if not isinstance(user, Store):
+        return False
+    kind, stored, wanted = (
+        value_type(value.rhs, value.type),
+        _known(value.type),
+        _known(user.type),
+    )
+    if isinstance(user.rhs, q.Read) and wanted == stored:  # what is stored next converts it
+        return isinstance(user, q.Assign) or kind != stored or stored != "f16"
+    # A constant takes the type of what it is stored in.
+    return kind == stored and stored in PLAIN and (wanted == stored or bool(_types(value.rhs)))
+
+
+def _bound(rhs: q.Expr, route: Route) -> str | None:
+    """Why storing a part of an expression in a variable of its own would convert it."""
+    part = _part(rhs, route)
+    if isinstance(part, q.Read):
+        return None
+    if isinstance(part, q.Affine) or _types(part) != {_known(part.type)} & PLAIN:
+        return "a part of the expression would be converted where it is stored"
+    return None
+
+
+def _part(expr: q.Expr, route: Route) -> q.Expr:
+    for step in route:
+        match expr:
+            case q.Extern() if isinstance(step, int):
+                expr = expr.args[step]
+            case q.BinOp() if step in ("lhs", "rhs"):
+                expr = expr.lhs if step == "lhs" else expr.rhs
+            case q.USub() if step == "arg":
+                expr = expr.arg
+            case _:
+                raise RewriteError(f"the expression has no part {step}")
+    return expr
+
+
+def mismatch(call: q.Call) -> str | None:
+    """A sentence on the first argument of another type than the procedure called wants, for
+    which there is no C; None if all types agree."""
+    for arg, given in zip(call.proc.args, call.args, strict=True):
+        if (
+            isinstance(given, q.Read | q.Window)
+            and arg.type not in q.CONTROL_TYPES
+            and _known(given.type) != _known(arg.type)
+        ):
+            return f"{call.proc.name} wants {arg.type} as {arg.var.name}, not {given.type}"
+    return None
+
+
+def float_of_integers(proc: q.Proc) -> str | None:
+    """A sentence on the first external function that is given integers and returns a float in
+    C, so that Exo's C computes what is around it in floats, too; None if there is none."""
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.Call) and (found := float_of_integers(stmt.proc)):
+            return found
+        for node in (node for expr in q.stmt_exprs(stmt) for node in q.walk_expr(expr)):
+            if isinstance(node, q.Extern) and node.name in FLOAT_EXTERNS:
+                kinds = _types(node) & INTEGERS.keys()
+                if kinds:
+                    other = "use select" if node.name == "fmaxf" else "convert it to f32 first"
+                    return f"{node.name} of {min(kinds)} is a float to C: {other}"
+    return None
+
+
+def folds_constants(proc: q.Proc) -> bool:
+    """Whether somewhere two constants of a data expression are combined, so that `simplify`
+    would: with `//` for `/`, and before they are converted to the type of the expression."""
+    return any(
+        isinstance(node, q.BinOp) and _constant(node.lhs) and _constant(node.rhs)
+        for stmt in q.walk(proc.body)
+        if isinstance(stmt, Store | q.WriteConfig)
+        for node in q.walk_expr(stmt.rhs)
+    )
+
+
+def _constant(expr: q.Expr) -> bool:
+    """Whether Exo's `simplify` makes it a constant."""
+    match expr:
+        case q.Const():
+            return True
+        case q.BinOp(op="*") if any(
+            isinstance(side, q.Const) and not side.value for side in (expr.lhs, expr.rhs)
+        ):
+            return True
+        case q.BinOp():
+            return _constant(expr.lhs) and _constant(expr.rhs)
+    return False
+
+
+def _types(expr: q.Expr) -> set[str]:
+    return {
+        _known(node.type)
+        for node in q.walk_expr(expr)
+        if isinstance(node, q.Read | q.ReadConfig) and node.type != "bool"
+    }
+
+
+def _known(kind: str) -> str:
+    """`R` is f32 to Exo."""
+    return "f32" if kind == "R" else kind

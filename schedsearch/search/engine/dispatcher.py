@@ -1,0 +1,238 @@
+"""The dispatcher: sends jobs to the executor, and books what comes of them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from schedsearch.core.records import Failure, Outcome
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.bench import Anchor, Evaluation
+from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search.engine.ledger import Ledger
+from schedsearch.search.engine.plans import (
+    ANCHOR,
+    CONFIRM,
+    PROCESS_S,
+    SAMPLED_ONCE_S,
+    SCREEN,
+    SLOW_S,
+    screen,
+)
+from schedsearch.search.workers.executor import Executor
+from schedsearch.search.workers.jobs import (
+    BuildJob,
+    Built,
+    ExpandJob,
+    Job,
+    Lost,
+    MeasureJob,
+    ReplayFailed,
+    ReplayJob,
+    Result,
+)
+from schedsearch.transforms.expand import Expansion, Replay, merge
+
+RE_ANCHOR = 1.5
+"""A candidate this many times faster than the anchor becomes the anchor, so that a
+slow baseline does not eat the budget. It is measured well against the baseline first,
+unless that takes too long, or it just was as well as can be. Confirmations are against
+the baseline in any case."""
+
+MAX_ATTEMPTS = 2
+"""A job whose worker died is tried once more."""
+
+
+@dataclass(frozen=True)
+class _Pending:
+    """A job for the node, or trace, `key`. `timing`: how what is built is timed, if not
+    screened. `rebase`: it is measured to become the anchor."""
+
+    job: Job
+    key: str
+    attempt: int = 1
+    timing: tuple[TimingPlan, Anchor] | None = None
+    rebase: bool = False
+
+
+class Dispatcher:
+    """What is under way, and the anchor that it is measured against.
+
+    What is built waits for the measuring slot, first come, first served. `waited` is called
+    after every wait for the executor; what it raises ends the work.
+    """
+
+    def __init__(
+        self, executor: Executor, ledger: Ledger, baseline: Anchor, waited: Callable[[], None]
+    ) -> None:
+        self.executor, self.ledger, self.waited = executor, ledger, waited
+        self.baseline = self.anchor = baseline
+        self.measured = self.expanded = 0  # screened, and expanded, by this run
+        self.round_s = PROCESS_S  # of what was timed last, each in a process of its own
+        self._pending: dict[int, _Pending] = {}
+        self._to_measure: deque[_Pending] = deque()
+        self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
+
+    @property
+    def idle(self) -> bool:
+        """Whether the executor has nothing to do."""
+        return not self._pending
+
+    @property
+    def free(self) -> int:
+        """Workers that neither expand nor replay."""
+        running = self._running()
+        return self.executor.slots - running[ExpandJob] - running[ReplayJob]
+
+    @property
+    def ahead(self) -> int:
+        """Candidates being built, or waiting for the measuring slot."""
+        return len(self._to_measure) + self._running()[BuildJob]
+
+    # -- sending ------------------------------------------------------------------
+
+    def expand(self, key: str, part: int, parts: int) -> None:
+        """One of several parts of a node's children."""
+        self._submit(_Pending(ExpandJob(self._trace(key), part, parts), key))
+
+    def replay(self, trace: Trace, *, adapt: bool = False) -> None:
+        """Follow a trace from what is known of it, or fit it from the root on."""
+        known = 0 if adapt else self.ledger.tree.known(trace)
+        self._submit(_Pending(ReplayJob(trace, known, adapt), trace.key))
+
+    def build(self, key: str) -> None:
+        """Build a node, to be screened."""
+        self._submit(_Pending(self._build_job(key), key))
+
+    def measure_next(self) -> None:
+        """If the measuring slot is free, and something waits for it."""
+        if self._to_measure and not self._running()[MeasureJob]:
+            self._submit(self._to_measure.popleft())
+
+    def complete(self, job: ExpandJob | ReplayJob) -> None:
+        """Run a job and what follows from it, and wait for that."""
+        self._complete(_Pending(job, job.trace.key))
+
+    def time(self, key: str, plan: TimingPlan, anchor: Anchor) -> None:
+        """Measure a node again, and wait for it."""
+        self._complete(_Pending(self._build_job(key), key, timing=(plan, anchor)))
+
+    def wait(self, timeout_s: float) -> None:
+        """Book what the executor finishes within that time."""
+        for ticket, result in self.executor.wait(timeout_s):
+            self._book(self._pending.pop(ticket), result)
+        self.waited()
+
+    def finish(self) -> None:
+        """Give up expansions and what waits for the measuring slot; wait for the rest."""
+        for ticket in self.executor.drop_expansions():
+            del self._pending[ticket]
+        while self._pending:
+            self.wait(1.0)
+        self._to_measure.clear()
+
+    def give_up(self) -> None:
+        """Forget what is under way."""
+        self._pending.clear()
+        self._to_measure.clear()
+
+    def _complete(self, pending: _Pending) -> None:
+        self._submit(pending)
+        while self._pending or self._to_measure:
+            if self._to_measure:
+                self._submit(self._to_measure.popleft())
+            self.wait(1.0)
+
+    def _submit(self, pending: _Pending) -> None:
+        if isinstance(pending.job, MeasureJob) and pending.job.plan == SCREEN:
+            plan = screen(give_up_below=self.ledger.best_speedup)
+            job = replace(pending.job, plan=plan, anchor=self.anchor)
+            pending = replace(pending, job=job)
+        self._pending[self.executor.submit(pending.job)] = pending
+
+    def _running(self) -> Counter[type[Job]]:
+        return Counter(type(pending.job) for pending in self._pending.values())
+
+    def _trace(self, key: str) -> Trace:
+        return self.ledger.tree.nodes[key].trace
+
+    def _build_job(self, key: str) -> BuildJob:
+        return BuildJob(self._trace(key), self.ledger.code(key))
+
+    # -- booking ------------------------------------------------------------------
+
+    def _book(self, pending: _Pending, result: Result) -> None:
+        key = pending.key
+        match result:
+            case Lost() if pending.attempt < MAX_ATTEMPTS:
+                self._submit(replace(pending, attempt=pending.attempt + 1))
+            case Lost() if isinstance(pending.job, ExpandJob):
+                self._on_expansion(pending, Failure(Outcome.CRASH, result.message))
+            case Lost() | ReplayFailed() if isinstance(pending.job, ReplayJob):
+                pass  # its worker died, or what it begins with does not replay
+            case Replay():
+                self.ledger.replayed(result)
+            case Lost():
+                self.ledger.failed(key, Failure(Outcome.CRASH, result.message))
+            case ReplayFailed():
+                self._on_expansion(pending, Failure(Outcome.ILLEGAL, result.message))
+            case Expansion():
+                self._on_expansion(pending, result)
+            case Built():
+                self._on_built(pending, result)
+            case Evaluation():
+                self._on_evaluation(pending, result)
+
+    def _on_expansion(self, pending: _Pending, result: Expansion | Failure) -> None:
+        """Book an expansion once all its parts are there."""
+        assert isinstance(pending.job, ExpandJob)
+        parts = self._parts[pending.key]
+        parts[pending.job.part] = result
+        if len(parts) < pending.job.parts:
+            return
+        del self._parts[pending.key]
+        failures = [part for part in parts.values() if isinstance(part, Failure)]
+        if failures:
+            self.ledger.not_expanded(pending.key, failures[0])
+            return
+        in_order = [part for _, part in sorted(parts.items()) if isinstance(part, Expansion)]
+        self.ledger.expanded(pending.key, merge(in_order))
+        self.expanded += 1
+
+    def _on_built(self, pending: _Pending, built: Built) -> None:
+        key = pending.key
+        if built.code is not None:
+            self.ledger.generated(key, built.code)
+        if isinstance(built.result, Failure):
+            self.ledger.failed(key, built.result, built.stage_s)
+        elif self.ledger.built(key, built.result, built.stage_s):
+            plan, anchor = pending.timing or (SCREEN, self.anchor)
+            self._to_measure.append(_Pending(MeasureJob(built.result, plan, anchor), key))
+
+    def _on_evaluation(self, pending: _Pending, evaluation: Evaluation) -> None:
+        assert isinstance(pending.job, MeasureJob)
+        stages = (("verify", evaluation.verify_s), ("time", evaluation.time_s))
+        if isinstance(evaluation.result, Failure):
+            self.ledger.failed(pending.key, evaluation.result, stages)
+            return
+        self.ledger.measured(pending.key, evaluation.result, stages)
+        rounds, plan = len(evaluation.result.rounds), pending.job.plan
+        first_s = evaluation.verify_s / (rounds if plan.fresh else 1)
+        self.round_s = max(first_s + evaluation.time_s / rounds, PROCESS_S)
+        artifact = pending.job.artifact
+        anchor = Anchor.of(artifact, evaluation.result)
+        kind = pending.job.plan.kind
+        if pending.rebase or kind == CONFIRM.kind:
+            self.anchor = anchor
+        elif kind == SCREEN.kind:
+            self.measured += 1
+            if anchor.speedup <= RE_ANCHOR * self.anchor.speedup:
+                return
+            baseline_s = self.baseline.call_s * self.baseline.scale
+            against_it = pending.job.anchor == self.baseline and baseline_s > SAMPLED_ONCE_S
+            if against_it or baseline_s > SLOW_S:
+                self.anchor = anchor
+            else:
+                job = MeasureJob(artifact, ANCHOR, self.baseline)
+                self._to_measure.appendleft(_Pending(job, pending.key, rebase=True))

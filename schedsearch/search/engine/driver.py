@@ -1,0 +1,181 @@
+"""The driver: asks the strategy, keeps the executor busy until the budget is spent."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from threading import Event
+
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.bench import Anchor
+from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.search.engine.confirmation import Confirmation
+from schedsearch.search.engine.dispatcher import Dispatcher
+from schedsearch.search.engine.ending import Time, search_until
+from schedsearch.search.engine.inspection import Inspect, not_inspected
+from schedsearch.search.engine.ledger import Ledger
+from schedsearch.search.engine.minimal import Shorten, as_it_is
+from schedsearch.search.engine.plans import CLOSING_S
+from schedsearch.search.engine.progress import Observer, Progress
+from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.strategies.protocol import Strategy
+from schedsearch.search.workers.executor import Executor
+from schedsearch.search.workers.interrupts import noticed_interrupts
+from schedsearch.search.workers.jobs import ExpandJob, ReplayJob
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope, StoredCandidate
+
+PIPELINE = 3
+"""Candidates being built or waiting for the measuring slot, at most."""
+
+
+class Search:
+    """One run, from what the store knew (`resumed`) until its budget is spent.
+
+    `baseline` is the unscheduled procedure, of speed-up 1. `foreign` are schedules of
+    something else, which are fitted to this before anything is expanded, after those of
+    `first`, which are of this procedure. `inspect` looks for faults of the kernel that the
+    run ends with, `shorten` leaves out what makes no difference in its schedule. `began` is when
+    the run did (`time.monotonic`): its budget holds everything from then on, of which the end
+    has `closing_s`.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        run_id: int,
+        executor: Executor,
+        strategy: Strategy,
+        budget: Budget,
+        baseline: Anchor,
+        resumed: Iterable[StoredCandidate],
+        observer: Observer,
+        foreign: Sequence[Trace] = (),
+        inspect: Inspect = not_inspected,
+        closing_s: float = CLOSING_S,
+        first: Sequence[Trace] = (),
+        shorten: Shorten = as_it_is,
+        began: float | None = None,
+    ) -> None:
+        self.strategy, self.budget, self.observer = strategy, budget, observer
+        self.foreign, self.first = deque(foreign), deque(first)
+        self.phase = "searching"
+        self.started = time.monotonic() if began is None else began
+        self.search_s = search_until(budget.seconds, closing_s, self.elapsed())
+        self.closing_since: float | None = None
+        self.interrupted = Event()
+        self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed)
+        self.work = Dispatcher(executor, self.ledger, baseline, self._waited)
+        self.confirmation = Confirmation(self.work, inspect, shorten, self._enter)
+        self.ledger.resume(resumed)
+
+    def elapsed(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self.started
+
+    def closed_in(self) -> float:
+        """Seconds since the end of the search began; 0 before."""
+        return self.elapsed() - self.closing_since if self.closing_since is not None else 0.0
+
+    def left(self) -> Time:
+        """For what is measured after the search."""
+        return Time(self.budget.seconds - self.elapsed(), self.work.round_s)
+
+    def progress(self) -> Progress:
+        ledger = self.ledger
+        return Progress(
+            self.phase,
+            self.elapsed(),
+            self.budget.seconds,
+            {outcome: count for outcome, count in ledger.outcomes.items() if count},
+            self.work.measured,
+            self.work.expanded,
+            ledger.best,
+            tuple(ledger.curve),
+            self.search_s,
+            self.confirmation.inspection,
+            self.work.baseline.call_s * self.work.baseline.scale,
+            ledger.shortened_from,
+        )
+
+    # -- by itself ------------------------------------------------------------------
+
+    def run(self) -> Stop:
+        """Search until the budget is spent, then confirm the fastest on fresh rounds.
+
+        Ctrl-C ends it at once: what was found is kept, unconfirmed.
+        """
+        with noticed_interrupts() as self.interrupted:
+            try:
+                stop = self._search()
+                self.phase, self.closing_since = "finishing", self.elapsed()
+                self.confirmation.run(self.budget.seconds)
+            except KeyboardInterrupt:
+                stop = Stop.INTERRUPTED
+        return stop
+
+    def _search(self) -> Stop:
+        search = replace(self.budget, seconds=self.search_s)
+        while True:
+            best = self.ledger.best_speedup
+            stop = search.spent(self.elapsed(), self.work.measured, best)
+            if stop is not None:
+                return stop
+            self._fill()
+            if self.work.idle:
+                return Stop.EXHAUSTED
+            self.work.wait(0.2)
+
+    def _fill(self) -> None:
+        work = self.work
+        work.measure_next()
+        for key in self.strategy.ask_measure(max(PIPELINE - work.ahead, 0)):
+            work.build(key)
+        self._fill_replays()
+        idle = work.free
+        keys = self.strategy.ask_expand(idle)
+        for key in keys:
+            parts = idle // len(keys)  # near the root there are fewer nodes than workers
+            for part in range(parts):
+                work.expand(key, part, parts)
+
+    def _fill_replays(self) -> None:
+        """Keep at most the free workers busy with whole traces."""
+        work = self.work
+        while self.first and work.free > 0:
+            work.replay(self.first.popleft())
+        while self.foreign and work.free > 0:
+            work.replay(self.foreign.popleft(), adapt=True)
+
+    def _waited(self) -> None:
+        if self.interrupted.is_set():
+            raise KeyboardInterrupt
+        self.observer(self.progress())
+
+    def _enter(self, phase: str) -> None:
+        self.phase = phase
+
+    # -- by hand, instead of `run` (stepping.py) -------------------------------------
+
+    def complete(self, job: ExpandJob | ReplayJob) -> None:
+        """Enumerate children, or follow a trace, and book what came of it."""
+        with self._by_hand():
+            self.work.complete(job)
+
+    def measure(self, key: str, plan: TimingPlan, against: Anchor) -> None:
+        """Verify a node and time it against `against`."""
+        with self._by_hand():
+            self.work.time(key, plan, against)
+
+    @contextmanager
+    def _by_hand(self) -> Iterator[None]:
+        """Ctrl-C gives up what is under way."""
+        with noticed_interrupts() as self.interrupted:
+            try:
+                yield
+            finally:
+                self.work.give_up()

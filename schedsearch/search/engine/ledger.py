@@ -1,0 +1,302 @@
+"""What a run knows: the tree, the counts, the best. Every change goes to the store first,
+then to the strategy, so that a killed run resumes with the same knowledge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from itertools import accumulate
+
+from schedsearch.core.records import (
+    Artifact,
+    Failure,
+    GeneratedC,
+    Keys,
+    Measurement,
+    Outcome,
+    TimingKind,
+    TuningRecord,
+)
+from schedsearch.core.trace import Trace
+from schedsearch.search.engine.minimal import Shortened
+from schedsearch.search.engine.plans import PAIR
+from schedsearch.search.engine.progress import Best
+from schedsearch.search.engine.resumption import History, child_info
+from schedsearch.search.engine.tree import Node, Tree
+from schedsearch.search.strategies.protocol import (
+    ChildInfo,
+    Expanded,
+    Measured,
+    Replayed,
+    Strategy,
+)
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.transforms.expand import Expansion, Replay
+
+Stages = tuple[tuple[str, float], ...]
+
+
+class Ledger:
+    """Books of one run. `clock` gives seconds since its start."""
+
+    def __init__(
+        self,
+        store: Store,
+        scope: Scope,
+        run_id: int,
+        strategy: Strategy,
+        clock: Callable[[], float],
+    ) -> None:
+        self.store, self.scope, self.run_id = store, scope, run_id
+        self.clock = clock
+        self.tree = Tree()
+        self.strategy = strategy
+        self.outcomes: Counter[Outcome | None] = Counter()
+        self.best: Best | None = None
+        self.curve: list[tuple[float, float]] = []
+        self.superseded: dict[str, str] = {}  # by a shorter schedule that is as fast
+        # Trace keys that replays found: an expansion may name them again.
+        self._early: set[str] = set()
+        # Duplicates of machine code whose owner is not measured yet, by owner.
+        self._followers: dict[str, list[str]] = {}
+
+    @property
+    def best_speedup(self) -> float:
+        return self.best.measurement.middle if self.best else 1.0
+
+    @property
+    def shortened_from(self) -> int:
+        """Rewrites of the longest schedule that the best supersedes; 0 if it does none."""
+        own, nodes = self.best.key if self.best else "", self.tree.nodes
+        longer = [key for key, short in self.superseded.items() if short == own and key in nodes]
+        return max((len(nodes[key].steps) for key in longer), default=0)
+
+    def code(self, key: str) -> GeneratedC | None:
+        """C of a node; None if none was generated yet."""
+        known = self.tree.nodes[key].keys.code
+        return self.store.code(known) if known else None
+
+    # -- what was known before ------------------------------------------------
+
+    def resume(self, known: Iterable[StoredCandidate]) -> None:
+        """Take in the store's candidates, parents first: strategies are told of expansions,
+        then of replays, then of measurements. Of `known` nothing is kept but what a search
+        that found it itself would keep."""
+        history = History()
+        twins: dict[str, str] = {}
+        for candidate in known:
+            key, record = candidate.trace_key, candidate.record
+            self.tree.add(key, record)
+            self.outcomes[record.outcome] += 1
+            is_node = key in self.tree.nodes
+            if history.add(candidate, is_node):
+                self._early.add(key)
+            if is_node and record.duplicate_of is not None:
+                twins[key] = record.duplicate_of
+        for expansion in history.expansions():
+            self.strategy.tell(expansion)
+        for replay in history.replays():
+            self.strategy.tell(replay)
+        for key, node in self.tree.nodes.items():
+            if node.outcome is None:
+                continue
+            if key in twins:
+                self._tell_duplicate(key, twins[key])
+            else:
+                self._tell_measured(key)
+        self.best = self._fastest(confirmed=True) or self._fastest()
+        if self.best is not None:
+            self.curve.append((self.clock(), self.best_speedup))
+
+    # -- what is found out -----------------------------------------------------
+
+    def expanded(self, key: str, expansion: Expansion) -> None:
+        """Take in the children that no replay found before."""
+        records, new = [], []
+        # The node's own steps, not the copies that came back from a worker.
+        parent = self.tree.nodes[key].trace
+        for child in expansion.children:
+            trace = parent.then(self.tree.shared(child.rewrite))
+            child_key = trace.key
+            if child_key in self._early:
+                continue
+            record = self.tree.classify(trace, child)
+            self.tree.add(child_key, record)
+            records.append(record)
+            if record.outcome is None:
+                new.append(child_info(child_key, record))
+        self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
+        self.outcomes.update(record.outcome for record in records)
+        self.strategy.tell(Expanded(key, tuple(new)))
+
+    def replayed(self, replay: Replay) -> None:
+        """Take in the steps of a replay that are new, up to one that leads nowhere."""
+        rewrites = (self.tree.shared(child.rewrite) for child in replay.steps)
+        traces = list(accumulate(rewrites, Trace.then, initial=replay.start))
+        keys = [trace.key for trace in traces]
+        stored = self.store.known(self.scope, keys)
+        records: list[TuningRecord] = []
+        chain: list[tuple[str, ChildInfo]] = []
+        at: str | None = keys[0]
+        for trace, key, child in zip(traces[1:], keys[1:], replay.steps, strict=True):
+            assert at is not None
+            if key in self.tree.nodes:
+                at = key
+                continue
+            record = self.tree.classify(trace, child)
+            if key not in stored:
+                records.append(record)
+                self._early.add(key)
+            if record.outcome is None and key not in stored:
+                self.tree.add(key, record)
+                chain.append((at, child_info(key, record)))
+                at = key
+            else:
+                at = record.duplicate_of
+            if at is None:
+                break
+        self.store.add_replay(self.scope, self.run_id, records, dict(replay.stage_s))
+        self.outcomes.update(record.outcome for record in records)
+        self.strategy.tell(Replayed(tuple(chain), at))
+
+    def not_expanded(self, key: str, failure: Failure) -> None:
+        """It has no children in this run; what its own kernel was found to be, it stays."""
+        node = self.tree.nodes[key]
+        message = f"cannot be expanded: {failure.message}"
+        self._record(key, TuningRecord(node.trace, None, node.keys, message), node.measurement)
+        self.strategy.tell(Expanded(key, ()))
+
+    def generated(self, key: str, code: GeneratedC) -> None:
+        """Keep the C of a node; its key is stored with what comes of it."""
+        self.store.add_code([code])
+        keys = replace(self.tree.nodes[key].keys, code=code.key)
+        self.tree.update(key, keys=keys)
+
+    def built(self, key: str, artifact: Artifact, stages: Stages) -> bool:
+        """Note the machine code of a node; False if another node has the same."""
+        node = self.tree.nodes[key]
+        keys = replace(node.keys, binary=artifact.binary_key)
+        self.tree.update(key, keys=keys)
+        owner = self.tree.claim_binary(key, artifact.binary_key)
+        # A shortened schedule is measured under its own name (minimising.py).
+        if owner is None or node.measurement is not None:
+            found = TuningRecord(node.trace, None, keys, stage_s=stages)
+            self.store.record(self.scope, self.run_id, found)
+            return True
+        duplicate = TuningRecord(
+            node.trace,
+            Outcome.DUPLICATE,
+            keys,
+            duplicate_of=owner,
+            duplicate_level="binary",
+            stage_s=stages,
+        )
+        self._record(key, duplicate, node.measurement)
+        self._tell_duplicate(key, owner)
+        return False
+
+    def shortened(self, key: str, short: Shortened) -> str:
+        """A schedule that is as fast as another, and was replayed, takes its place, though it may
+        have the C, or even the query AST, of others; the key of it."""
+        new, nodes = short.trace.key, self.tree.nodes
+        if not self.store.known(self.scope, [new]):
+            return key  # the worker died
+        known = nodes.get(new)
+        if known is not None and known.outcome not in (None, Outcome.CORRECT):
+            return key  # it was found to be wrong, or does not end, in an earlier run
+        self.superseded[key] = new
+        if known is None or known.measurement is None:
+            self.store.add_code([short.code])
+            timed = nodes[key].measurement
+            assert timed is not None, "it was compared with it"
+            keys = Keys(short.ast_key, short.code.key)
+            taken = replace(timed, kind=TimingKind.SCREEN)
+            outcome = known.outcome if known else Outcome.DUPLICATE
+            self.tree.place(new, Node(short.trace.steps, keys, outcome, taken))
+        return new
+
+    def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
+        """A race replaces the screening, a confirmation both, and stays where pairs come later.
+        Heats of a race add up: each stored one has the rounds of those before."""
+        node = self.tree.nodes[key]
+        first = node.speedup is None
+        ranking = measurement
+        if measurement.kind == TimingKind.RACE and node.measurement is not None:
+            ranking = node.measurement.pooled(measurement)
+        found = TuningRecord(
+            node.trace, Outcome.CORRECT, node.keys, measurement=ranking, stage_s=stages
+        )
+        if node.confirmed and node.measurement is not None and ranking.kind == PAIR.kind:
+            ranking = node.measurement
+        self._record(key, found, ranking)
+        if first:
+            self._tell_measured(key)
+        if self.best is not None and self.best.key == key:
+            self.best = self._fastest()
+        elif node.trace.steps and ranking.middle > self.best_speedup:
+            self.best = Best(key, node.trace, ranking)
+            self.curve.append((self.clock(), self.best_speedup))
+
+    def failed(self, key: str, failure: Failure, stages: Stages = ()) -> None:
+        """It cannot be built, is wrong, or died: whatever was measured before, it is not best."""
+        node = self.tree.nodes[key]
+        found = TuningRecord(
+            node.trace, failure.outcome, node.keys, failure.message, stage_s=stages
+        )
+        self._record(key, found, None)
+        if node.speedup is None:
+            self._tell_measured(key)
+        elif self.best is not None and self.best.key == key:
+            self.best = self._fastest()
+
+    def settle(self) -> None:
+        """Name the best among the confirmed, by all timings together: screenings flatter their
+        leader."""
+        for key, speedup in self.store.joint(self.scope).items():
+            node = self.tree.nodes.get(key)
+            if node is not None and node.measurement is not None:
+                self.tree.update(key, measurement=replace(node.measurement, joint=speedup))
+        self.best = self._fastest(confirmed=True)
+
+    # -- one place each ----------------------------------------------------------
+
+    def _tell_measured(self, key: str) -> None:
+        """A node's speed-up, or that it has none, is known: its duplicates' is too."""
+        for each in (*self._followers.pop(key, ()), key):
+            self.strategy.tell(Measured(each, self.tree.nodes[key].speedup))
+
+    def _tell_duplicate(self, key: str, owner: str) -> None:
+        """Equal machine code is equally fast, but another schedule may have other children.
+
+        The owner may be measured later: then its duplicates are told again.
+        """
+        node = self.tree.nodes[owner]
+        if node.outcome is None:
+            self._followers.setdefault(owner, []).append(key)
+        self.strategy.tell(Measured(key, node.speedup))
+
+    def _record(self, key: str, record: TuningRecord, measurement: Measurement | None) -> None:
+        """Store `record`; the node takes the outcome that the store settles on."""
+        outcome = self.store.record(self.scope, self.run_id, record)
+        self.outcomes[self.tree.nodes[key].outcome] -= 1
+        self.outcomes[outcome] += 1
+        self.tree.update(key, outcome=outcome, measurement=measurement)
+
+    def _fastest(self, confirmed: bool = False) -> Best | None:
+        for key, node in self.faster():
+            if node.measurement is not None and (node.confirmed or not confirmed):
+                return Best(key, node.trace, node.measurement)
+        return None
+
+    def faster(self) -> list[tuple[str, Node]]:
+        """Schedules measured to be faster than the procedure as written, the fastest first, but
+        for those that a shorter one supersedes."""
+        nodes = self.tree.nodes
+
+        def holds(key: str) -> bool:
+            short = nodes.get(self.superseded.get(key, ""))
+            return short is None or (short.speedup or 0.0) <= 1.0
+
+        return [(key, node) for key, node in self.tree.faster() if holds(key)]

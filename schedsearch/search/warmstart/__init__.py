@@ -1,0 +1,1 @@
+"""What do earlier runs and other procedures say about this one?"""

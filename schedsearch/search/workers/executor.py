@@ -1,0 +1,173 @@
+"""Executors run jobs; they all keep this contract.
+
+- `attach(bench)` is called once, before the first job, and returns when jobs can
+  run; it raises UserError with the cause if they cannot.
+- `submit(job)` returns a ticket at once. There are `slots` workers that expand
+  and replay, as many that build, and one that measures; what finds none free waits.
+- `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless
+  the time passes first. Every ticket is returned once, or dropped.
+- A worker that dies, or whose measuring child or compiler is killed, gives `Lost` for the job it
+  held, and is replaced. Where nothing can replace it, `wait` raises UserError.
+- `drop_expansions()` gives up unfinished expansions and replays, at once: their tickets
+  never return. Returns the tickets dropped.
+- `close()` stops everything; results not yet waited for are dropped. It may be
+  called twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Protocol
+
+from schedsearch.evaluate.bench import Bench, Evaluation
+from schedsearch.search.workers.jobs import (
+    BenchWorker,
+    BuildJob,
+    BuildWorker,
+    ExpandJob,
+    ExpandWorker,
+    Job,
+    Loaded,
+    MeasureJob,
+    ReplayJob,
+    Result,
+    WorkSpec,
+)
+
+
+class Executor(Protocol):
+    """See the module's text for the contract."""
+
+    @property
+    def slots(self) -> int: ...
+
+    def attach(self, bench: Bench) -> None: ...
+
+    def submit(self, job: Job) -> int: ...
+
+    def wait(self, timeout_s: float) -> list[tuple[int, Result]]: ...
+
+    def drop_expansions(self) -> list[int]: ...
+
+    def close(self) -> None: ...
+
+
+class InlineExecutor:
+    """Runs jobs in this process, one by one, in the order of submission.
+
+    Deterministic; for tests, debugging and tiny runs.
+    """
+
+    slots = 1
+
+    def __init__(self, spec: WorkSpec) -> None:
+        loaded = Loaded(spec)  # shared: what was expanded is not replayed to be built
+        self._expand = ExpandWorker(loaded)
+        self._build = BuildWorker(loaded)
+        self._measure: BenchWorker | None = None
+        self._jobs: deque[tuple[int, Job]] = deque()
+        self._tickets = 0
+
+    def attach(self, bench: Bench) -> None:
+        self._measure = BenchWorker(bench)
+
+    def submit(self, job: Job) -> int:
+        self._tickets += 1
+        self._jobs.append((self._tickets, job))
+        return self._tickets
+
+    def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
+        if not self._jobs:
+            return []
+        ticket, job = self._jobs.popleft()
+        return [(ticket, self._run(job))]
+
+    def _run(self, job: Job) -> Result:
+        match job:
+            case ExpandJob() | ReplayJob():
+                return self._expand.run(job)
+            case BuildJob():
+                return self._build.run(job)
+            case MeasureJob():
+                assert self._measure is not None, "attach() comes first"
+                return self._measure.run(job)
+
+    def take_back(self) -> list[tuple[int, Job]]:
+        """Jobs that have not run, with their tickets; this executor forgets them."""
+        taken = list(self._jobs)
+        self._jobs.clear()
+        return taken
+
+    def drop_expansions(self) -> list[int]:
+        dropped = [ticket for ticket, job in self._jobs if isinstance(job, ExpandJob | ReplayJob)]
+        self._jobs = deque(item for item in self._jobs if item[0] not in dropped)
+        return dropped
+
+    def close(self) -> None:
+        self._jobs.clear()
+
+
+class StartingExecutor(Executor, Protocol):
+    """One that takes seconds to start."""
+
+    def begin(self, bench: Bench) -> None:
+        """As `attach`, without waiting."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether jobs can run. Raises as `attach` does if they never will."""
+
+
+START_AFTER_S = 3.0
+"""Workers start then, even if nothing could be measured yet."""
+
+
+class HandingOver:
+    """Runs jobs in this process until the workers of another executor are there.
+
+    Ray and its actors need both cores for four to five seconds. A candidate is expanded, built
+    and measured in one, if nothing else runs: so they start when the first one has been.
+    """
+
+    def __init__(self, here: InlineExecutor, workers: StartingExecutor) -> None:
+        self._here, self._workers = here, workers
+        self._begun = self._started = False
+        self._tickets = 0
+        self._ours: dict[int, int] = {}  # of tickets of the executor in charge
+
+    @property
+    def _charge(self) -> Executor:
+        return self._workers if self._started else self._here
+
+    @property
+    def slots(self) -> int:
+        return self._charge.slots
+
+    def attach(self, bench: Bench) -> None:
+        self._bench, self._attached = bench, time.monotonic()
+        self._here.attach(bench)
+
+    def submit(self, job: Job) -> int:
+        self._tickets += 1
+        self._ours[self._charge.submit(job)] = self._tickets
+        return self._tickets
+
+    def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
+        if self._begun and not self._started and self._workers.ready:
+            waiting = [(self._ours[ticket], job) for ticket, job in self._here.take_back()]
+            self._started = True
+            self._ours = {self._workers.submit(job): ticket for ticket, job in waiting}
+        done = self._charge.wait(timeout_s)
+        late = time.monotonic() > self._attached + START_AFTER_S
+        if not self._begun and (late or any(isinstance(r, Evaluation) for _, r in done)):
+            self._begun = True
+            self._workers.begin(self._bench)
+        return [(self._ours.pop(ticket), result) for ticket, result in done]
+
+    def drop_expansions(self) -> list[int]:
+        return [self._ours.pop(ticket) for ticket in self._charge.drop_expansions()]
+
+    def close(self) -> None:
+        self._here.close()
+        self._workers.close()

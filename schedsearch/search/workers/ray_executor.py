@@ -1,0 +1,159 @@
+"""Executor over Ray: pools of actors that expand, build and measure.
+
+Ray is our own on this machine, or a cluster that is joined (`ray_hosts.py`). What expands
+may run anywhere in it; what builds and measures stays on this machine, whose target, files
+and measuring lease they are for. Ray starts in a thread, because it takes seconds and
+candidates can be measured in this process meanwhile.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+import ray
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from schedsearch.core.errors import UserError
+from schedsearch.evaluate.bench import Bench
+from schedsearch.search.workers.core_sharing import MeasuringPlace
+from schedsearch.search.workers.jobs import (
+    BenchWorker,
+    BuildJob,
+    ExpandJob,
+    Job,
+    Loaded,
+    MeasureJob,
+    ReplayJob,
+    Result,
+    WorkSpec,
+)
+from schedsearch.search.workers.ray_hosts import Host, joined_ray, own_ray
+from schedsearch.search.workers.ray_pool import Pool
+from schedsearch.search.workers.ray_workers import (
+    Abilities,
+    BuildActor,
+    ExpandActor,
+    check_sendable,
+)
+
+CHECK_S = 1.0
+"""How often Ray is asked whether it is still there."""
+
+
+class RayExecutor:
+    """`slots` actors that expand and as many that build, on this machine.
+
+    With `address`, those that expand are in that cluster, `slots` of them on this machine at
+    most, and `limit` altogether (None: one per core).
+
+    Raises UserError for a transform that cannot be sent to workers.
+    """
+
+    def __init__(
+        self, spec: WorkSpec, slots: int, address: str | None = None, limit: int | None = None
+    ) -> None:
+        check_sendable(spec)
+        self.slots = slots
+        self._spec, self._joins = spec, address is not None
+        self._hosting = own_ray(slots) if address is None else joined_ray(address, slots, limit)
+        self._pools: dict[type, Pool] = {}
+        self._tickets, self._checked = 0, 0.0
+        self._failure: Exception | None = None
+        self._ready, self._closing = threading.Event(), threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def _keep_ray(self, bench: Bench) -> None:
+        """Start Ray, keep this thread until the end, stop Ray: it ends with its thread."""
+        logging.getLogger("ray").setLevel(logging.ERROR)
+        try:
+            with self._hosting as host:
+                self._start_workers(host, bench)
+                self._wait_for_workers()
+                self._ready.set()
+                self._closing.wait()
+        except Exception as error:  # as such, with no class, Ray's own node raises (2.60)
+            self._failure = error  # raised where it is waited for
+        finally:
+            self._ready.set()
+
+    def _start_workers(self, host: Host, bench: Bench) -> None:
+        """Those on this machine do not wait until Ray has a core for them."""
+        expand, build, measure = map(ray.remote, (ExpandActor, BuildActor, BenchWorker))
+        spec, here = self._spec, (host.here,) * self.slots
+        measuring = MeasuringPlace.of(spec.target)
+
+        def make(kind: Any, *arguments: object) -> Callable[[str], Any]:
+            def start(place: str) -> Any:
+                at = NodeAffinitySchedulingStrategy(place, soft=False)
+                cores = int(place != host.here)
+                return kind.options(num_cpus=cores, scheduling_strategy=at).remote(*arguments)
+
+            return start
+
+        self._host = host
+        self._pools[ExpandJob] = Pool(make(expand, spec, measuring), host.places, host)
+        self._pools[ReplayJob] = self._pools[ExpandJob]
+        self._pools[BuildJob] = Pool(make(build, spec, measuring), here, host)
+        self._pools[MeasureJob] = Pool(make(measure, bench), here[:1], host)
+
+    def _wait_for_workers(self) -> None:
+        expanding = self._pools[ExpandJob]
+        if self._joins:
+            expanding.keep_able(Abilities.of(Loaded(self._spec)))
+            self.slots = len(expanding)
+        for pool in {id(pool): pool for pool in self._pools.values()}.values():
+            pool.wait_until_started()
+
+    def begin(self, bench: Bench) -> None:
+        """As `attach`, without waiting: see `ready`."""
+        self._thread = threading.Thread(target=self._keep_ray, args=(bench,), daemon=True)
+        self._thread.start()
+
+    @property
+    def ready(self) -> bool:
+        """Whether jobs can run. Raises as `attach` does if they never will."""
+        if not self._ready.is_set():
+            return False
+        if isinstance(self._failure, UserError):
+            raise self._failure
+        if self._failure is not None:
+            raise UserError(
+                f"the workers cannot start: Ray did not start: {self._failure}\n"
+                "Without Ray, in one process and slower: --executor inline"
+            ) from self._failure
+        return True
+
+    def attach(self, bench: Bench) -> None:
+        """Wait until Ray and its actors are up."""
+        self.begin(bench)
+        self._ready.wait()
+        assert self.ready
+
+    def submit(self, job: Job) -> int:
+        self._tickets += 1
+        self._pools[type(job)].submit(self._tickets, job)
+        return self._tickets
+
+    def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
+        pool_of = {ref: pool for pool in self._pools.values() for ref in pool.running}
+        if not pool_of:
+            return []
+        done, _ = ray.wait(list(pool_of), num_returns=1, timeout=timeout_s)
+        if time.monotonic() > self._checked + CHECK_S:
+            self._host.check()
+            self._checked = time.monotonic()
+        results = [pool_of[reference].finish(reference) for reference in done]
+        self.slots = len(self._pools[ExpandJob])
+        return results
+
+    def drop_expansions(self) -> list[int]:
+        return self._pools[ExpandJob].drop()
+
+    def close(self) -> None:
+        self._closing.set()
+        if self._thread is not None:
+            self._thread.join()

@@ -1,0 +1,1 @@
+"""How is a nest cut into blocks? Parts that composites share."""

@@ -1,0 +1,80 @@
+"""Sizes of register tiles and packed panels, by the analytic model of BLIS (Low, Igual,
+Smith, Quintana-Orti: Analytical Modeling is Enough for High-Performance BLIS, TOMS 2016)."""
+
+from __future__ import annotations
+
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
+from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
+from schedsearch.transforms.estimate.locality import L1_WAY
+
+MAX_DEPTH = 4096
+"""No reduction needs to be longer to hide what a tile costs to load and store."""
+
+
+def tile_width(proc: q.Proc, nest: ReductionNest, vector_bits: int) -> int:
+    """Elements of the registers for a tile: of whole ones, or of the smallest that take a
+    short contiguous loop in one go."""
+    full = max(vector_bits // ELEMENT_BITS[nest.stmt.type], 1)
+    longest = longest_extent(proc, nest.along)
+    return full if longest > full else 1 << max(int(longest) - 1, 1).bit_length()
+
+
+def masked(proc: q.Proc, nest: ReductionNest, width: int) -> bool:
+    """Whether the contiguous loop does not fill one register of `width` elements."""
+    return longest_extent(proc, nest.along) < width
+
+
+def register_tiles(
+    proc: q.Proc, nest: ReductionNest, rows: q.For | None, width: int, registers: int
+) -> list[tuple[int, int]]:
+    """Tiles of `rows` times so many vectors of `width` elements that fill the registers,
+    two at most.
+
+    `rows * vectors` accumulators leave room for `vectors` operands and one broadcast;
+    divisors of the loops where there are any; those with most arithmetic per load.
+    """
+    longest = longest_extent(proc, nest.along)
+    possible = [n for n in (1, 2, 3, 4, 6) if n == 1 or n * width <= longest]
+    whole = [n for n in possible if _divides(nest.along, n * width)]
+    fitting = whole or [n for n in possible if _fits(nest.along, n * width)] or possible
+    if rows is None:
+        return [(1, max(fitting))] if fitting else []
+    tiles = []
+    for vectors in fitting:
+        room = int(min((registers - vectors - 1) // vectors, longest_extent(proc, rows)))
+        best = max((d for d in range(1, room + 1) if _fits(rows, d)), default=1)
+        if 2 * best <= room:
+            best = room  # no good divisor: a loop of its own for the last rows
+        if best > 1:
+            tiles.append((best, vectors))
+    return sorted(tiles, key=lambda tile: tile[0] * tile[1] / sum(tile), reverse=True)[:2]
+
+
+def panel_depth(nest: ReductionNest, cache_bytes: int, rows: int, columns: int) -> int:
+    """How many steps of the innermost reduction keep the panel and what is read of the
+    other operand in a first-level cache of `cache_bytes`, for tiles of `rows` times
+    `columns`; 0 if all do or there is no good divisor.
+
+    Of the cache's ways one is left to the result; the others are shared as the tile's
+    edges are.
+    """
+    bits = ELEMENT_BITS[nest.stmt.type]
+    ways = cache_bytes // L1_WAY
+    share = (ways - 1) // (1 + -(-columns // rows))
+    fits = max(share, 1) * L1_WAY // (rows * bits // 8)
+    extent = nest.reductions[-1].extent
+    if extent is None:
+        return 1 << (min(fits, MAX_DEPTH).bit_length() - 1)
+    candidates = range(min(fits, MAX_DEPTH), fits // 3, -1)
+    return next((n for n in candidates if n < extent and extent % n == 0), 0)
+
+
+def _fits(loop: q.For, factor: int) -> bool:
+    """Whether `factor` divides a constant loop; loops of unknown length are cut anyway, at
+    powers of two."""
+    return _divides(loop, factor) or (loop.extent is None and factor & (factor - 1) == 0)
+
+
+def _divides(loop: q.For, factor: int) -> bool:
+    return q.modulo(loop.hi, factor) == q.Affine(0)

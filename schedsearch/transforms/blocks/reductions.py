@@ -1,0 +1,244 @@
+"""Reduction nests: loops around one `x[...] += a * b`, as register blocks need them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from math import inf
+
+from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.conversions import value_type
+from schedsearch.analysis.ranges import ranges_at, trips
+from schedsearch.analysis.walkers import shifted
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import PLAIN, VECTORS
+
+
+@dataclass(frozen=True)
+class ReductionNest:
+    """A reduction nest: its loops, the contiguous one, the instruction for its statement,
+    and the operand to pack.
+
+    `transposed`: the operand is contiguous along another loop, so it has to be packed.
+    `converted`: the operands are other types, read into temporaries beside the statement;
+    `stmt` reads them directly.
+    """
+
+    loops: tuple[q.For, ...]
+    stmt: q.Reduce
+    along: q.For
+    instruction: str
+    operand: q.Read
+    transposed: bool
+    converted: bool
+
+    @property
+    def reductions(self) -> tuple[q.For, ...]:
+        return tuple(loop for loop in self.loops if first_dim(self.stmt.idx, loop) is None)
+
+    def row_loops(self) -> Iterator[q.For]:
+        """Loops that move the result by one along one dimension, others than `along`."""
+        for loop in self.loops:
+            dim = first_dim(self.stmt.idx, loop)
+            if loop is not self.along and dim is not None and moves(self.stmt.idx, loop, dim):
+                yield loop
+
+    def packable(self, rows: q.For, inner: int) -> bool:
+        """Whether `rows` uses the operand again, and what it and the `inner` innermost
+        reductions read of it is a box, one loop to a dimension."""
+        inside = [*self.reductions[len(self.reductions) - inner :], self.along]
+        idx = self.operand.idx
+        moving = [(loop, dim) for loop in inside if (dim := first_dim(idx, loop)) is not None]
+        boxed = all(moves(idx, loop, dim) for loop, dim in moving)
+        apart = len({dim for _, dim in moving}) == len(moving)
+        return first_dim(idx, rows) is None and boxed and apart
+
+    def siblings(self) -> Iterator[tuple[q.Path, int]]:
+        """Statements to split off so that the nest becomes perfect: each gap as the path
+        of the statement before it and the number of loops around it; the last one comes
+        before the nest, if any does."""
+        followed = [d for d, at in self._positions() if at + 1 < len(self.loops[d].body)]
+        if followed:
+            yield self._path_in(followed[-1]), followed[-1] + 1
+        if self.preceded:
+            depth = [d for d, at in self._positions() if at][-1]
+            yield shifted(self._path_in(depth), -1), depth + 1
+
+    @property
+    def preceded(self) -> bool:
+        """Whether other statements in the loops come before."""
+        return any(at for _, at in self._positions())
+
+    def _positions(self) -> Iterator[tuple[int, int]]:
+        """Depth of every loop, and the position in its body of what leads to the statement."""
+        for depth in range(len(self.loops) - self.converted):
+            position = self._path_in(depth)[-1]
+            assert isinstance(position, int)
+            yield depth, position
+
+    def _path_in(self, depth: int) -> q.Path:
+        """Path of what leads to the statement in the loop at `depth`."""
+        return self.stmt.path[: len(self.loops[depth].path) + 1]
+
+
+def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
+    """Every nest of the procedure whose result can stay in vector registers: of every
+    statement the longest perfect one, and the longest after splitting others off."""
+    for found in q.walk(proc.body):
+        if not (isinstance(found, q.Reduce) and found.type in PLAIN and found.idx):
+            continue
+        if value_type(found.rhs, found.type) != found.type:
+            continue  # there is no instruction that converts
+        direct = _without_temporaries(proc, found)
+        stmt = direct or found
+        if not _dense(proc, stmt):
+            continue
+        whole = _loops_around(proc, stmt)
+        alone = _perfect(whole, direct is not None)
+        for loops in (whole, alone) if len(alone) < len(whole) else (whole,):
+            nest = _as_reduction(proc, loops, stmt, direct is not None)
+            if nest is not None:
+                yield nest
+
+
+def _without_temporaries(proc: q.Proc, stmt: q.Reduce) -> q.Reduce | None:
+    """The statement with the elements that it reads by way of scalars, if the loop around
+    it reads such scalars and does nothing else; else None."""
+    loop = proc.by_path.get(stmt.path[:-1])
+    if not isinstance(loop, q.For) or len(loop.body) == 1 or loop.body[-1] != stmt:
+        return None
+    elements: dict[q.Var, q.Read | None] = {}
+    for before in loop.body[:-1]:
+        match before:
+            case q.Alloc(shape=()):
+                elements[before.buf] = None
+            case q.Assign(rhs=q.Read() as read) if before.buf in elements and read.idx:
+                elements[before.buf] = read
+            case _:
+                return None
+    match stmt.rhs:
+        case q.BinOp(lhs=q.Read() as lhs, rhs=q.Read() as rhs):
+            first, second = elements.get(lhs.buf), elements.get(rhs.buf)
+            if first and second:
+                return replace(stmt, rhs=replace(stmt.rhs, lhs=first, rhs=second))
+        case q.Read() as read if element := elements.get(read.buf):
+            return replace(stmt, rhs=element)
+    return None
+
+
+def _loops_around(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
+    """The loops around a statement, as far out as they are independent of each other and
+    what else is in them may be split off."""
+    loops: tuple[q.For, ...] = ()
+    needed = q.used_vars((stmt,))
+    for depth in range(len(stmt.path) - 1, 0, -1):
+        loop = proc.by_path.get(stmt.path[:depth])
+        if not isinstance(loop, q.For) or loop.parallel:
+            break
+        local = {s.buf for s in loop.body if isinstance(s, q.Alloc)}
+        local |= {s.name for s in loop.body if isinstance(s, q.WindowStmt)}
+        bounds = {var for inner in loops for var in q.expr_vars(inner.hi)}
+        if loop.lo != q.Affine(0) or loop.extent == 0 or loop.iter in bounds or local & needed:
+            break
+        loops = (loop, *loops)
+    return loops
+
+
+def _perfect(loops: tuple[q.For, ...], converted: bool) -> tuple[q.For, ...]:
+    """The innermost of `loops` that hold nothing but each other."""
+    alone = int(converted)
+    for loop in reversed(loops[: len(loops) - alone]):
+        if len(loop.body) > 1:
+            break
+        alone += 1
+    return loops[len(loops) - alone :]
+
+
+def _as_reduction(
+    proc: q.Proc, loops: tuple[q.For, ...], stmt: q.Reduce, converted: bool
+) -> ReductionNest | None:
+    distinct = {loop.iter.name for loop in loops} | {arg.var.name for arg in proc.args}
+    if len(distinct) < len(loops) + len(proc.args):
+        return None  # windows are written with names
+    for loop in loops:
+        if moves(stmt.idx, loop, len(stmt.idx) - 1):
+            instruction = _instruction(stmt, loop)
+            reduced = any(first_dim(stmt.idx, other) is None for other in loops)
+            if instruction is not None and reduced:
+                kinds = {_operand(read, loop): read for read in reads(stmt.rhs)}
+                transposed = "column" in kinds
+                operand = kinds["column" if transposed else "vector"]
+                return ReductionNest(loops, stmt, loop, instruction, operand, transposed, converted)
+    return None
+
+
+def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
+    """Whether every array of the statement is a contiguous array in plain memory."""
+    plain = {arg.var: arg.type for arg in proc.args if not arg.window and arg.mem == "DRAM"}
+    plain |= {
+        s.buf: s.type
+        for s in q.walk(proc.body)
+        if isinstance(s, q.Alloc) and s.mem.startswith("DRAM")
+    }
+    used = [stmt.buf, *(read.buf for read in reads(stmt.rhs))]
+    return all(plain.get(buf) in VECTORS for buf in used)
+
+
+def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:
+    """The first dimension whose index depends on the loop."""
+    return next((d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)), None)
+
+
+def moves(idx: tuple[q.Affine, ...], loop: q.For, dim: int) -> bool:
+    """Whether the loop moves the access by one along `dim`, and along nothing else."""
+    used = [d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)]
+    return used == [dim] and idx[dim].coefficient(loop.iter) == 1 and _plainly(idx[dim], loop)
+
+
+def _plainly(index: q.Affine, loop: q.For) -> bool:
+    """Whether the loop's variable is a term of its own, not inside a division."""
+    return all(a == loop.iter or loop.iter not in q.expr_vars(a) for a, _ in index.terms)
+
+
+def _instruction(stmt: q.Reduce, along: q.For) -> str | None:
+    """Name of the vector instruction for the statement along a loop, once an operand that
+    lies across is packed."""
+    match stmt.rhs:
+        case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs):
+            shapes = [_operand(lhs, along), _operand(rhs, along)]
+            # Exo lets no instruction have one array twice. It may be packed from rows that
+            # the other operand is not read from, as in what is left of a triangle.
+            if lhs.buf == rhs.buf and ("column" not in shapes or along.hi.is_const):
+                return None
+            if None in shapes or shapes.count("column") > 1 or shapes == ["scalar", "scalar"]:
+                return None
+            first, second = ("vector" if shape == "column" else shape for shape in shapes)
+            return f"fma_{first}_{second}"
+        case q.Read() as read if _operand(read, along) == "vector":
+            return "add_vector"
+    return None
+
+
+def _operand(read: q.Read, along: q.For) -> str | None:
+    """How a loop moves an operand: along its rows, across them, or not at all."""
+    dim = first_dim(read.idx, along)
+    if dim is None:
+        # A scalar becomes a window of one element: it needs a dimension to cut it from.
+        return "scalar" if read.idx else None
+    if not moves(read.idx, along, dim):
+        return None
+    return "vector" if dim == len(read.idx) - 1 else "column"
+
+
+def longest_extent(proc: q.Proc, loop: q.For) -> float:
+    """An upper bound of a loop's number of iterations; infinite if not known."""
+    return trips(loop, ranges_at(proc, loop.path[:-1]))[1]
+
+
+def row_length(proc: q.Proc, read: q.Read) -> float:
+    """Elements from one row of the array to the next; infinite if not known."""
+    shapes = {arg.var: arg.shape for arg in proc.args} | {
+        stmt.buf: stmt.shape for stmt in q.walk(proc.body) if isinstance(stmt, q.Alloc)
+    }
+    shape = shapes[read.buf]
+    return shape[-1].const if shape and shape[-1].is_const else inf

@@ -1,0 +1,1 @@
+"""How fast is a candidate likely to be, without measuring it?"""

@@ -1,0 +1,162 @@
+"""Load procedures from a user's Python file."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+import traceback
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exo.API import Procedure
+
+from schedsearch.analysis.conversions import float_of_integers
+from schedsearch.analysis.out_of_bounds import out_of_bounds
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.core.text_file import read_text
+from schedsearch.transforms.exo.compat import prepare
+from schedsearch.transforms.exo.messages import said
+from schedsearch.transforms.exo.mirror import mirror
+
+SOURCE_PREFIX = "schedsearch_source_"
+"""Modules are called that and a digest of their path, whatever the file is called."""
+
+EXO_TYPES = frozenset((*ELEMENT_TYPES, "index", "size", "stride"))
+
+
+@dataclass(frozen=True)
+class Source:
+    """A loaded file: its text, the text's key, its procedures by name, and the
+    module-level variable that holds each."""
+
+    path: Path
+    text: str
+    sha: str
+    procs: dict[str, Any]
+    variables: dict[str, str]
+
+
+def load_source(path: Path) -> Source:
+    """Import `path` and collect the procedures it defines (instructions left out).
+
+    Raises UserError if there is no such file, if it raises, or if it defines no
+    procedure.
+    """
+    text = read_text(path)
+    module = import_file(path)
+    variables = {
+        value.name(): variable
+        for variable, value in vars(module).items()
+        if isinstance(value, Procedure) and not value.is_instr() and _defined_in(value, path)
+    }
+    if not variables:
+        raise UserError(
+            f"no Exo procedure in {path}: define one at top level with `@proc` "
+            "(from exo import proc)"
+        )
+    procs = {name: getattr(module, variable) for name, variable in variables.items()}
+    return Source(path, text, digest(text), procs, variables)
+
+
+def imports_exo(text: str) -> bool:
+    """Whether a Python file says at top level that it is about Exo. Others are not executed
+    because a store or a lock file names them."""
+    try:
+        return "exo" in {root for stmt in ast.parse(text).body for root in _imported(stmt)}
+    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+
+
+def _imported(stmt: ast.stmt) -> Iterator[str]:
+    """`from exo.libs import ...` -> `exo`"""
+    if isinstance(stmt, ast.ImportFrom) and not stmt.level:
+        yield str(stmt.module).partition(".")[0]
+    elif isinstance(stmt, ast.Import):
+        yield from (alias.name.partition(".")[0] for alias in stmt.names)
+
+
+def pick(source: Source, name: str | None) -> Any:
+    """The procedure called `name`; without a name, the only one that no other calls.
+
+    Raises UserError with the names to choose from, or if the procedure accesses something
+    outside of an array or calls a function for floats with integers.
+    """
+    procedure = _chosen(source, name)
+    ast = mirror(procedure)
+    if problem := out_of_bounds(ast) or float_of_integers(ast):
+        raise UserError(f"{source.path}: in {procedure.name()}, {problem} (Exo did not check this)")
+    return procedure
+
+
+def _chosen(source: Source, name: str | None) -> Any:
+    known = ", ".join(sorted(source.procs))
+    if name is not None:
+        if name not in source.procs:
+            raise UserError(f"no procedure {name!r} in {source.path}; it has: {known}")
+        return source.procs[name]
+    called = {
+        stmt.proc.name
+        for procedure in source.procs.values()
+        for stmt in q.walk(mirror(procedure).body)
+        if isinstance(stmt, q.Call)
+    }
+    roots = [proc for proc_name, proc in source.procs.items() if proc_name not in called]
+    if len(roots) != 1:
+        raise UserError(
+            f"{source.path} has several procedures; say which one to tune: "
+            f"schedsearch run {source.path} NAME, NAME one of: {known}"
+        )
+    return roots[0]
+
+
+def _defined_in(procedure: Any, path: Path) -> bool:
+    return Path(procedure._loopir_proc.srcinfo.filename).resolve() == path.resolve()
+
+
+def import_file(path: Path) -> Any:
+    """The module a Python file defines; raises UserError if it fails.
+
+    The file's own directory is importable while it loads.
+    """
+    prepare()
+    name = f"{SOURCE_PREFIX}{digest(str(path.resolve()))}"
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or spec.loader is None:
+        raise UserError(f"{path} is not a Python file (its name should end in .py)")
+    module = importlib.util.module_from_spec(spec)
+    sys.path.insert(0, str(path.resolve().parent))
+    sys.modules[name] = module
+    try:
+        spec.loader.exec_module(module)
+    except (Exception, SystemExit) as error:  # whatever the user's file raises is theirs to see
+        del sys.modules[name]
+        reason = _reason(error)
+        where = "" if f"{path}:" in reason else _where(error, path)
+        raise UserError(f"{path} failed to load: {reason}{where}") from error
+    finally:
+        sys.path.remove(str(path.resolve().parent))
+    return module
+
+
+def _reason(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror
+    if isinstance(error, NameError) and error.name in EXO_TYPES:
+        return (
+            f"{error}, because Python evaluates annotations; begin the file with "
+            "`from __future__ import annotations`"
+        )
+    return said(error)
+
+
+def _where(error: BaseException, path: Path) -> str:
+    """The last line of the user's own file in the traceback."""
+    frames = traceback.extract_tb(error.__traceback__)
+    lines = [frame.lineno for frame in frames if Path(frame.filename).resolve() == path.resolve()]
+    return f"\n  at {path}:{lines[-1]}" if lines else ""

@@ -1,0 +1,1 @@
+"""Rewrites of several Exo operators each, one module per transform."""

@@ -1,0 +1,96 @@
+"""Cut a triangular nest into rectangles and small triangles along its diagonal.
+
+```
+for i in seq(0, 64):                 for i in seq(0, 4):
+    for j in seq(0, i + 1):              for ir in seq(0, 16):
+        C[i, j] = ...          ->            for j in seq(0, 16 * i):
+                                                 C[16 * i + ir, j] = ...
+                                         for ir in seq(0, 16):
+                                             for j in seq(0, ir + 1):
+                                                 C[16 * i + ir, 16 * i + j] = ...
+```
+
+For two loops of one nest, the bound of the inner being the outer's variable plus a
+constant: the upper bound, as here, or the lower (`for j in seq(i, n)`), where the
+rectangle comes second. The rectangle can then be tiled like any other nest, and the
+triangles can be cut again. `factor` does not have to divide the outer loop: what is
+left gets loops of its own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from schedsearch.analysis.walkers import element_bits, fresh, lanes, loops, names, next_path
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps
+
+VERSION = 1
+
+MAX_FACTOR = 4096
+
+
+@dataclass(frozen=True)
+class _Triangle:
+    """An inner loop whose `lower` (or else upper) bound is the outer's variable plus `shift`."""
+
+    outer: q.For
+    inner: q.For
+    lower: bool
+    shift: int
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        triangle = _triangle(proc, loop)
+        if triangle is None:
+            continue
+        width = lanes(target, element_bits(proc, loop.body))
+        for factor in sorted({16 * width, 4 * width, 8}):
+            if loop.extent is None or 2 * factor <= loop.extent:
+                yield loop, {"factor": factor}
+
+
+def _triangle(proc: q.Proc, outer: q.For) -> _Triangle | None:
+    """The first loop inside whose extent depends on `outer` in the simplest way."""
+    if outer.lo != q.Affine(0) or outer.parallel:
+        return None
+    for inner in q.walk(outer.body):
+        if not isinstance(inner, q.For) or inner.parallel:
+            continue
+        depth = len(outer.path)
+        between = [proc.by_path.get(inner.path[:n]) for n in range(depth, len(inner.path))]
+        if not all(isinstance(stmt, q.For) for stmt in between):
+            continue
+        for lower, bound in ((False, inner.hi), (True, inner.lo)):
+            shift = bound - q.as_affine(outer.iter)
+            if shift.is_const and 0 <= shift.const <= 1:
+                return _Triangle(outer, inner, lower, shift.const)
+    return None
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    outer, factor = ast.by_path[path], args["factor"]
+    triangle = _triangle(ast, outer) if isinstance(outer, q.For) else None
+    if triangle is None:
+        raise RewriteError("this nest is not triangular")
+    if not (isinstance(factor, int) and 2 <= factor <= MAX_FACTOR):
+        raise RewriteError(f"the factor is a number from 2 to {MAX_FACTOR}")
+    block = outer_name = triangle.outer.iter.name
+    row = fresh(names(ast), f"{outer_name}r")
+    whole = divides(ast, factor, triangle.outer.hi, path)
+    tail = ("perfect", True) if whole else ("tail", "cut")
+    yield Op("divide_loop", (At(path), factor, (block, row)), (tail,))
+
+    inside = triangle.inner.path[len(path) :]
+    inner = (*path, 0, *inside)
+    edge = f"{factor} * {block} + {factor}" if triangle.lower else f"{factor} * {block}"
+    yield Op("cut_loop", (At(inner), edge))
+    yield Op("fission", (After(inner), len(inside)))
+    # The triangle starts at its block's edge; nests that start at 0 are easier to work on.
+    rows = (*path, 0) if triangle.lower else next_path((*path, 0))
+    diagonal = (*rows, *(inside if triangle.lower else (0,) * len(inside)))
+    yield Op("shift_loop", (At(diagonal), 0))
+    yield Op("simplify")

@@ -1,0 +1,126 @@
+"""Keep a tile of a reduction's result in vector registers.
+
+```
+for i in seq(0, 512):                     for io in seq(0, 64):
+    for j in seq(0, 512):                     for jo in seq(0, 16):
+        for k in seq(0, 512):         ->          acc: f32[8, 2, 16] @ VEC_F32X16
+            C[i, j] += A[i, k] * B[k, j]          acc[...] = C[8 * io ..., 32 * jo ...]
+                                                  for k in seq(0, 512):
+                                                      acc[...] += A[...] * B[...]
+                                                  C[8 * io ..., 32 * jo ...] = acc[...]
+```
+
+For any nest around one `x[...] += a * b` (or `+= b`) with loops that `x` does not
+depend on, and one loop along which `x` and the operands are contiguous (an operand
+may also not depend on it). Other statements in these loops are first split off into
+loops of their own. `rows` is the name of a second loop to tile, empty for none;
+`tile_rows` times `tile_vectors` registers hold the result; `inner` is the number of
+innermost reduction loops inside the tile. Other reductions go outside, with the
+contiguous loop before them, so that a panel of the contiguous operand stays in cache
+while the rows pass by. With `pack` that panel is first copied to where its rows lie
+next to each other, and turned if the contiguous loop runs across them (`B[j, k]`).
+`depth`, if not 0, is how much of the innermost reduction the tile stays for.
+`nest` counts the reductions that start at the same loop.
+
+Iterations that the tile does not divide get a nest of their own, after this one. A
+contiguous loop shorter than a register is done in one go by masked instructions.
+
+Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
+vectors` accumulators, `vectors` operands and one broadcast fill the register file,
+with as much arithmetic per load as possible; `depth` is such that the panel leaves the
+first-level cache room for what is read of the other operand.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from schedsearch.analysis.walkers import next_path
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocks.blocked_nest import BlockedNest
+from schedsearch.transforms.blocks.blocking import (
+    MAX_DEPTH,
+    masked,
+    panel_depth,
+    register_tiles,
+    tile_width,
+)
+from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
+from schedsearch.transforms.operators.ops import After, Args, Op, Proposal, Steps
+
+VERSION = 3
+
+MAX_TILE = 64
+"""Registers, elements of a register, reduction loops: none has more."""
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    started: Counter[q.Path] = Counter()
+    cache = (target.cache_bytes or (0,))[0]
+    for nest in reduction_nests(proc):
+        width = tile_width(proc, nest, target.vector_bits)
+        first = nest.loops[0]
+        for rows in [None, *nest.row_loops()] if nest.along.extent != 1 else []:
+            for tile_rows, tile_vectors in register_tiles(
+                proc, nest, rows, width, target.vector_registers
+            ):
+                args: dict[str, ArgValue] = {
+                    "nest": started[first.path],
+                    "rows": rows.iter.name if rows else "",
+                    "tile_rows": tile_rows,
+                    "tile_vectors": tile_vectors,
+                    "lanes": width,
+                    "depth": 0,
+                }
+                far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
+                for inner in sorted({1, len(nest.reductions)}):
+                    if not nest.transposed:
+                        yield first, {**args, "inner": inner, "pack": False}
+                    if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
+                        yield first, {**args, "inner": inner, "pack": True}
+                        depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
+                        if inner == 1 and depth:
+                            yield first, {**args, "inner": 1, "pack": True, "depth": depth}
+        started[first.path] += 1
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    nests = [nest for nest in reduction_nests(ast) if nest.loops[0].path == path]
+    if not (isinstance(args["nest"], int) and 0 <= args["nest"] < len(nests)):
+        raise RewriteError("there is no reduction that fits vector registers")
+    nest = nests[args["nest"]]
+    _check(nest, args)
+    partial = masked(ast, nest, args["lanes"])
+    if partial and args["tile_vectors"] > 1:
+        raise RewriteError("there is less than one register to fill")
+    for gap, around in nest.siblings():
+        yield Op("fission", (After(gap), around))
+    blocked = BlockedNest(ast, next_path(path) if nest.preceded else path, nest, args, partial)
+    yield from blocked.cut()
+    yield from blocked.divide()
+    yield from blocked.arrange()
+    if args["pack"]:
+        yield from blocked.pack()
+    yield from blocked.hold()
+
+
+def _check(nest: ReductionNest, args: Args) -> None:
+    """Refuse arguments that `propose` would not give: a trace may come from anywhere."""
+    sizes = (args["tile_rows"], args["tile_vectors"], args["lanes"], args["inner"])
+    if not all(type(size) is int and 1 <= size <= MAX_TILE for size in sizes):
+        raise RewriteError(f"tile sizes are whole numbers from 1 to {MAX_TILE}")
+    if args["inner"] > len(nest.reductions):
+        raise RewriteError(f"there are only {len(nest.reductions)} reduction loops")
+    row_loops = {loop.iter.name: loop for loop in nest.row_loops()}
+    if args["rows"] not in {"", *row_loops} or bool(args["rows"]) != (args["tile_rows"] > 1):
+        raise RewriteError(f"rows of {args['rows']!r} cannot be tiled here")
+    rows = row_loops.get(args["rows"])
+    if args["pack"] is not False and not (rows and nest.packable(rows, args["inner"])):
+        raise RewriteError("there is no panel to pack here")
+    depth = args["depth"]
+    if depth and not (args["inner"] == 1 and isinstance(depth, int) and 1 < depth <= MAX_DEPTH):
+        raise RewriteError("the depth is a number of steps of the one reduction inside")
+    if nest.transposed and not args["pack"]:
+        raise RewriteError("the operand lies across: it has to be packed")

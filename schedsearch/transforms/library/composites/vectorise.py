@@ -1,0 +1,122 @@
+"""Carry out an innermost loop on whole vector registers.
+
+```
+for i in seq(0, n):                      for io in seq(0, n / 8):
+    y[i] = a * x[i] + y[i]        ->         vec_f32x8_...(y[8 * io:8 * io + 8], a, x[...])
+                                         if n % 8 > 0:
+                                             vec_f32x8_...(n % 8, y[...], a, x[...])
+```
+
+For a loop of assignments and reductions whose iterations are independent, whose
+accesses move with it by one element or not at all, and which writes only what moves;
+scalars declared inside become registers. Each copy of the body is one instruction
+(`transforms/vector/fused`), generated for it.
+
+`lanes` is the length of a register, `unroll` how many follow each other. What the
+registers do not cover is the argument `tail`: `none` (nothing is left), `cut` (a
+scalar loop), `masked` (an instruction for the first `n` lanes).
+"""
+
+from collections.abc import Iterator
+
+from schedsearch.analysis.walkers import fresh, loops, names, next_path
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.transforms.blocks.blocked_nest import replacement
+from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import Args, At, Op, OpArg, Proposal, Steps
+from schedsearch.transforms.vector.fused.model import widest
+from schedsearch.transforms.vector.fused.recognise import fuse
+
+VERSION = 1
+
+MAX_UNROLL = 8
+
+TAILS: dict[str, tuple[str, OpArg]] = {
+    "none": ("perfect", True),
+    "cut": ("tail", "cut"),
+    "masked": ("tail", "cut"),
+}
+"""What `divide_loop` is told for each way to treat the last iterations."""
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        lanes = _lanes(target, loop)
+        if lanes < 2 or not _vectorisable(proc, loop, lanes):
+            continue
+        if loop.extent is not None and loop.extent < lanes:
+            yield loop, {"lanes": lanes, "unroll": 1, "tail": "masked"}
+            continue
+        for unroll in (1, 4):
+            factor = lanes * unroll
+            if unroll > 1 and loop.extent is not None and loop.extent < factor:
+                continue
+            whole = divides(proc, factor, loop.hi - loop.lo)
+            yield loop, {"lanes": lanes, "unroll": unroll, "tail": "none" if whole else "masked"}
+            if unroll == 1 and not whole:
+                yield loop, {"lanes": lanes, "unroll": unroll, "tail": "cut"}
+
+
+def _lanes(target: Target, loop: q.For) -> int:
+    """Lanes of a register, or of the part of one that takes a short loop in one go."""
+    full = max(target.vector_bits // (8 * widest(loop.body)), 1)
+    if loop.extent is None or loop.extent >= full:
+        return full
+    return 1 << (loop.extent - 1).bit_length() if loop.extent else 1
+
+
+def _vectorisable(proc: q.Proc, loop: q.For, lanes: int) -> bool:
+    fused = fuse(proc, loop, lanes, counted=True)
+    return fused is not None and all(
+        not op.registers and (op.moves or not op.written) for op in fused.operands
+    )
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    loop = ast.by_path[path]
+    lanes, unroll, tail = _checked(args)
+    if not isinstance(loop, q.For) or not _vectorisable(ast, loop, lanes):
+        raise RewriteError("the iterations of this loop have no vector form")
+    taken = names(ast)
+    outer, vector, lane = (fresh(taken, f"{loop.iter.name}{suffix}") for suffix in "ovl")
+    if loop.lo != q.Affine(0):
+        ast = mirror((yield Op("shift_loop", (At(path), 0))))
+    if loop.extent is not None and loop.extent < lanes:
+        if tail != "masked" or not loop.extent:
+            raise RewriteError("a loop shorter than a register is masked")
+        yield replacement(ast, path, lanes, counted=True)
+        return
+    guarded = guarded_tail(loop, tail)
+    kind = ("tail", "cut_and_guard") if guarded else TAILS[tail]
+    new = (outer, vector if unroll > 1 else lane)
+    procedure = yield Op("divide_loop", (At(path), lanes * unroll, new), (kind,))
+    if tail == "masked":
+        rest = next_path(path)
+        yield replacement(mirror(procedure), (*rest, 0) if guarded else rest, lanes, counted=True)
+    innermost = (*path, 0)
+    if unroll > 1:
+        split = (At(innermost), lanes, (vector, lane))
+        procedure = yield Op("divide_loop", split, (("perfect", True),))
+        innermost = (*innermost, 0)
+    yield replacement(mirror(procedure), innermost, lanes, counted=False)
+    if unroll > 1:
+        yield Op("unroll_loop", (At((*path, 0)),))
+
+
+def guarded_tail(loop: q.For, tail: str) -> bool:
+    """Whether the rest needs an `if` around it: one of unknown length may be empty, which
+    an instruction's `n: size` may not be."""
+    return tail == "masked" and loop.extent is None
+
+
+def _checked(args: Args) -> tuple[int, int, str]:
+    """The arguments, if `propose` could have given them: a trace may come from anywhere."""
+    lanes, unroll, tail = args["lanes"], args["unroll"], args["tail"]
+    if not all(type(number) is int and number >= 1 for number in (lanes, unroll)):
+        raise RewriteError("lanes and unroll are whole numbers from 1 on")
+    if unroll > MAX_UNROLL or tail not in TAILS:
+        raise RewriteError(f"there is no vector form with unroll {unroll} and tail {tail!r}")
+    return lanes, unroll, tail

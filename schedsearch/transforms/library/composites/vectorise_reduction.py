@@ -1,0 +1,233 @@
+"""Carry out an innermost reduction on several vector registers at once.
+
+```
+for j in seq(0, n):                  t: f32[4, 8] @ VEC_F32X8
+    s += A[i, j] * x[j]     ->       t[...] = 0.0
+                                     for jo in seq(0, n / 32):
+                                         for jv in seq(0, 4):
+                                             t[jv, ...] += A[i, ...] * x[...]
+                                     s += t[...]
+                                     if n % 32 > 0:
+                                         s += A[i, ...] * x[...]  # the last n % 32
+```
+
+For a loop with one `x += f(...)`, `x` an element that the loop does not move, whose
+operands move with it by one element or not at all; scalars may be declared inside.
+`chains` registers of `lanes` elements add independently, which hides the latency of
+an addition; at the end an instruction adds them up. What they do not cover is the
+argument `tail`: `none` (nothing is left), `cut` (a scalar loop), `masked` (an
+instruction for the first `n` elements).
+
+With `tile_rows` above 1, that many iterations of the loop around are carried out
+together, each with chains of its own, so that they share what they read alike
+(`x` above). Rows that the tile does not divide get a nest of their own.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from schedsearch.analysis.walkers import fresh, loops, names, next_path
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import FLOATS, PLAIN
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_access
+from schedsearch.transforms.blocks.blocked_nest import replacement
+from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.reductions import first_dim, moves
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.library.composites.vectorise import TAILS, guarded_tail
+from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps, Vector
+from schedsearch.transforms.vector.fused.model import reads, widest
+from schedsearch.transforms.vector.fused.recognise import fuse
+from schedsearch.transforms.vector.registers import memory_name
+
+VERSION = 1
+
+MAX_REGISTERS = 32
+
+CHAINS = (8, 4, 2, 1)
+"""Registers that add independently: two additions can start in each of the four cycles
+that one takes, and most reductions wait for their loads anyway."""
+
+TILES = ((8, 1), (4, 2), (4, 1))
+"""Rows and chains of a tile: as many registers, and room for what the rows share."""
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for loop in loops(proc):
+        lanes = max(target.vector_bits // (8 * widest(loop.body)), 1)
+        reduce = _reduction(proc, loop, lanes)
+        if reduce is None or (target.fp is FloatingPoint.STRICT and reduce.type in FLOATS):
+            continue
+        shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
+        rows = _rows(proc, loop, reduce)
+        if rows is not None and _shares(reduce, loop, rows):
+            tiles = [t for t in TILES if _covers(rows, t[0]) and _covers(loop, lanes * t[1])]
+            shapes += tiles[:2]
+        for tile_rows, chains in shapes:
+            whole = divides(proc, lanes * chains, loop.hi - loop.lo)
+            tail = "none" if whole else "masked"
+            yield (
+                loop,
+                {"lanes": lanes, "chains": chains, "tile_rows": tile_rows, "tail": tail},
+            )
+
+
+def _covers(loop: q.For, count: int) -> bool:
+    return loop.extent is None or loop.extent >= count
+
+
+def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Reduce | None:
+    """The statement `x += ...` that adds up over the loop, if it has a vector form."""
+    fused = fuse(proc, loop, lanes, counted=True)
+    if fused is None or not any(op.moves for op in fused.operands):
+        return None
+    if any(op.registers for op in fused.operands):
+        return None
+    if [op.moves for op in fused.operands if op.written] != [False]:
+        return None
+    local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
+    (reduce,) = (s for s in loop.body if isinstance(s, q.Reduce) and s.buf not in local)
+    around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
+    around += [outer.iter.name for outer in _around(proc, loop)]
+    if len(set(around)) < len(around) or reduce.type not in PLAIN:
+        return None  # windows are written with names
+    return reduce
+
+
+def _around(proc: q.Proc, loop: q.For) -> Iterator[q.For]:
+    for length in range(1, len(loop.path)):
+        stmt = proc.by_path.get(loop.path[:length])
+        if isinstance(stmt, q.For):
+            yield stmt
+
+
+def _rows(proc: q.Proc, loop: q.For, reduce: q.Reduce) -> q.For | None:
+    """The loop directly around, if every iteration has its own sum and the loop does the same."""
+    rows = proc.by_path.get(loop.path[:-1])
+    if not isinstance(rows, q.For) or len(rows.body) > 1 or rows.parallel:
+        return None
+    if rows.lo != q.Affine(0) or rows.iter in q.expr_vars(loop.lo) | q.expr_vars(loop.hi):
+        return None
+    dim = first_dim(reduce.idx, rows)
+    return rows if dim is not None and moves(reduce.idx, rows, dim) else None
+
+
+def _shares(reduce: q.Reduce, loop: q.For, rows: q.For) -> bool:
+    """Whether the rows read something alike along the loop."""
+    return any(
+        first_dim(read.idx, loop) is not None and first_dim(read.idx, rows) is None
+        for read in reads(reduce.rhs)
+    )
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    loop = ast.by_path[path]
+    shape = _checked(args)
+    reduce = _reduction(ast, loop, shape.lanes) if isinstance(loop, q.For) else None
+    if not isinstance(loop, q.For) or reduce is None:
+        raise RewriteError("there is no sum over this loop that has a vector form")
+    rows = _rows(ast, loop, reduce)
+    if shape.rows > 1 and rows is None:
+        raise RewriteError("there are no rows around this loop")
+    if loop.lo != q.Affine(0):
+        yield Op("shift_loop", (At(path), 0))
+    taken = names(ast)
+    plan = _Plan(shape, loop, reduce, taken)
+    if rows is None or shape.rows == 1:
+        yield from plan.registers(path, tiled=False)
+        return
+    new = (rows.iter.name, fresh(taken, f"{rows.iter.name}r"))
+    whole = rows.extent is not None and rows.extent % shape.rows == 0
+    rest = ("perfect", True) if whole else ("tail", "cut")
+    yield Op("divide_loop", (At(rows.path), shape.rows, new), (rest,))
+    yield from plan.registers((*rows.path, 0, 0), tiled=True)
+    if not whole:
+        yield from plan.registers((*next_path(rows.path), 0), tiled=False)
+
+
+@dataclass(frozen=True)
+class _Shape:
+    lanes: int
+    chains: int
+    rows: int
+    tail: str
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How one sum is put into registers; `loop` and `reduce` are the original ones."""
+
+    shape: _Shape
+    loop: q.For
+    reduce: q.Reduce
+    taken: frozenset[str]
+
+    def registers(self, path: q.Path, tiled: bool) -> Steps:
+        """Operators for the loop at `path`, in a loop over rows (and nothing else) if `tiled`."""
+        lanes, chains, tail = self.shape.lanes, self.shape.chains, self.shape.tail
+        guarded = guarded_tail(self.loop, tail)
+        outer, vector, lane = (fresh(self.taken, f"{self.loop.iter.name}{s}") for s in "ovl")
+        new = (outer, vector if chains > 1 else lane)
+        kind = TAILS[tail] if not guarded else ("tail", "cut_and_guard")
+        procedure = yield Op("divide_loop", (At(path), lanes * chains, new), (kind,))
+        if tail == "masked":
+            rest = next_path(path)
+            yield replacement(
+                mirror(procedure), (*rest, 0) if guarded else rest, lanes, counted=True
+            )
+        if tiled and tail != "none":
+            yield Op("fission", (After(path), 1))
+        if chains > 1:
+            yield Op("divide_loop", (At((*path, 0)), lanes, (vector, lane)), (("perfect", True),))
+        # The loops that become the accumulators' dimensions go outside, each element of
+        # the accumulators is a scalar there, and then they go back inside.
+        home = path[:-1] if tiled else path
+        depth = tiled + (chains > 1) + 1
+
+        def at(start: q.Path, level: int) -> At:
+            return At((*start, *(0 for _ in range(level))))
+
+        for level in range(tiled, depth):
+            procedure = yield Op("reorder_loops", (at(home, level),))
+        staged = fresh(self.taken, f"{self.reduce.buf.name}_sums")
+        window = self.element(procedure, at(home, depth).path)
+        yield Op("stage_mem", (at(home, depth), window, staged), (("accum", True),))
+        lifts = (("n_lifts", depth), ("keep_dims", True))
+        yield Op("autolift_alloc", (at(home, depth),), lifts)
+        clear = next_path(home)
+        yield Op("fission", (After(at(clear, depth).path), depth))
+        add = next_path(clear)
+        yield Op("fission", (After(at(add, depth).path), depth))
+        total = next_path(add)
+        for level in reversed(range(depth)):
+            yield Op("reorder_loops", (at(add, level),))
+        element = self.reduce.type
+        memory = Vector(element, lanes, memory_name(element, lanes))
+        procedure = yield Op("set_memory", (At(home), memory))
+        inner = (at(clear, depth - 1), at(add, depth), at(total, depth - 1 - (chains > 1)))
+        for place in inner:
+            procedure = yield replacement(mirror(procedure), place.path, lanes, counted=False)
+
+    def element(self, procedure: Any, path: q.Path) -> str:
+        """Where the loop at `path` adds up, in terms of the loops around it."""
+        loop = mirror(procedure).by_path[path]
+        assert isinstance(loop, q.For)
+        where = next(n for n, stmt in enumerate(self.loop.body) if stmt is self.reduce)
+        reduce = loop.body[where]
+        assert isinstance(reduce, q.Reduce)
+        return show_access(reduce.buf, reduce.idx)
+
+
+def _checked(args: Args) -> _Shape:
+    """The arguments, if `propose` could have given them: a trace may come from anywhere."""
+    shape = _Shape(args["lanes"], args["chains"], args["tile_rows"], args["tail"])
+    numbers = (shape.lanes, shape.chains, shape.rows)
+    if not all(type(number) is int and number >= 1 for number in numbers):
+        raise RewriteError("lanes, chains and rows are whole numbers from 1 on")
+    if shape.chains * shape.rows > MAX_REGISTERS or shape.tail not in TAILS:
+        raise RewriteError(f"there is no vector form with {numbers} and tail {shape.tail!r}")
+    return shape

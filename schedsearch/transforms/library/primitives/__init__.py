@@ -1,0 +1,1 @@
+"""Rewrites of one Exo operator each, one module per transform."""

@@ -1,0 +1,64 @@
+"""Split a loop (or `if`) between two of its statements.
+
+```
+for i in seq(0, n):        for i in seq(0, n):
+    s1(i)             ->       s1(i)
+    s2(i)                  for i in seq(0, n):
+                               s2(i)
+```
+
+`lifts` scopes around the cut are split alike: one, or all that hold nothing else.
+Between two simple statements only where they write different buffers: cutting a
+run of unrolled statements in two is never what one wants.
+"""
+
+from collections.abc import Iterator
+from typing import TypeGuard
+
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.operators.ops import After, Args, Op, Proposal
+
+VERSION = 1
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for scope in q.walk(proc.body):
+        if not _divisible(scope):
+            continue
+        for position in range(1, len(scope.body)):
+            before, after = scope.body[position - 1 : position + 1]
+            cut_off = _local(scope.body[:position]) & q.used_vars(scope.body[position:])
+            if not cut_off and not _alike(before, after):
+                for lifts in sorted({1, _depth(proc, scope)}):
+                    yield before, {"lifts": lifts}
+
+
+def _divisible(stmt: q.Stmt) -> TypeGuard[q.For | q.If]:
+    return isinstance(stmt, q.For) or (isinstance(stmt, q.If) and not stmt.orelse)
+
+
+def _depth(proc: q.Proc, scope: q.Stmt) -> int:
+    """How many scopes can be split: this one, and those around it that hold nothing else."""
+    depth, path = 1, scope.path[:-1]
+    while path and "e" not in path:
+        parent = proc.by_path[path]
+        if not _divisible(parent) or len(parent.body) > 1:
+            break
+        depth, path = depth + 1, path[:-1]
+    return depth
+
+
+def _alike(before: q.Stmt, after: q.Stmt) -> bool:
+    simple = q.Assign | q.Reduce
+    return isinstance(before, simple) and isinstance(after, simple) and before.buf == after.buf
+
+
+def _local(body: tuple[q.Stmt, ...]) -> set[q.Var]:
+    """Names bound directly in `body`: they must not be cut off from their uses."""
+    found = {stmt.buf for stmt in body if isinstance(stmt, q.Alloc)}
+    return found | {stmt.name for stmt in body if isinstance(stmt, q.WindowStmt)}
+
+
+def ops(path: q.Path, args: Args) -> tuple[Op, ...]:
+    return (Op("fission", (After(path), args["lifts"])),)

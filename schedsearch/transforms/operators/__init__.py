@@ -1,0 +1,1 @@
+"""How is one Exo operator described, applied and checked?"""
