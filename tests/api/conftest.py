@@ -13,7 +13,7 @@ from schedsearch.evaluate.timing import TimingPlan
 from schedsearch.search import baseline, session
 from schedsearch.search.engine import ending as closing
 from schedsearch.search.engine.inspection import not_inspected
-from schedsearch.search.workers.make import jobs
+from schedsearch.search.workers import jobs
 
 
 @pytest.fixture(scope="session")

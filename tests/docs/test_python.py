@@ -50,6 +50,6 @@ def short(text: str) -> str:
 
 def test_files_of_the_repository_are_shown_as_they_are() -> None:
     shown = [b for page in PAGES for b in blocks(page) if (ROOT / b.title).is_file()]
-    assert any(block.title.endswith("library/reorder.py") for block in shown)
+    assert any(block.title.endswith("primitives/reorder.py") for block in shown)
     for block in shown:
         assert block.text == (ROOT / block.title).read_text()

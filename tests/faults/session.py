@@ -27,7 +27,7 @@ from schedsearch.search.session import tune
 from schedsearch.search.setup import subject
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
-from schedsearch.search.workers.make import core_sharing as turns
+from schedsearch.search.workers import core_sharing as turns
 
 TESTS = Path(__file__).parents[1]
 KERNEL = Path(__file__).parent / "kernels" / "transpose.py"

@@ -15,6 +15,7 @@ import pytest
 from schedsearch.core.records import Target
 from schedsearch.evaluate.compiler import default_flags, find_compiler
 from schedsearch.evaluate.host import measuring_cores, probe_target, usable_cores
+from schedsearch.search.workers import core_sharing as turns
 from schedsearch.search.workers.core_sharing import (
     AnyTime,
     MeasuringPlace,
@@ -22,7 +23,6 @@ from schedsearch.search.workers.core_sharing import (
     make_turn,
     measuring_slot,
 )
-from schedsearch.search.workers.make import core_sharing as turns
 
 
 @pytest.fixture(autouse=True)
