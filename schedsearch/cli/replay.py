@@ -65,10 +65,10 @@ def replay(
     if step is not None and step > len(trace):
         raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
     upto = trace.prefixes[len(trace) if step is None else step]
+    state = schedule.replayed(upto)
     console = Console(highlight=False)
     for number, rewrite in enumerate(upto.steps, 1):
         console.print(f"{number}. {rewrite}", markup=False, soft_wrap=True)
-    state = schedule.replayed(upto)
     console.print(Syntax(str(state.procedure), "python", background_color="default"))
     if upto == trace and schedule.stored.record.keys.ast:
         console.print(schedule.as_recorded())

@@ -6,8 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
+from schedsearch.core.alignment import arrays
 from schedsearch.core.errors import UserError
 from schedsearch.core.fields import Fields
+from schedsearch.core.numbers import duration, speedup
 from schedsearch.core.records import Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.agreement import Agreement
@@ -64,6 +66,12 @@ class Elsewhere:
         """By so much that users are told, and not by chance."""
         speed = self.speed
         return abs(speed.value - 1) > ALIGNMENT_DIFFERENCE and not speed.low <= 1 <= speed.high
+
+    def __str__(self) -> str:
+        """`arrays aligned to 64 bytes: 97 us instead of 105 us, 1.08x [1.07, 1.09] as fast`"""
+        own, there = self.measurement.candidate_ns * 1e-9, self.measurement.reference_ns * 1e-9
+        times = f"{duration(there)} instead of {duration(own)}"
+        return f"{arrays(self.align)}: {times}, {speedup(self.speed)} as fast"
 
     def to_json(self) -> dict[str, Any]:
         return {"align": self.align, "measurement": self.measurement.to_json()}
