@@ -35,6 +35,7 @@ def test_every_space_kept_is_whole_and_something_can_be_gained_in_it(name: str) 
         assert space.points[point.same].speedup == point.speedup
 
 
+@pytest.mark.slow
 def test_recording_measures_everything_and_confirms_the_fastest(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -39,6 +39,7 @@ def short(tuned: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tuned
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("theirs", "hurried")
 def test_a_run_says_how_it_compares(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENBLAS_L2_SIZE", "512")
@@ -54,6 +55,7 @@ def test_a_run_says_how_it_compares(run: Run, monkeypatch: pytest.MonkeyPatch) -
     assert "comparing matmul32 with mine.py:mine, cc=gcc" in said.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("theirs", "hurried")
 def test_programs_read_the_same(run: Run) -> None:
     said = run("run", "mm.py", *SMALL, "--json", "--against", "numpy")
@@ -72,6 +74,7 @@ def test_what_is_no_peer_is_said_before_the_search(run: Run) -> None:
     assert "measuring" not in said.err
 
 
+@pytest.mark.slow
 def test_a_report_shows_how_the_best_compares(short: Path, run: Run) -> None:
     said = run("report", "--out", "out.html", "--against", "mine.py:mine,numpy")
     assert said.code == 0, said.err

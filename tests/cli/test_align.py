@@ -41,6 +41,7 @@ def best(run: Run) -> dict[int, int]:
     return ids
 
 
+@pytest.mark.slow
 def test_from_search_to_check(here: Path, run: Run) -> None:
     """Each alignment has a search of its own; a lock has one entry, the last that was pinned."""
     for align in (16, 64):
@@ -91,6 +92,7 @@ def test_both_times_are_said_wherever_the_result_is(
     assert words in (here / "page.html").read_text()
 
 
+@pytest.mark.slow
 def test_stores_and_locks_of_earlier_versions(here: Path, run: Run) -> None:
     """They say what they were measured on, are not mixed with what is measured now, and are not
     held against it."""

@@ -37,6 +37,7 @@ def search(run: Run, proc: str, fp: str, transform: str) -> Answer:
     return said
 
 
+@pytest.mark.slow
 def test_strict_from_search_to_check(here: Path, run: Run) -> None:
     said = search(run, "product", "strict", "reorder")
     meaning = "strict: results are bit for bit those of the C as written"
@@ -60,6 +61,7 @@ def test_strict_from_search_to_check(here: Path, run: Run) -> None:
     assert checked.code == 0, checked.out + checked.err
 
 
+@pytest.mark.slow
 def test_a_fast_schedule_is_not_strict(here: Path, run: Run) -> None:
     """It has a search and a place in the lock of its own, and is not exported as a strict one."""
     found = {fp: search(run, "product", fp, "reorder") for fp in ("strict", "fast")}
@@ -76,6 +78,7 @@ def test_a_fast_schedule_is_not_strict(here: Path, run: Run) -> None:
     assert "says fp = strict, but fast is wanted" in said.err
 
 
+@pytest.mark.slow
 def test_a_lock_that_claims_more_than_its_schedule_keeps_is_refused(here: Path, run: Run) -> None:
     """A sum in another order, said to be strict by hand."""
     search(run, "dot", "reassociate", "vectorise_reduction")

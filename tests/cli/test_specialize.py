@@ -23,6 +23,7 @@ TUNE = (
 )
 
 
+@pytest.mark.slow
 def test_sizes_become_constants(run: Run, tmp_path: Path) -> None:
     shutil.copy(KERNELS / "sized.py", tmp_path / "sized.py")
     said = run("run", "sized.py", *TUNE, "--specialize", "--json")

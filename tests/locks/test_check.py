@@ -125,6 +125,7 @@ def test_a_check_does_without_what_takes_long_to_load(lock: Path) -> None:
     assert done.stdout.endswith("loaded: set()\n"), done
 
 
+@pytest.mark.slow
 def test_what_is_slower_than_pinned_is_a_regression(lock: Path, run: Run) -> None:
     """Truly slower machine code; twice the time, since the machine may be loud."""
     (entry,) = read_lock(lock).entries
@@ -436,6 +437,7 @@ def test_an_error_of_our_own_is_no_regression(
 # -- elsewhere ----------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_entries_of_other_processors_are_guarded_all_the_same(lock: Path, run: Run) -> None:
     edit(lock, lambda e: replace(e, target=replace(e.target, cpu="another")))
     answer = run("check")

@@ -45,6 +45,7 @@ def change(home: Path, old: str, new: str) -> None:
     (home / "mm.py").write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
 def test_moved_loops_are_found_again_and_the_entry_is_written_anew(
     tuned: Path, locked: LockEntry, run: Run
 ) -> None:
