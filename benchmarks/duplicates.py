@@ -18,9 +18,9 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.host import probe_target
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.build.host import probe_target
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.identity import ast_key

@@ -13,7 +13,7 @@ from benchmarks.suite.stores import best_tuned
 from schedsearch.core.alignment import LINE
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, TimingKind
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.run_summary import Elsewhere
 from schedsearch.search.setup.subject import bench_of
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S

@@ -18,7 +18,7 @@ from benchmarks.suite.folders import folder, write_json
 from benchmarks.suite.measure import compare
 from schedsearch.cli.parse import parse_seconds, parse_sizes
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.roofline import measure_roof
+from schedsearch.evaluate.roof.roofline import measure_roof
 from schedsearch.peers.rounds import Plan
 from schedsearch.transforms.exo.loader import load_source, pick
 

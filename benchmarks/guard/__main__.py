@@ -26,8 +26,8 @@ from benchmarks.guard.trials import Kind, Trial, run_trials
 from benchmarks.guard.untouched import Run, run_checks
 from benchmarks.noise.disturbance import disturbance
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.compiler import find_compiler
-from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.build.compiler import find_compiler
+from schedsearch.evaluate.build.host import host_state
 from schedsearch.locks.kernel import Where
 from schedsearch.locks.place import choose
 

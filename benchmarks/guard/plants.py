@@ -19,8 +19,8 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
 from schedsearch.core.stats import Estimate, median_with_interval
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.kernel import LockedKernel, Where, load_locked
 from schedsearch.search.setup.subject import bench_of

@@ -15,7 +15,7 @@ from typing import Any
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.text_file import read_text
-from schedsearch.evaluate.process import run_group
+from schedsearch.evaluate.build.process import run_group
 from schedsearch.locks.place import read_lock
 
 LIMIT_S = 300.0

@@ -20,7 +20,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, OPENMP, Build
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Target
-from schedsearch.evaluate.binding import extents
+from schedsearch.evaluate.arguments.binding import extents
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export_c import c_files

@@ -11,8 +11,8 @@ from typing import Any
 from benchmarks.linking.builds import TIMES, Exported, exported, main_c, scheduled
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Target
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.elf import code_identity
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.elf import code_identity
 from schedsearch.transforms.exo.loader import load_source
 
 ROUNDS = 5

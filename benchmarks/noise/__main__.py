@@ -19,7 +19,7 @@ from benchmarks.noise.report import show, show_truth
 from benchmarks.noise.trials import Trial, run_trials
 from benchmarks.noise.truth import ROUNDS, Check, check, fit
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.host import host_state
+from schedsearch.evaluate.build.host import host_state
 
 
 def run(

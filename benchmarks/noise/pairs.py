@@ -13,8 +13,8 @@ from exo.stdlib.scheduling import rename
 from benchmarks.noise.kernels import UNITS
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Measurement
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.subject import bench_of, load_subject
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms.exo.compat import generate_c

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from benchmarks.noise.pairs import Pair
 from schedsearch.core.records import TimingKind
 from schedsearch.core.stats import median_with_interval
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 
 ROUNDS = 40
 PLAN = TimingPlan(TimingKind.NOISE, ROUNDS, ROUNDS)

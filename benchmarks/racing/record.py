@@ -15,7 +15,7 @@ from benchmarks.spaces.space import Space
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor
+from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.search.engine.race import HEAT
 from schedsearch.search.setup.subject import Subject, bench_of, load_subject
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, TimingKind
-from schedsearch.evaluate.roofline import Roof, measure_roof
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.roof.roofline import Roof, measure_roof
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.subject import Subject, bench_of, load_subject
 from schedsearch.search.workers.core_sharing import measuring_slot
 

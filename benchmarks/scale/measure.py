@@ -26,7 +26,7 @@ from schedsearch.core.records import (
     Workload,
 )
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor
+from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.search.engine.driver import Search
 from schedsearch.search.engine.progress import Observer, Progress
 from schedsearch.search.setup.budget import Budget

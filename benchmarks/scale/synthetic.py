@@ -15,7 +15,7 @@ from math import exp
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, GeneratedC, Keys, Measurement, Round
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Bench, Evaluation
+from schedsearch.evaluate.run.bench import Bench, Evaluation
 from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,

@@ -14,8 +14,8 @@ from statistics import median
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.subject import Subject, bench_of
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.search.workers.core_sharing import measuring_slot

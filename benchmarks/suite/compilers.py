@@ -13,8 +13,8 @@ from pathlib import Path
 from schedsearch.core.build import COMPILERS, Build
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Failure, GeneratedC, Target
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags
 
 _COMPILE_S = 120.0
 _POLLY = ("-mllvm", "-polly")

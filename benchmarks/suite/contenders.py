@@ -13,7 +13,7 @@ from benchmarks.suite.exoblas import NAME, exoblas_c
 from benchmarks.suite.stores import Tuned
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, GeneratedC
-from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.build.builder import Builder
 from schedsearch.peers.against import as_experts_compile
 from schedsearch.peers.configurations import USUAL, of_openblas, of_torch
 from schedsearch.peers.contender import What

@@ -15,8 +15,8 @@ from benchmarks.suite.contenders import AGAIN, BASELINE, OURS, ROOT, SINGLE, Abs
 from benchmarks.suite.folders import folder
 from benchmarks.suite.stores import best_tuned, searched
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.host import host_state, measuring_cores
-from schedsearch.evaluate.roofline import Roof, measure_roof
+from schedsearch.evaluate.build.host import host_state, measuring_cores
+from schedsearch.evaluate.roof.roofline import Roof, measure_roof
 from schedsearch.peers.agreement import differences
 from schedsearch.peers.arrays import Array
 from schedsearch.peers.contender import Contender, PeerError, Terms

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC, Target, TimingKind, Workload
-from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.build.builder import Builder
 from schedsearch.search.setup.budget import Stop
 from schedsearch.search.setup.run_summary import RunSummary
 from schedsearch.search.setup.subject import cache_dir

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.suite.case import Case
 from benchmarks.suite.folders import Folder
 from benchmarks.suite.stores import searched
-from schedsearch.evaluate.process import kill_group
+from schedsearch.evaluate.build.process import kill_group
 
 # A run confirms after its budget, and a slow baseline takes its time before it.
 _GRACE_S = 600.0

@@ -17,7 +17,7 @@ from benchmarks.suite.case import Case
 from benchmarks.throughput.expansion import PRIMITIVES, Explorer
 from benchmarks.throughput.usage import by_role, tree_usage
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.run.bench import Bench
 from schedsearch.search.setup.subject import Subject, bench_of
 from schedsearch.search.workers.jobs import ExpandJob, WorkSpec
 from schedsearch.search.workers.ray_executor import RayExecutor

@@ -10,7 +10,7 @@ from schedsearch.api.watching import watched
 from schedsearch.core.numbers import duration, speedup
 from schedsearch.core.records import Keys, Measurement, Outcome
 from schedsearch.core.stats import Estimate
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.compared import Compared, compared

@@ -22,7 +22,7 @@ from schedsearch.core.floats import floating_point
 from schedsearch.core.numbers import count
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff

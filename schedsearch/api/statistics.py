@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from schedsearch.api.frames import history
 from schedsearch.api.tree import said
 from schedsearch.core.records import Outcome
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present.extras import pandas
 from schedsearch.search.lookup import stored_roof
 from schedsearch.store.database import Store

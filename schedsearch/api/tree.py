@@ -17,7 +17,7 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.outline import outline
 from schedsearch.core.records import Outcome, Target
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present import html, page
 from schedsearch.present.extras import library

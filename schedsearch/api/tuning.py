@@ -18,7 +18,7 @@ from schedsearch.core.floats import floating_point
 from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff

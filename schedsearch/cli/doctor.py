@@ -14,11 +14,11 @@ from schedsearch.cli.options import CcOption, FpOption, InstructionsOption, Targ
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, Measurement, Target, TimingKind
-from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.limits import Limits, measure_limits
-from schedsearch.evaluate.openmp import with_openmp
-from schedsearch.evaluate.sandbox import Sandbox
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.build.host import host_state
+from schedsearch.evaluate.build.openmp import with_openmp
+from schedsearch.evaluate.run.limits import Limits, measure_limits
+from schedsearch.evaluate.run.sandbox import Sandbox
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.present import format as fmt
 from schedsearch.search.setup.subject import Subject, bench_of, cache_dir, load_subject
 from schedsearch.search.setup.targets import read_target, resolve_target, runs_here

@@ -15,7 +15,7 @@ from rich.table import Table
 from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
 from schedsearch.core.alignment import arrays
 from schedsearch.core.records import Measurement, Outcome
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.lookup import caveats as caveats_of
 from schedsearch.search.lookup import find_scopes, stored_roof

@@ -30,8 +30,8 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, GeneratedC, Target
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import is_installed
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import is_installed
 from schedsearch.present import format as fmt
 from schedsearch.search.lookup import find_scopes, verification
 from schedsearch.search.other_alignment import stored_elsewhere

@@ -32,7 +32,7 @@ from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.peers.against import parse_against
 from schedsearch.present import format as fmt
 from schedsearch.present.against import against_json

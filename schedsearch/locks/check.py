@@ -16,9 +16,9 @@ from pathlib import Path
 from schedsearch.core.errors import BaselineError, UserError
 from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.core.text_file import read_text
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.runner import was_killed
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.runner import was_killed
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.locks import guard
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.guard import TOLERANCE, by_count, by_time

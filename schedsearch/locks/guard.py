@@ -20,7 +20,7 @@ import numpy as np
 from schedsearch.core.decision import chance_of_rise
 from schedsearch.core.records import Measurement, TimingKind
 from schedsearch.core.stats import Estimate, median_with_interval
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.locks.result import Instructions, Status, Timing, Visit
 from schedsearch.search.engine.plans import SLOW_S
 

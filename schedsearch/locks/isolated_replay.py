@@ -24,7 +24,7 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.process import KILLED
+from schedsearch.evaluate.build.process import KILLED
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.replay import Replayer

@@ -13,8 +13,8 @@ from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, InstructionSet, Measurement, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.host import cpu_identity
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.build.host import cpu_identity
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.locks.entry import Lock, LockedRoof, LockedSpeed, LockedTarget, LockEntry
 from schedsearch.locks.format import format_lock
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated

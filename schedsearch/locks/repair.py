@@ -11,7 +11,7 @@ from pathlib import Path
 
 from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.kernel import (
     Where,

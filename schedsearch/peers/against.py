@@ -17,11 +17,11 @@ from schedsearch.core.decision import decide
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, PeerComparison, Target
 from schedsearch.core.stats import median_with_interval
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.harness import context_fields
-from schedsearch.evaluate.host import measuring_cores
+from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.build.host import measuring_cores
+from schedsearch.evaluate.oracle.harness import context_fields
 from schedsearch.peers.agreement import differences, distance
 from schedsearch.peers.array_text import NUMPY, TORCH, array_text
 from schedsearch.peers.arrays import Array

@@ -17,7 +17,7 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import header
-from schedsearch.evaluate.binding import Binding, control_values, extents
+from schedsearch.evaluate.arguments.binding import Binding, control_values, extents
 
 # Each iteration in order costs some microseconds in Python.
 _MOST_IN_ORDER = 256

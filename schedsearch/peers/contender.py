@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.process import child_environment, kill_group
+from schedsearch.evaluate.build.process import child_environment, kill_group
 from schedsearch.peers.arrays import Argument, Array
 
 _ROOT = Path(__file__).parents[2]

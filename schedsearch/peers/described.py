@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.harness import Buffer, layout
+from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.evaluate.arguments.layout import Buffer, layout
 from schedsearch.peers.array_text import DTYPES
 from schedsearch.peers.arrays import Argument, Fill
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine, show_atom
-from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.peers.array_text import DTYPES
 from schedsearch.peers.arraywise import NotArraywise, computed
 

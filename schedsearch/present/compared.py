@@ -9,7 +9,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present.explained import brief, coloured_change, printed, ratio_json
 from schedsearch.store.views import StoredCandidate

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.trace import Rewrite
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present.extras import pandas
 from schedsearch.study.compare import How, Ratio

@@ -16,7 +16,7 @@ from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord,
 from schedsearch.core.stats import Estimate
 
 if TYPE_CHECKING:  # they take a while to load
-    from schedsearch.evaluate.roofline import Roof
+    from schedsearch.evaluate.roof.roofline import Roof
 
 _BARS = "▁▂▃▄▅▆▇█"
 

@@ -13,7 +13,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.engine.progress import Progress

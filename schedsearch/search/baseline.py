@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, Keys, Measurement, Outcome, TimingKind, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
-from schedsearch.evaluate.bench import EXTRAPOLATED, Bench
-from schedsearch.evaluate.roofline import Roof, roof_of
-from schedsearch.evaluate.sandbox import Sandbox
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement
+from schedsearch.evaluate.roof.roofline import Roof, roof_of
+from schedsearch.evaluate.run.bench import EXTRAPOLATED, Bench
+from schedsearch.evaluate.run.sandbox import Sandbox
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.subject import Subject
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms.exo.identity import ast_key

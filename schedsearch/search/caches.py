@@ -11,7 +11,7 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.ownership import others_may_write
-from schedsearch.evaluate.disk import disk_explained
+from schedsearch.evaluate.build.disk import disk_explained
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.workers.lease import locked
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
-from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.search.setup.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.store.database import Store
 from schedsearch.store.views import Merged, Scope
 

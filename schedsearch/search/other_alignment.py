@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from schedsearch.core.alignment import other
 from schedsearch.core.records import GeneratedC, TimingKind
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.ending import UNLIMITED, Time, timed_again
 from schedsearch.search.setup.run_summary import Elsewhere, RunSummary
 from schedsearch.search.setup.subject import Subject

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from schedsearch.core.records import Measurement
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.engine.progress import Best, Observer, Progress
 from schedsearch.search.setup.budget import Stop

@@ -11,10 +11,10 @@ from pathlib import Path
 from schedsearch import __version__
 from schedsearch.core.records import RunStatus
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.roofline import roof_of
-from schedsearch.evaluate.sanitize import Inspector
+from schedsearch.evaluate.build.host import host_state
+from schedsearch.evaluate.roof.roofline import roof_of
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.search.baseline import measure_baseline, root_record
 from schedsearch.search.caches import in_use
 from schedsearch.search.engine.driver import Search

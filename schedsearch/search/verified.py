@@ -16,8 +16,8 @@ from schedsearch import __version__
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Artifact
 from schedsearch.core.text_file import write_text
-from schedsearch.evaluate.disk import disk_explained
-from schedsearch.evaluate.harness import own_sources, shared_sources
+from schedsearch.evaluate.build.disk import disk_explained
+from schedsearch.evaluate.oracle.harness import own_sources, shared_sources
 from schedsearch.search.setup.subject import Subject, cache_dir
 
 PART = "verified"

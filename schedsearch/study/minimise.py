@@ -16,8 +16,8 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.ending import last_roof, session_noise
 from schedsearch.search.engine.minimal import Shortener, Tell, no_slower
 from schedsearch.search.engine.plans import CONFIRM, confirm

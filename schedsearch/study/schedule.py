@@ -15,9 +15,9 @@ from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import ReplayError, UserError
 from schedsearch.core.records import GeneratedC, Target, Workload
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.openmp import with_openmp
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.build.openmp import with_openmp
+from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.search.lookup import caveats, stored_roof
 from schedsearch.search.reloading import differs, load_tuned, require_tuned
 from schedsearch.search.setup.budget import Budget

@@ -9,7 +9,7 @@ from dataclasses import replace
 from schedsearch.core.errors import ReplayError, UserError
 from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor
+from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.search.engine.driver import Search
 from schedsearch.search.engine.minimal import Tell
 from schedsearch.search.engine.plans import confirm, pair

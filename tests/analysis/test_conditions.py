@@ -18,7 +18,7 @@ from schedsearch.analysis.conditions import (
 )
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_expr
-from schedsearch.evaluate.elements import truth
+from schedsearch.evaluate.roof.elements import truth
 
 from .expressions import CONDITIONS, FLAG, POINTS, VARS
 

@@ -8,8 +8,8 @@ from search.worlds import ROOF, measurement
 
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline, session
 from schedsearch.search.engine import ending as closing
 from schedsearch.search.engine.inspection import not_inspected

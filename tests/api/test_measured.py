@@ -18,9 +18,9 @@ from schedsearch.core.decision import Decision
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.store import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study import measure

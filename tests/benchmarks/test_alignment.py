@@ -14,7 +14,7 @@ from benchmarks.alignment.measure import Found, compare
 from benchmarks.suite.case import Case
 from schedsearch.core.alignment import ALLOCATED, LINE
 from schedsearch.core.records import Measurement, Round
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.run_summary import Elsewhere
 
 pytestmark = pytest.mark.normal

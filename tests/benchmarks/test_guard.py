@@ -20,7 +20,7 @@ from benchmarks.guard.untouched import Run, run_checks
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.stats import Estimate
-from schedsearch.evaluate.compiler import find_compiler
+from schedsearch.evaluate.build.compiler import find_compiler
 from schedsearch.locks.entry import Lock
 from schedsearch.locks.kernel import Where
 from schedsearch.locks.place import write_lock

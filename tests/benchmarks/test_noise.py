@@ -15,7 +15,7 @@ from benchmarks.noise.pairs import BOUND_BY, pairs, with_units
 from benchmarks.noise.report import show, show_truth
 from benchmarks.noise.trials import Trial, attempt
 from benchmarks.noise.truth import Check, check, fit
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
 

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from benchmarks.roofs.__main__ import as_json, table
 from benchmarks.roofs.measure import NAMES, Place, Reached, load, measure, places
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 
 pytestmark = pytest.mark.normal
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.build.host import usable_cores
 from schedsearch.store.database import Store
 
 from .invoke import KERNELS, MATMUL, SMALL, Answer

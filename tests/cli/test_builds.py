@@ -12,7 +12,7 @@ import pytest
 from schedsearch.cli import replay
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.records import Outcome
-from schedsearch.evaluate.compiler import find_compiler, other_compilers
+from schedsearch.evaluate.build.compiler import find_compiler, other_compilers
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 

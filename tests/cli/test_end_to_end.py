@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.records import Outcome, RunStatus
-from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.build.host import usable_cores
 from schedsearch.search import session
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate

@@ -14,8 +14,8 @@ from search.worlds import measurement
 
 from schedsearch.core.records import Artifact, Outcome, TuningRecord
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine import plans
 from schedsearch.store.database import Store
 from schedsearch.transforms.exo.compat import generate_c

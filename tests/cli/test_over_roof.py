@@ -9,7 +9,7 @@ import pytest
 
 from schedsearch.core.records import Measurement, Outcome, Round, TuningRecord, Workload
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.roofline import Roof
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.search.setup.targets import TargetRequest, resolve_target
 from schedsearch.store import Store
 

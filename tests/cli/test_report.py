@@ -14,10 +14,10 @@ from schedsearch.cli.report import Written, as_json, report
 from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.agreement import Agreement
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.evaluate.sandbox import Sandbox
-from schedsearch.evaluate.sanitize import Check, Finding
+from schedsearch.evaluate.oracle.agreement import Agreement
+from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.evaluate.run.sandbox import Sandbox
+from schedsearch.evaluate.run.sanitize import Check, Finding
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.engine.progress import Best, Progress
 from schedsearch.search.result import Result, Setting

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.evaluate import allowance
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.run import allowance
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.mirror import mirror
 
 from .procs import generate, triple

@@ -15,8 +15,8 @@ from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
-from schedsearch.evaluate.enclosure import enclosure_source
-from schedsearch.evaluate.harness import runtime_source
+from schedsearch.evaluate.build.runtime_text import runtime_source
+from schedsearch.evaluate.oracle.enclosure import enclosure_source
 
 _DIMS = 16
 _CELL = np.dtype(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from schedsearch.core.records import Artifact, Failure, Measurement
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.timing import TimingPlan
 
 from .procs import generate, handwritten, triple
 

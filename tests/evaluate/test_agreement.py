@@ -11,11 +11,11 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core.errors import BaselineError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.enclosure import sampled_loops
-from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.enclosure import sampled_loops
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import control, procs
@@ -77,7 +77,7 @@ def test_every_case_is_compared(builder: Builder, tmp_path: Path) -> None:
 def test_what_cannot_be_evaluated_is_said(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("schedsearch.evaluate.cases._MOST_EVALUATED", 100)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._MOST_EVALUATED", 100)
     bench = prepared(procs.normalise, "256", "256", builder, tmp_path)
     assert not bench.agreement.cases
     assert f"in 0 of {len(bench.cases) - 1} cases (its size takes too long to evaluate)" in str(
@@ -91,7 +91,7 @@ def test_a_part_of_independent_iterations_is_evaluated(
     builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The rest is held against the procedure as written, which must be right where it shows."""
-    monkeypatch.setattr("schedsearch.evaluate.cases._SAMPLED", 20_000)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 20_000)
     bench = prepared(procs.matmul_acc, "24", "24", builder, tmp_path / "right")
     assert bench.cases[-1].share < 0.9
     assert bench.sandbox == bench.run_baseline(bench.cases, FloatingPoint.FAST)[0].sandbox

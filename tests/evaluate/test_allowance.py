@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from schedsearch.evaluate.allowance import Allowance
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.allowance import Allowance
+from schedsearch.evaluate.run.timing import TimingPlan
 
 MILLISECOND = 1e6
 ALLOWED = Allowance((MILLISECOND, MILLISECOND), (1 << 10, 1 << 20), cores=1)

@@ -16,16 +16,16 @@ from exo.stdlib.scheduling import divide_loop, rename, reorder_loops
 
 from schedsearch.core.errors import DiskError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
-from schedsearch.evaluate import bench as bench_module
-from schedsearch.evaluate.agreement import Told
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.harness import Case
-from schedsearch.evaluate.host import usable_cores
-from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.reports import Verdict
-from schedsearch.evaluate.timing import Cache, TimingPlan
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.host import usable_cores
+from schedsearch.evaluate.oracle.agreement import Told
+from schedsearch.evaluate.oracle.harness import Case
+from schedsearch.evaluate.run import bench as bench_module
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.preparing import prepare
+from schedsearch.evaluate.run.reports import Verdict
+from schedsearch.evaluate.run.timing import Cache, TimingPlan
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.binding import Binding, bind, verification_bindings
+from schedsearch.evaluate.arguments.binding import Binding, bind, verification_bindings
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs

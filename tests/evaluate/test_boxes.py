@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core import ast as q
-from schedsearch.evaluate import traffic
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.boxes import NOTHING, Progression, classes, progression
-from schedsearch.evaluate.traffic import Streams, count_streams
+from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.evaluate.roof import traffic
+from schedsearch.evaluate.roof.boxes import NOTHING, Progression, classes, progression
+from schedsearch.evaluate.roof.traffic import Streams, count_streams
 
 OUTER, MIDDLE, INNER = q.Var("i", 1), q.Var("j", 2), q.Var("k", 3)
 

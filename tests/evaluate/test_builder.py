@@ -13,11 +13,11 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
-from schedsearch.evaluate import builder as builder_module
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import other_compilers
-from schedsearch.evaluate.elf import code_identity
-from schedsearch.evaluate.runner import was_killed
+from schedsearch.evaluate.build import builder as builder_module
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import other_compilers
+from schedsearch.evaluate.build.elf import code_identity
+from schedsearch.evaluate.run.runner import was_killed
 
 HEADER = "#include <math.h>\nvoid f(void *ctxt, float *x);\n"
 PLAIN = (

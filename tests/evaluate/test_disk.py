@@ -13,7 +13,7 @@ import pytest
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, GeneratedC
-from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.build.builder import Builder
 
 CODE = GeneratedC("nothing", "", "int nothing(void) { return 1; }", "nothing")
 PAGE = 4096

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.records import Failure, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.builder import Builder
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.run.bench import Anchor, Bench
 
 from .hostile import SCREEN, kernel, run
 

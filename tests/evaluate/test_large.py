@@ -10,13 +10,13 @@ import pytest
 from exo import proc
 
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement
-from schedsearch.evaluate.bench import EXTRAPOLATED, Bench
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.preparing import Excerpt, prepare
-from schedsearch.evaluate.sanitize import Finding, Inspector
-from schedsearch.evaluate.timing import TimingPlan
-from schedsearch.evaluate.work import count_steps
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.roof.work import count_steps
+from schedsearch.evaluate.run.bench import EXTRAPOLATED, Bench
+from schedsearch.evaluate.run.preparing import Excerpt, prepare
+from schedsearch.evaluate.run.sanitize import Finding, Inspector
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.part import part_of
@@ -52,8 +52,8 @@ PLAN = TimingPlan("screen", 3, 3)
 @pytest.fixture(autouse=True)
 def sizes(monkeypatch: pytest.MonkeyPatch) -> None:
     """60,000 elements are many, of which 2,000 are evaluated: every 5th or 6th row and column."""
-    monkeypatch.setattr("schedsearch.evaluate.cases._LARGE", 1 << 14)
-    monkeypatch.setattr("schedsearch.evaluate.cases._EVALUATED", 2000)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._LARGE", 1 << 14)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._EVALUATED", 2000)
 
 
 def large(procedure: Any, builder: Builder, work: Path, excerpt: Excerpt | None = None) -> Bench:

@@ -9,8 +9,8 @@ import pytest
 from exo import config, proc
 from exo.libs.externs import relu, sqrt
 
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.work import count_work
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.roof.work import count_work
 from schedsearch.transforms.exo.mirror import mirror
 
 

@@ -8,12 +8,12 @@ import pytest
 from schedsearch.analysis.accesses import read_buffers, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate.agreement import Agreement, Power, Told, unclear_parts, weaknesses
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.harness import Case
-from schedsearch.evaluate.oracle import LADDERS, Fill, Mode, Rung, oracle
-from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.agreement import Agreement, Power, Told, unclear_parts, weaknesses
+from schedsearch.evaluate.oracle.harness import Case
+from schedsearch.evaluate.oracle.ladders import LADDERS, Fill, Mode, Rung, oracle
+from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import lossy, procs

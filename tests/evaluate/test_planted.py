@@ -32,13 +32,13 @@ from transforms.procs import compat
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.host import usable_cores
-from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.sanitize import Finding, Inspector
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.host import usable_cores
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.preparing import prepare
+from schedsearch.evaluate.run.sanitize import Finding, Inspector
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 

@@ -12,12 +12,12 @@ from benchmarks.suite.kernels.softmax import softmax
 from benchmarks.suite.kernels.triangular import trsm
 from schedsearch.core.floats import FloatingPoint, changes_values, contract_flags
 from schedsearch.core.records import Artifact, Failure, Outcome
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.enclosure import repeated_terms
-from schedsearch.evaluate.oracle import Fill
-from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.enclosure import repeated_terms
+from schedsearch.evaluate.oracle.ladders import Fill
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 

@@ -12,14 +12,14 @@ from exo.stdlib.scheduling import divide_loop, specialize
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core.records import Artifact, Failure, Outcome
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.coverage import blocks, counting
-from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.reach import Reach, Reacher
-from schedsearch.evaluate.sanitize import COVERAGE, Finding, Inspector
-from schedsearch.evaluate.work import stores_run
+from schedsearch.evaluate.arguments.binding import Binding, bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.coverage import blocks, counting
+from schedsearch.evaluate.oracle.reach import Reach, Reacher
+from schedsearch.evaluate.roof.work import stores_run
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.preparing import prepare
+from schedsearch.evaluate.run.sanitize import COVERAGE, Finding, Inspector
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 

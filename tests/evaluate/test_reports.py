@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from schedsearch.core.records import Measurement
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.reports import Verdict
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.reports import Verdict
+from schedsearch.evaluate.run.timing import TimingPlan
 
 CALLS = ["calls", "100", "100", "3", "cpu"]
 ROUND = ["round", "1.5", "3.0"]

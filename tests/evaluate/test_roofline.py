@@ -10,14 +10,14 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.host import measuring_cores, probe_target
-from schedsearch.evaluate.limits import WAYS, measure_limits, thread_counts
-from schedsearch.evaluate.peak import measure_peaks
-from schedsearch.evaluate.process import Finished, run_group
-from schedsearch.evaluate.roofline import Roof, level, measure_roof, roof_of
-from schedsearch.evaluate.traffic import Streams
-from schedsearch.evaluate.work import Work
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.host import measuring_cores, probe_target
+from schedsearch.evaluate.build.process import Finished, run_group
+from schedsearch.evaluate.roof.peak import measure_peaks
+from schedsearch.evaluate.roof.roofline import Roof, level, measure_roof, roof_of
+from schedsearch.evaluate.roof.traffic import Streams
+from schedsearch.evaluate.roof.work import Work
+from schedsearch.evaluate.run.limits import WAYS, measure_limits, thread_counts
 
 ROOF = Roof(2e-3, 1e-3, peak=100.0, kind="f32", bandwidth=20.0, level="L2")
 
@@ -93,7 +93,7 @@ def test_as_many_threads_measure_each_on_a_core_of_its_own(
             seen.append(set(allowed_cores(child.pid)))
         return Finished(child.returncode, child.stdout.read() if child.stdout else "", "")
 
-    monkeypatch.setattr("schedsearch.evaluate.peak.run_group", watch)
+    monkeypatch.setattr("schedsearch.evaluate.roof.peak.run_group", watch)
     target = replace(probe_target(builder.compiler, builder.flags), threads=2)
     measure_peaks(builder, target, [Streams(1 << 16, 0, 0)])
     assert {str(core) for core in measuring_cores(2)} in seen
@@ -112,7 +112,7 @@ def test_a_peak_is_of_fused_multiply_adds(
     target = probe_target(builder.compiler, builder.flags)
     if "fma" not in target.features:
         pytest.skip("this machine multiplies and adds apart")
-    monkeypatch.setattr("schedsearch.evaluate.peak.run_group", list_code)
+    monkeypatch.setattr("schedsearch.evaluate.roof.peak.run_group", list_code)
     measure_peaks(builder, target, [Streams(1 << 16, 0, 0)])
     assert fused == {b"ps", b"pd"}
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.records import Failure, Outcome
-from schedsearch.evaluate.runner import Limits, run_harness, was_killed
+from schedsearch.evaluate.run.runner import Limits, run_harness, was_killed
 
 LIMITS = Limits(wall_s=5, silence_s=5, address_bytes=1 << 30, file_bytes=1 << 20, threads=8)
 

@@ -14,9 +14,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core.records import Failure, Measurement, Outcome
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.timing import TimingPlan
 
 from .hostile import kernel, run
 

@@ -15,13 +15,13 @@ import pytest
 
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, Measurement, Outcome
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.host import usable_cores
-from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.sandbox import Sandbox
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.build.host import usable_cores
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.preparing import prepare
+from schedsearch.evaluate.run.sandbox import Sandbox
 from schedsearch.transforms.exo.mirror import mirror
 
 from .hostile import kernel, run

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from schedsearch.core.records import Compiler
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.sanitize import Check, Finding, Inspector
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.run.preparing import prepare
+from schedsearch.evaluate.run.sanitize import Check, Finding, Inspector
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs

@@ -12,14 +12,14 @@ import pytest
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Compiler, Target
-from schedsearch.evaluate import host
-from schedsearch.evaluate.compiler import (
+from schedsearch.evaluate.build import host
+from schedsearch.evaluate.build.compiler import (
     default_flags,
     find_compiler,
     is_installed,
     other_compilers,
 )
-from schedsearch.evaluate.host import host_state, probe_target, usable_cores
+from schedsearch.evaluate.build.host import host_state, probe_target, usable_cores
 
 
 def script(tmp_path: Path, name: str, text: str) -> str:

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.records import Measurement, Round
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 
 
 def rounds(*speedups: float) -> list[Round]:

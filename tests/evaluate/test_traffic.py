@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.traffic import Streams, count_streams
+from schedsearch.evaluate.arguments.binding import Binding, bind
+from schedsearch.evaluate.roof.traffic import Streams, count_streams
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedsearch.core import ast as q
-from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.cases import is_cheap
-from schedsearch.evaluate.work import Work, count_steps, count_work
+from schedsearch.evaluate.arguments.binding import Binding, bind
+from schedsearch.evaluate.oracle.cases import is_cheap
+from schedsearch.evaluate.roof.work import Work, count_steps, count_work
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs

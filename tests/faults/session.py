@@ -17,9 +17,9 @@ from search.worlds import measurement
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Measurement
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline, session
 from schedsearch.search.engine.inspection import not_inspected
 from schedsearch.search.result import Listener

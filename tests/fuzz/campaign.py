@@ -18,7 +18,7 @@ from fuzz.examine import Finding, Report, examine
 from fuzz.procedures import Generated, procedures
 from schedsearch.core.isa import KNOWN
 from schedsearch.core.records import Target
-from schedsearch.evaluate.host import cpu_identity
+from schedsearch.evaluate.build.host import cpu_identity
 from schedsearch.transforms.vector.instruction_sets import with_instructions
 
 PROCEDURES = 20

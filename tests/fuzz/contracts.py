@@ -23,8 +23,8 @@ from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.compiler import default_flags
-from schedsearch.evaluate.oracle import has_floats, has_integers
+from schedsearch.evaluate.build.compiler import default_flags
+from schedsearch.evaluate.oracle.ladders import has_floats, has_integers
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror

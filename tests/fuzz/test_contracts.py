@@ -13,7 +13,7 @@ from fuzz.examine import Finding
 from fuzz.procedures import Generated, drawn, procedures
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.host import cpu_identity
+from schedsearch.evaluate.build.host import cpu_identity
 
 pytestmark = pytest.mark.slow
 

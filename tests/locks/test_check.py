@@ -22,8 +22,8 @@ from schedsearch import __version__
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.compiler import find_compiler
+from schedsearch.evaluate.build.compiler import find_compiler
+from schedsearch.evaluate.run.bench import Bench
 from schedsearch.locks import check as checking
 from schedsearch.locks import guard
 from schedsearch.locks.entry import Lock, LockedTarget, LockEntry

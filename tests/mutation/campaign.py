@@ -10,8 +10,8 @@ from tempfile import gettempdir
 from mutation.judging import Verdicts, judge
 from mutation.subjects import fuzzed, of_file
 from schedsearch.core.errors import BaselineError, UserError
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
 
 PROCEDURES = 20
 """Drawn from one seed."""

@@ -20,12 +20,13 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Outcome
 from schedsearch.core.text import show_proc
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.harness import Buffer, context_fields, layout
-from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.work import count_steps
+from schedsearch.evaluate.arguments.binding import Binding, bind
+from schedsearch.evaluate.arguments.layout import Buffer, layout
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.harness import context_fields
+from schedsearch.evaluate.roof.work import count_steps
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 

@@ -13,7 +13,7 @@ from itertools import chain
 from mutation.emitter import ROUNDINGS, Variant
 from schedsearch.analysis.accesses import written_buffers
 from schedsearch.core import ast as q
-from schedsearch.evaluate.enclosure import INTEGERS, expression_kind
+from schedsearch.evaluate.oracle.enclosure import INTEGERS, expression_kind
 
 Write = q.Assign | q.Reduce
 Replacement = tuple[q.Stmt, ...]

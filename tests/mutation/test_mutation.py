@@ -15,12 +15,14 @@ from mutation.judging import Comparison, Fate, Verdicts, _different, judge, judg
 from mutation.operators import OPERATORS, mutants
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
-from schedsearch.evaluate import enclosure, oracle, preparing
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.oracle import Fill, Mode, Rung
-from schedsearch.evaluate.preparing import prepare
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.oracle import enclosure
+from schedsearch.evaluate.oracle import ladders as oracle
+from schedsearch.evaluate.oracle.ladders import Fill, Mode, Rung
+from schedsearch.evaluate.run import preparing
+from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 

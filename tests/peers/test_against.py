@@ -12,7 +12,7 @@ from cli.invoke import MATMUL
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, PeerComparison
-from schedsearch.evaluate.host import cpu_identity
+from schedsearch.evaluate.build.host import cpu_identity
 from schedsearch.peers.against import Kernel, compare, parse_against
 from schedsearch.peers.arrays import Argument, Fill, make_arrays
 from schedsearch.peers.configurations import USUAL, of_openblas

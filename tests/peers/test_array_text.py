@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from transforms.interpret import DTYPES, interpret
 
 from schedsearch.core import ast as q
-from schedsearch.evaluate.binding import Binding
+from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.peers.array_text import TORCH, array_text
 from schedsearch.peers.arraywise import NotArraywise, arraywise
 from schedsearch.peers.blas_text import blas_text

@@ -12,8 +12,8 @@ from rich.console import Console
 
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
+from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.evaluate.run.sandbox import NO_SANDBOX, Sandbox
 from schedsearch.present.live import (
     CLOSING,
     LiveView,

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.sanitize import Check, Finding
+from schedsearch.evaluate.run.sanitize import Check, Finding
 from schedsearch.search.engine.minimal import Shorten, Shortened
 from schedsearch.search.engine.plans import ANCHOR, CLOSING_S, confirm
 from schedsearch.search.engine.race import CONTENDERS, FIELD, HEAT, HEATS

@@ -22,12 +22,12 @@ import ray
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.host import measuring_cores, usable_cores
-from schedsearch.evaluate.preparing import prepare
-from schedsearch.evaluate.process import run_group
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.host import measuring_cores, usable_cores
+from schedsearch.evaluate.build.process import run_group
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.preparing import prepare
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.options import EXECUTORS
 from schedsearch.search.setup.subject import Subject, load_subject
 from schedsearch.search.workers.core_sharing import MeasuringPlace, slot_file

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.sanitize import COVERAGE, Check, Finding
+from schedsearch.evaluate.run.sanitize import COVERAGE, Check, Finding
 from schedsearch.search.engine.inspection import once
 from schedsearch.search.setup.run_summary import Inspection
 

@@ -15,8 +15,8 @@ from transforms.helpers import TARGET
 from schedsearch.core.decision import TOLERANCE
 from schedsearch.core.records import Artifact, Outcome, RunStatus, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.locks.pin import best_of
 from schedsearch.search.engine import minimal
 from schedsearch.search.engine.minimal import Shortener, ddmin

@@ -13,8 +13,8 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Measurement, Outcome, RunStatus
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.timing import Cache, TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import Cache, TimingPlan
 from schedsearch.search import session
 from schedsearch.search.engine.progress import Progress
 from schedsearch.search.result import Listener, Result

@@ -10,8 +10,8 @@ import pytest
 
 from schedsearch.core.records import Keys, Outcome, TuningRecord, Workload
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.session import tune
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.warmstart.transfer import MOST, origins, similarity

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from schedsearch.core.records import Target
-from schedsearch.evaluate.compiler import default_flags, find_compiler
-from schedsearch.evaluate.host import measuring_cores, probe_target, usable_cores
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
+from schedsearch.evaluate.build.host import measuring_cores, probe_target, usable_cores
 from schedsearch.search.workers import core_sharing as turns
 from schedsearch.search.workers.core_sharing import (
     AnyTime,

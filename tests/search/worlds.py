@@ -22,9 +22,9 @@ from schedsearch.core.records import (
     Workload,
 )
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.driver import Search
 from schedsearch.search.engine.inspection import Inspect, not_inspected
 from schedsearch.search.engine.minimal import Shorten, as_it_is

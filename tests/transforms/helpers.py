@@ -14,7 +14,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Compiler, Target
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.host import cpu_identity
+from schedsearch.evaluate.build.host import cpu_identity
 from schedsearch.transforms.exo.loader import Source, load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, select

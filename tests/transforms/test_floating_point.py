@@ -17,7 +17,7 @@ from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.compiler import default_flags
+from schedsearch.evaluate.build.compiler import default_flags
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.floating_point import run_within

@@ -13,7 +13,7 @@ from exo.API import Procedure
 from schedsearch.core import ast as q
 from schedsearch.core.isa import KNOWN
 from schedsearch.core.keys import digest
-from schedsearch.evaluate.host import cpu_identity
+from schedsearch.evaluate.build.host import cpu_identity
 from schedsearch.transforms.vector.extension import execute, vector_set
 from schedsearch.transforms.vector.instruction_sets import shipped
 from schedsearch.transforms.vector.table import SETS, X86, Set, set_text

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Evaluation
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.ledger import Ledger
 from schedsearch.search.engine.plans import (
     ANCHOR,

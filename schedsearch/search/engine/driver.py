@@ -10,8 +10,8 @@ from dataclasses import replace
 from threading import Event
 
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.confirmation import Confirmation
 from schedsearch.search.engine.dispatcher import Dispatcher
 from schedsearch.search.engine.ending import Time, search_until

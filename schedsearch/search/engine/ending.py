@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from schedsearch.core.decision import MARGIN, Decision
 from schedsearch.core.records import Artifact, GeneratedC, Measurement, TimingKind
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.roofline import Roof, measure_roof
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.roof.roofline import Roof, measure_roof
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.plans import (
     CLOSING_S,
     LEAST_ROUNDS,

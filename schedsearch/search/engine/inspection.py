@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.reach import Reach
-from schedsearch.evaluate.sanitize import COVERAGE, SLOW_RUN_S, Inspector
+from schedsearch.evaluate.oracle.reach import Reach
+from schedsearch.evaluate.run.sanitize import COVERAGE, SLOW_RUN_S, Inspector
 from schedsearch.search.setup.run_summary import Inspection, RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope

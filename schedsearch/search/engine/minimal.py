@@ -19,9 +19,9 @@ from schedsearch.core.decision import TOLERANCE, Decision
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import Artifact, GeneratedC, Measurement, Target, TimingKind
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.bench import Anchor, Bench
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.plans import FEW
 from schedsearch.search.workers.building import build, reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from schedsearch.core.records import TimingKind
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 
 FEW = 5
 """Samples of a round where many candidates wait. Minima of 15 are less noisy on a busy machine, but

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from schedsearch.core.records import Measurement, TimingKind
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.plans import FEW
 
 CONTENDERS = 3

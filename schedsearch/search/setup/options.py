@@ -11,7 +11,7 @@ from schedsearch.core.alignment import ALLOCATED, check_alignment
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.transforms.own import definitions

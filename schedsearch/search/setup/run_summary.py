@@ -12,9 +12,9 @@ from schedsearch.core.fields import Fields
 from schedsearch.core.numbers import duration, speedup
 from schedsearch.core.records import Measurement
 from schedsearch.core.stats import Estimate
-from schedsearch.evaluate.agreement import Agreement
-from schedsearch.evaluate.roofline import Roof
-from schedsearch.evaluate.sanitize import Check, Finding
+from schedsearch.evaluate.oracle.agreement import Agreement
+from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.evaluate.run.sanitize import Check, Finding
 from schedsearch.store.views import Run
 
 ALIGNMENT_DIFFERENCE = 0.03

@@ -16,13 +16,13 @@ from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.errors import CodegenError, DisagreementError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC, Target, Workload
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import Binding, bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.openmp import check_threads, with_openmp
-from schedsearch.evaluate.preparing import Excerpt, prepare
-from schedsearch.evaluate.timing import Cache
-from schedsearch.evaluate.work import Work, count_steps, count_work
+from schedsearch.evaluate.arguments.binding import Binding, bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.openmp import check_threads, with_openmp
+from schedsearch.evaluate.roof.work import Work, count_steps, count_work
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.preparing import Excerpt, prepare
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.search.setup.targets import read_target, require_native, resolve_target
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.fixed_sizes import specialize
@@ -70,7 +70,7 @@ def bench_of(
     cache: Cache = Cache.WARM,
     patience_s: float = PATIENCE_S,
 ) -> Bench:
-    """What verifies and times its schedules, on the target's threads (`evaluate/preparing.py`).
+    """What verifies and times its schedules, on the target's threads (`evaluate/run/preparing.py`).
 
     Its files go to `work_dir`, by default to those kept between runs. If a call of the procedure as
     written takes longer than `patience_s` seconds, only a part of it is timed. Raises UserError if

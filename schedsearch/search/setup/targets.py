@@ -35,8 +35,13 @@ from schedsearch.core.floats import FloatingPoint, contract_flags, floating_poin
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
 from schedsearch.core.text_file import read_text
-from schedsearch.evaluate.compiler import default_flags, find_compiler, other_compilers
-from schedsearch.evaluate.host import FALLBACK_CACHES, FALLBACK_LINE, cpu_identity, probe_target
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler, other_compilers
+from schedsearch.evaluate.build.host import (
+    FALLBACK_CACHES,
+    FALLBACK_LINE,
+    cpu_identity,
+    probe_target,
+)
 from schedsearch.transforms.vector.instruction_sets import with_instructions
 
 CROSS_COMPILERS = {"aarch64": "aarch64-linux-gnu-gcc", "x86_64": "x86_64-linux-gnu-gcc"}

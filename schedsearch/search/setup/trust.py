@@ -16,7 +16,7 @@ from platformdirs import user_state_path
 from schedsearch.core.keys import digest
 from schedsearch.core.ownership import not_private, others_may_change
 from schedsearch.core.text_file import read_text
-from schedsearch.evaluate.disk import disk_explained
+from schedsearch.evaluate.build.disk import disk_explained
 
 
 def state_dir() -> Path:

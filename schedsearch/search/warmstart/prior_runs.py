@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.timing import Cache
+from schedsearch.evaluate.run.timing import Cache
 from schedsearch.search.setup.subject import Subject
 from schedsearch.search.warmstart.transfer import Origin, origins
 from schedsearch.store.database import Store

@@ -7,11 +7,11 @@ from functools import partial
 
 from schedsearch.core import ast as q
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.cases import is_possible, is_small
-from schedsearch.evaluate.reach import Reacher
+from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.cases import is_possible, is_small
+from schedsearch.evaluate.oracle.reach import Reacher
+from schedsearch.evaluate.run.bench import Bench
 
 BUILD_TIMEOUT_S = 60.0
 

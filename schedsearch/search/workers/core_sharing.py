@@ -19,7 +19,7 @@ from typing import Protocol
 
 from schedsearch.core.machine import boot_id
 from schedsearch.core.records import Target
-from schedsearch.evaluate.host import measuring_cores, usable_cores
+from schedsearch.evaluate.build.host import measuring_cores, usable_cores
 from schedsearch.search.workers.lease import Patience, common_lock, lent, locked, own_lock
 
 TURN_S = 1.0

@@ -20,7 +20,7 @@ import time
 from collections import deque
 from typing import Protocol
 
-from schedsearch.evaluate.bench import Bench, Evaluation
+from schedsearch.evaluate.run.bench import Bench, Evaluation
 from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,

@@ -10,12 +10,12 @@ from pathlib import Path
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.bench import Anchor, Bench, Evaluation
-from schedsearch.evaluate.binding import bind
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.reach import Reacher
-from schedsearch.evaluate.runner import was_killed
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.arguments.binding import bind
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.oracle.reach import Reacher
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.runner import was_killed
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.workers.building import build, make_reacher
 from schedsearch.search.workers.core_sharing import make_turn, measuring_slot
 from schedsearch.transforms.codegen import CodeGenerator

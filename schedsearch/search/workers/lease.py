@@ -25,7 +25,7 @@ from pathlib import Path
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.ownership import user_name
-from schedsearch.evaluate.disk import disk_explained
+from schedsearch.evaluate.build.disk import disk_explained
 from schedsearch.search.setup.trust import make_private, state_dir
 
 Waiting = Callable[[str], None]

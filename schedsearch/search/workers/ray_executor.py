@@ -18,7 +18,7 @@ import ray
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.bench import Bench
+from schedsearch.evaluate.run.bench import Bench
 from schedsearch.search.workers.core_sharing import MeasuringPlace
 from schedsearch.search.workers.jobs import (
     BenchWorker,

@@ -22,7 +22,7 @@ from ray._private.authentication.authentication_token_setup import enable_token_
 from ray.exceptions import RayError
 
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.process import WITHHELD, kill_marked
+from schedsearch.evaluate.build.process import WITHHELD, kill_marked
 from schedsearch.search.workers.ray_token import require_token
 
 _NEEDED = {ray_constants.PROCESS_TYPE_GCS_SERVER, ray_constants.PROCESS_TYPE_RAYLET}

@@ -12,7 +12,11 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Artifact, Failure, GeneratedC, TimingKind
-from schedsearch.evaluate.agreement import (
+from schedsearch.evaluate.arguments.binding import Binding, verification_bindings
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.disk import disk_explained
+from schedsearch.evaluate.build.host import measuring_cores
+from schedsearch.evaluate.oracle.agreement import (
     Agreement,
     Told,
     disagreement,
@@ -20,10 +24,7 @@ from schedsearch.evaluate.agreement import (
     undefined_sizes,
     weaknesses,
 )
-from schedsearch.evaluate.bench import Bench, Part
-from schedsearch.evaluate.binding import Binding, verification_bindings
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.cases import (
+from schedsearch.evaluate.oracle.cases import (
     Plan,
     case_of_timing,
     evaluated,
@@ -31,16 +32,15 @@ from schedsearch.evaluate.cases import (
     is_cheap,
     why_not,
 )
-from schedsearch.evaluate.disk import disk_explained
-from schedsearch.evaluate.harness import (
+from schedsearch.evaluate.oracle.harness import (
     Placement,
     context_fields,
     own_sources,
     shared_sources,
 )
-from schedsearch.evaluate.host import measuring_cores
-from schedsearch.evaluate.runner import was_killed
-from schedsearch.evaluate.timing import Cache, TimingPlan
+from schedsearch.evaluate.run.bench import Bench, Part
+from schedsearch.evaluate.run.runner import was_killed
+from schedsearch.evaluate.run.timing import Cache, TimingPlan
 
 _COMPILE_S = 120.0
 _ONCE = TimingPlan(TimingKind.PART, 1, 1, sample_ns=1.0, samples=1)

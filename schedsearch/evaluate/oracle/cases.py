@@ -13,11 +13,12 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
-from schedsearch.evaluate.agreement import Told, next_rung
-from schedsearch.evaluate.binding import Binding
-from schedsearch.evaluate.enclosure import sampled_loops, unknown_externs
-from schedsearch.evaluate.harness import Buffer, Case, Placement, layout
-from schedsearch.evaluate.oracle import (
+from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.evaluate.arguments.layout import Buffer, layout
+from schedsearch.evaluate.oracle.agreement import Told, next_rung
+from schedsearch.evaluate.oracle.enclosure import sampled_loops, unknown_externs
+from schedsearch.evaluate.oracle.harness import Case, Placement
+from schedsearch.evaluate.oracle.ladders import (
     LADDERS,
     SHARP,
     Mode,
@@ -27,7 +28,7 @@ from schedsearch.evaluate.oracle import (
     oracle,
     scale_matters,
 )
-from schedsearch.evaluate.work import count_steps, stores_run
+from schedsearch.evaluate.roof.work import count_steps, stores_run
 
 # A case that is only verified may cost the baseline about 20 ms.
 _CASE_STEPS = 2e7

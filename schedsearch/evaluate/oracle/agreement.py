@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core.errors import DisagreementError
-from schedsearch.evaluate.oracle import LADDERS, SHARP, UNCLEAR, Mode
+from schedsearch.evaluate.oracle.ladders import LADDERS, SHARP, UNCLEAR, Mode
 
 
 @dataclass(frozen=True)

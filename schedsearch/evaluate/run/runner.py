@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from schedsearch.core.records import Failure, Outcome
-from schedsearch.evaluate.disk import disk_explained, require_files
-from schedsearch.evaluate.process import (
+from schedsearch.evaluate.build.disk import disk_explained, require_files
+from schedsearch.evaluate.build.process import (
     KILLED,
     child_environment,
     count_threads,
@@ -26,7 +26,7 @@ from schedsearch.evaluate.process import (
     kill_group,
     kill_marked,
 )
-from schedsearch.evaluate.sandbox import parse_sandbox
+from schedsearch.evaluate.run.sandbox import parse_sandbox
 
 _MAX_OUTPUT = 1 << 20
 # While grandchildren hold the socket open its end is not seen; the leader's is, by polling.

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any
 
 from schedsearch.core.records import Target
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.peak import measure_peaks
-from schedsearch.evaluate.work import Work
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.roof.peak import measure_peaks
+from schedsearch.evaluate.roof.work import Work
 
 DOUBTFUL = 1.05
 """A speed above this times the roofline is beyond the roofline's own error."""

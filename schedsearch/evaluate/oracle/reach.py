@@ -17,8 +17,13 @@ from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine, show_expr
-from schedsearch.evaluate.binding import Binding, control_values, near, verification_bindings
-from schedsearch.evaluate.constraints import Constraints, Undecided
+from schedsearch.evaluate.arguments.binding import (
+    Binding,
+    control_values,
+    near,
+    verification_bindings,
+)
+from schedsearch.evaluate.arguments.constraints import Constraints, Undecided
 
 _NUMBERS = ("size", "index", "int")
 _LARGEST_TILE = 256

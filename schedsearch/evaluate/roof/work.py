@@ -11,9 +11,9 @@ from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
-from schedsearch.evaluate.binding import Binding, control_values
-from schedsearch.evaluate.operations import Needs, operations
-from schedsearch.evaluate.traffic import Streams, count_streams
+from schedsearch.evaluate.arguments.binding import Binding, control_values
+from schedsearch.evaluate.roof.operations import Needs, operations
+from schedsearch.evaluate.roof.traffic import Streams, count_streams
 
 # Loop iterations looked at one by one in nests whose bounds depend on outer
 # loops; beyond, evenly spaced iterations stand for their neighbours.

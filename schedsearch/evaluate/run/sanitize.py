@@ -21,21 +21,21 @@ from pathlib import Path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import DiskError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TimingKind
-from schedsearch.evaluate.bench import Bench
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.coverage import blocks, counting
-from schedsearch.evaluate.harness import (
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.runtime_text import runtime_source
+from schedsearch.evaluate.oracle.coverage import blocks, counting
+from schedsearch.evaluate.oracle.harness import (
     CONTRACTS,
     Case,
     Placement,
     own_sources,
-    runtime_source,
     shared_sources,
 )
-from schedsearch.evaluate.reach import Reach
-from schedsearch.evaluate.reports import Verdict
-from schedsearch.evaluate.runner import Limits, run_harness, was_killed
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.oracle.reach import Reach
+from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.reports import Verdict
+from schedsearch.evaluate.run.runner import Limits, run_harness, was_killed
+from schedsearch.evaluate.run.timing import TimingPlan
 
 _COMPILE_S = 120.0
 _RUN_S = 120.0

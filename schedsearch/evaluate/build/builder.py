@@ -24,10 +24,10 @@ from schedsearch.core.records import (
     Outcome,
     choose_compiler,
 )
-from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
-from schedsearch.evaluate.elf import code_identity
-from schedsearch.evaluate.host import cpu_identity
-from schedsearch.evaluate.process import KILLED, Finished, limited, run_group
+from schedsearch.evaluate.build.disk import disk_explained, refuse_full_disk
+from schedsearch.evaluate.build.elf import code_identity
+from schedsearch.evaluate.build.host import cpu_identity
+from schedsearch.evaluate.build.process import KILLED, Finished, limited, run_group
 
 _CACHE_VERSION = 2
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 
 from schedsearch.core.records import Target
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.peak import Peaks, measure_peaks
-from schedsearch.evaluate.traffic import Streams
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.roof.peak import Peaks, measure_peaks
+from schedsearch.evaluate.roof.traffic import Streams
 
 MEMORY_PER_CACHE = 4
 """Arrays this many times larger than the largest cache are in memory."""

@@ -18,7 +18,7 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.evaluate.indices import Indices, Layout, dense, field_of, name_of
+from schedsearch.evaluate.oracle.indices import Indices, Layout, dense, field_of, name_of
 
 # unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.

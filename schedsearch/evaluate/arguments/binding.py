@@ -9,7 +9,7 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
-from schedsearch.evaluate.constraints import Constraints, control_kinds
+from schedsearch.evaluate.arguments.constraints import Constraints, control_kinds
 
 _SIZE = 256
 # Row padding of windows, in elements: a kernel that ignores strides is caught.

@@ -9,11 +9,11 @@ from itertools import cycle, islice
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Target
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.harness import runtime_source
-from schedsearch.evaluate.host import measuring_cores
-from schedsearch.evaluate.process import run_group
-from schedsearch.evaluate.traffic import Streams
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.host import measuring_cores
+from schedsearch.evaluate.build.process import run_group
+from schedsearch.evaluate.build.runtime_text import runtime_source
+from schedsearch.evaluate.roof.traffic import Streams
 
 _COMPILE_S = 60.0
 _RUN_S = 60.0

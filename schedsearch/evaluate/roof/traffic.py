@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from schedsearch.analysis.accesses import Access, placed
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.evaluate.binding import Binding, control_values
-from schedsearch.evaluate.boxes import NOTHING, Box, classes, progression
-from schedsearch.evaluate.elements import Values, elements, halves, involved, outermost, truth
-from schedsearch.evaluate.harness import Buffer, layout
+from schedsearch.evaluate.arguments.binding import Binding, control_values
+from schedsearch.evaluate.arguments.layout import Buffer, layout
+from schedsearch.evaluate.roof.boxes import NOTHING, Box, classes, progression
+from schedsearch.evaluate.roof.elements import Values, elements, halves, involved, outermost, truth
 
 # Accesses that are no box are counted iteration by iteration; where these are many, as boxes row
 # by row of a loop, or halved this often. Beyond, all of the array counts as accessed.

@@ -38,7 +38,7 @@ from schedsearch.analysis.accesses import read_buffers, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
-from schedsearch.evaluate.enclosure import expression_kind
+from schedsearch.evaluate.oracle.enclosure import expression_kind
 
 SHARP = 0.4
 """Share of the elements of an output that have to be sharp; many are zero by right (`relu`)."""

@@ -7,11 +7,12 @@ import time
 from collections.abc import Sequence
 
 from schedsearch.core.records import Failure, Measurement, Outcome, Round
-from schedsearch.evaluate.agreement import Power
-from schedsearch.evaluate.harness import Buffer, Case, Field
-from schedsearch.evaluate.host import host_state
-from schedsearch.evaluate.sandbox import NO_SANDBOX, parse_sandbox
-from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
+from schedsearch.evaluate.arguments.layout import Buffer
+from schedsearch.evaluate.build.host import host_state
+from schedsearch.evaluate.oracle.agreement import Power
+from schedsearch.evaluate.oracle.harness import Case, Field
+from schedsearch.evaluate.run.sandbox import NO_SANDBOX, parse_sandbox
+from schedsearch.evaluate.run.timing import Cache, Sampling, TimingPlan
 
 
 class Enclosures:

@@ -8,8 +8,8 @@ from pathlib import Path
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Compiler, Failure, GeneratedC, Target
-from schedsearch.evaluate.builder import Builder
-from schedsearch.evaluate.host import usable_cores
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.host import usable_cores
 
 _PROBE = """
 void openmp_probe(int *x) {

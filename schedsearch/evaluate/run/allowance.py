@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from schedsearch.evaluate.runner import Limits
-from schedsearch.evaluate.timing import TimingPlan
+from schedsearch.evaluate.run.runner import Limits
+from schedsearch.evaluate.run.timing import TimingPlan
 
 # A candidate may be this much slower than the reference before verification
 # gives up on it; the constant covers process start and filling arrays.

@@ -13,7 +13,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from importlib import resources
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,11 +20,12 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import GeneratedC
-from schedsearch.evaluate.binding import Binding, control_values, dense_strides, extents
-from schedsearch.evaluate.enclosure import enclosure_source, unknown_externs
-from schedsearch.evaluate.oracle import Fill, Oracle, Rung, of_type
+from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.evaluate.arguments.layout import Buffer
+from schedsearch.evaluate.build.runtime_text import runtime_source
+from schedsearch.evaluate.oracle.enclosure import enclosure_source, unknown_externs
+from schedsearch.evaluate.oracle.ladders import Fill, Oracle, Rung, of_type
 
-_RUNTIME = resources.files("schedsearch.evaluate") / "runtime"
 _FILES = (
     *("harness.c", "channel.c", "case.c", "enclose.c", "verify.c", "timing.c", "steps.c"),
     *("copies.c", "libraries.c", "sandbox.c", "syscalls.c", "state.c"),
@@ -70,10 +70,6 @@ def context_fields(header: str) -> tuple[Field, ...]:
         for config, body in configs
         for ctype, name in _FIELD.findall(body)
     )
-
-
-def runtime_source(name: str) -> str:
-    return (_RUNTIME / name).read_text()
 
 
 def shared_sources() -> dict[str, str]:
@@ -139,48 +135,6 @@ def _parameter(arg: q.Arg, place: str) -> tuple[str, str]:
         strides = ", ".join(f"{place}.strides[{d}]" for d in range(n))
         return f"struct hs_win_{n}", f"(struct hs_win_{n}){{{place}.data, {{{strides}}}}}"
     return "void *", f"{place}.data"
-
-
-@dataclass(frozen=True)
-class Buffer:
-    """Shape and strides (elements) of a data argument with a binding applied."""
-
-    name: str
-    type: str
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
-
-    @property
-    def elements(self) -> int:
-        """Elements spanned, padding included."""
-        pairs = zip(self.shape, self.strides, strict=True)
-        return 1 + sum((extent - 1) * stride for extent, stride in pairs)
-
-    @property
-    def bytes(self) -> int:
-        return self.elements * ELEMENT_TYPES[self.type].bits // 8
-
-    def index(self, flat: int) -> tuple[int, ...] | None:
-        """Multi-index of an element offset; None if it falls between rows."""
-        out, rest = [0] * len(self.shape), flat
-        for dim in sorted(range(len(self.shape)), key=lambda d: -self.strides[d]):
-            out[dim] = min(rest // self.strides[dim], self.shape[dim] - 1)
-            rest -= out[dim] * self.strides[dim]
-        return None if rest else tuple(out)
-
-
-def layout(proc: q.Proc, binding: Binding) -> tuple[Buffer | int, ...]:
-    """The kind of each argument: a control value, or a buffer."""
-    values, strides = control_values(proc, binding), dict(binding.strides)
-    out: list[Buffer | int] = []
-    for arg in proc.args:
-        if arg.type in q.CONTROL_TYPES:
-            out.append(binding.value(arg.var.name))
-        else:
-            shape = extents(arg, values)
-            own = strides.get(arg.var.name) or dense_strides(shape)
-            out.append(Buffer(arg.var.name, arg.type, shape, own))
-    return tuple(out)
 
 
 class Placement(IntEnum):

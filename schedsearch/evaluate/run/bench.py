@@ -16,20 +16,15 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact, Failure, Measurement, Outcome, Round, TimingKind
 from schedsearch.core.text_file import write_text
-from schedsearch.evaluate.agreement import NOT_COMPARED, Agreement, Told, disagreement
-from schedsearch.evaluate.allowance import HOPELESS, Allowance
-from schedsearch.evaluate.cases import Plan, cases_of_calls
-from schedsearch.evaluate.disk import disk_explained, refuse_full_disk
-from schedsearch.evaluate.harness import (
-    CONTRACTS,
-    Case,
-    Field,
-    unclear_elements,
-)
-from schedsearch.evaluate.reports import Enclosures, Verdict
-from schedsearch.evaluate.runner import Limits, run_harness, was_killed
-from schedsearch.evaluate.sandbox import NO_SANDBOX, Sandbox
-from schedsearch.evaluate.timing import Cache, Sampling, TimingPlan
+from schedsearch.evaluate.build.disk import disk_explained, refuse_full_disk
+from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement, Told, disagreement
+from schedsearch.evaluate.oracle.cases import Plan, cases_of_calls
+from schedsearch.evaluate.oracle.harness import CONTRACTS, Case, Field, unclear_elements
+from schedsearch.evaluate.run.allowance import HOPELESS, Allowance
+from schedsearch.evaluate.run.reports import Enclosures, Verdict
+from schedsearch.evaluate.run.runner import Limits, run_harness, was_killed
+from schedsearch.evaluate.run.sandbox import NO_SANDBOX, Sandbox
+from schedsearch.evaluate.run.timing import Cache, Sampling, TimingPlan
 
 _REFERENCE_S = 600.0
 _COUNT_S = 130.0  # of each kernel, a little more than the harness gives it itself

@@ -12,7 +12,7 @@ from schedsearch.core.build import COMPILERS
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint, contract_flags
 from schedsearch.core.records import Compiler
-from schedsearch.evaluate.process import run_group
+from schedsearch.evaluate.build.process import run_group
 
 _MACROS = "__clang__ __clang_major__ __clang_minor__ __clang_patchlevel__ " + (
     "__GNUC__ __GNUC_MINOR__ __GNUC_PATCHLEVEL__"

@@ -1,0 +1,1 @@
+"""What is a procedure called with: sizes, shapes and strides that satisfy its asserts?"""

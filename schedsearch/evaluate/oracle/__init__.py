@@ -1,0 +1,1 @@
+"""Which results may a procedure have, and how much do inputs and sizes tell of them?"""

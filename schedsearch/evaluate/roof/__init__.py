@@ -1,0 +1,1 @@
+"""How fast could it be: operations, bytes, and the peaks of this machine?"""
