@@ -16,7 +16,7 @@ from benchmarks.command import run_command
 from benchmarks.suite.__main__ import select
 from benchmarks.suite.folders import write_json
 from benchmarks.throughput import goals, overhead, replaying, report, scaling
-from benchmarks.throughput.expansion import ALPHABETS, explore
+from benchmarks.throughput.expansion import ALPHABETS, as_a_worker, explore
 from schedsearch.cli.parse import parse_names
 from schedsearch.core.errors import UserError
 
@@ -107,7 +107,7 @@ def run(
 
 def fresh(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
     """Call in a process that has done nothing before: what Exo remembers is part of its speed."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+    with ProcessPoolExecutor(1, get_context("spawn"), initializer=as_a_worker) as pool:
         return pool.submit(function, *args, **kwargs).result()
 
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from benchmarks.suite.case import Case
 from schedsearch.core.errors import CodegenError
+from schedsearch.core.machine import collect_rarely
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.codegen import CodeGenerator
@@ -117,6 +118,11 @@ class Explorer:
             self.counts["same_code"] += key in self.codes
             self.codes.add(key)
         self.seconds.update({"codegen": time.perf_counter() - start})
+
+
+def as_a_worker() -> None:
+    """Collect garbage as Ray's actors do, once what is imported here is there."""
+    collect_rarely()
 
 
 def explore(case: Case, alphabet: str, attempts: int, seed: int) -> Explored:
