@@ -44,7 +44,7 @@ from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_be
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.search.workers.executor import Executor
-from schedsearch.search.workers.interrupts import raised_interrupts, take_back_sigterm
+from schedsearch.search.workers.interrupts import raised_interrupts
 from schedsearch.search.workers.make import make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
@@ -173,7 +173,7 @@ def _begin(
     transforms: Sequence[Transform],
     began: float,
 ) -> Session:
-    """Measure the baseline while workers start, then give the store its run and its root."""
+    """Measure the baseline, then give the store its run and its root."""
     listener.phase("measuring the baseline")
     with raised_interrupts():
         patience_s = PATIENCE * options.budget.seconds
@@ -181,7 +181,6 @@ def _begin(
         baseline = measure_baseline(bench, subject, listener.phase)
     listener.phase("starting workers")
     executor.attach(bench)
-    take_back_sigterm()
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
     ending_s = _closing_s(store.runs(scope), budget_s, bench)
     environment = RunEnvironment(

@@ -11,10 +11,13 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from faults.processes import descendants
 
 from schedsearch.core.records import Outcome, RunStatus
 from schedsearch.evaluate.build.host import usable_cores
@@ -243,6 +246,32 @@ def test_what_ends_a_search_keeps_everything(
         (scope,) = store.scopes()
         assert store.runs(scope)[0].status is RunStatus.INTERRUPTED
         assert store.outcomes(scope)[Outcome.CORRECT] > 1
+
+
+def test_sigterm_is_ours_once_ray_is_there(tmp_path: Path) -> None:
+    """Ray's library has a handler of its own, which prints a stack."""
+    process = start(tmp_path, "--executor", "ray")
+    assert process.stderr is not None
+    deadline = time.monotonic() + 60
+    while not any("ray::BenchWorker" in name for name in started_by(process.pid)):
+        assert time.monotonic() < deadline, "Ray does not start"
+        time.sleep(0.1)
+    process.stderr.readline()  # the search has gone on since
+    process.send_signal(signal.SIGTERM)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 143, err
+    assert "SIGTERM" not in err
+    assert "Traceback" not in err
+    assert "interrupted: " in out
+
+
+def started_by(pid: int) -> list[str]:
+    """Command lines of the processes that a process has started, directly or not."""
+    found = []
+    for child in descendants(pid):
+        with suppress(OSError):
+            found.append(Path(f"/proc/{child}/cmdline").read_text())
+    return found
 
 
 def test_ctrl_c_before_the_search_has_begun(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def noticed_interrupts() -> Iterator[Event]:
 
 def take_back_sigterm() -> None:
     """Ray's library has a handler of its own for it, in C, that prints a stack and aborts; Python's
-    knows nothing of that. To be called in the main thread once Ray has started."""
+    knows nothing of that. Does nothing outside the main thread."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.getsignal(signal.SIGTERM))
 

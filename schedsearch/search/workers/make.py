@@ -14,7 +14,8 @@ from schedsearch.transforms.registry import Transform
 
 
 def make_executor(options: Options, subject: Subject, transforms: Sequence[Transform]) -> Executor:
-    """Its workers start in the background. Of a cluster that is joined, `attach` waits for them."""
+    """Ray's own workers start in the background, once a candidate has been measured without them;
+    `attach` waits for those of a cluster that is joined."""
     spec = WorkSpec(
         options.file.resolve(),
         subject.source.sha,

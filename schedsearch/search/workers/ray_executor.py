@@ -20,6 +20,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.search.workers.core_sharing import MeasuringPlace
+from schedsearch.search.workers.interrupts import take_back_sigterm
 from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,
@@ -115,7 +116,11 @@ class RayExecutor:
 
     @property
     def ready(self) -> bool:
-        """Whether jobs can run. Raises as `attach` does if they never will."""
+        """Whether jobs can run. Raises as `attach` does if they never will.
+
+        Ray takes SIGTERM for itself some time before that: whoever asks takes it back.
+        """
+        take_back_sigterm()
         if not self._ready.is_set():
             return False
         if isinstance(self._failure, UserError):
