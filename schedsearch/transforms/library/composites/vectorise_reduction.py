@@ -27,6 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, PLAIN
@@ -40,7 +41,7 @@ from schedsearch.transforms.blocks.reductions import first_dim, moves
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.library.composites.vectorise import TAILS, guarded_tail
 from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps, Vector
-from schedsearch.transforms.vector.fused.model import reads, widest
+from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.vector.registers import memory_name
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import promoted, value_type
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
@@ -89,10 +90,6 @@ def arithmetic(stmt: q.Assign | q.Reduce) -> str | None:
     """Type in which C computes the right-hand side; None if it mixes types."""
     kind = value_type(stmt.rhs, stmt.type)
     return kind and promoted(kind)
-
-
-def reads(expr: q.Expr) -> Iterator[q.Read]:
-    return (node for node in q.walk_expr(expr) if isinstance(node, q.Read))
 
 
 def widest(body: tuple[q.Stmt, ...]) -> int:

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
-from schedsearch.transforms.vector.fused.model import EXTERNS, Fused, arithmetic, reads
+from schedsearch.transforms.vector.fused.model import EXTERNS, Fused, arithmetic
 from schedsearch.transforms.vector.fused.operands import (
     Accesses,
     Given,

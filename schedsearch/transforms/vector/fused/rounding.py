@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, INTEGERS
-from schedsearch.transforms.vector.fused.model import Fused, reads
+from schedsearch.transforms.vector.fused.model import Fused
 
 _SAME = {
     "f32": frozenset({"relu", "select", "fmaxf", "expf"}),
