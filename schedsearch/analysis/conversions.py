@@ -51,7 +51,7 @@ def moved(proc: q.Proc, operator: str, path: q.Path, routes: tuple[Route, ...]) 
     if it keeps all of them. `routes` leads to the parts of a right side that it is given."""
     stmt = proc.by_path.get(path)
     match operator:
-        case "set_precision":
+        case "set_precision" if not (isinstance(stmt, q.Alloc) and stmt.type == "R"):
             return "values would be converted to another type"
         case "merge_writes" if isinstance(stmt, Store):
             after = proc.by_path.get(next_path(path))
@@ -62,6 +62,30 @@ def moved(proc: q.Proc, operator: str, path: q.Path, routes: tuple[Route, ...]) 
                 return f"the value is converted to {stmt.type} when it is stored"
         case "bind_expr" if isinstance(stmt, Store):
             return next((why for route in routes if (why := _bound(stmt.rhs, route))), None)
+    return None
+
+
+def converting_store(proc: q.Proc, buf: q.Var) -> Store | None:
+    """The first statement that converts what it stores in `buf`; None if there is none."""
+    return next(
+        (
+            stmt
+            for stmt in q.walk(proc.body)
+            if isinstance(stmt, Store)
+            and stmt.buf == buf
+            and value_type(stmt.rhs, stmt.type) != _known(stmt.type)
+        ),
+        None,
+    )
+
+
+def without_precision(proc: q.Proc) -> str | None:
+    """A sentence on the first buffer of type R, which is f32 to C, that is given values of
+    another type: `bind_expr` makes such a buffer of an expression that was reassociated. None if
+    there is none."""
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.Alloc) and stmt.type == "R" and converting_store(proc, stmt.buf):
+            return f"{stmt.buf.name} has no precision, and values of another than f32"
     return None
 
 

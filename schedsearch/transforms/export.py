@@ -22,6 +22,7 @@ from schedsearch.transforms.operators.ops import (
     Op,
     OpArg,
     Pair,
+    Part,
     Parts,
     Span,
     Vector,
@@ -146,6 +147,8 @@ def _arg(procedure: Any, arg: OpArg) -> str:
         case Parts():
             statement = _cursor(procedure, arg.path)
             return f"[{', '.join(_part(statement, route) for route in arg.routes)}]"
+        case Part():
+            return _part(_cursor(procedure, arg.path), arg.route)
         case Index():
             access = _cursor(procedure, arg.path)
             access = access if arg.route is None else _part(access, arg.route)

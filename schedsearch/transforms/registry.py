@@ -24,6 +24,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from schedsearch.analysis.conversions import without_precision
 from schedsearch.analysis.independence import has_parallel_loops, races
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError, UserError
@@ -149,8 +150,8 @@ def carry_out(
     """The Exo operators of a rewrite, each with the procedure after it.
 
     Raises RewriteError as `apply` does, at the end if the result has a parallel loop
-    that may race (Exo's operators treat parallel loops as sequential ones), or an array
-    whose length depends on a variable that is gone.
+    that may race (Exo's operators treat parallel loops as sequential ones), an array
+    whose length depends on a variable that is gone, or a buffer without precision.
     """
     steps = _transform_of(rewrite, ast).steps(ast, rewrite.path, dict(rewrite.args))
     parallel = has_parallel_loops(ast)
@@ -162,7 +163,7 @@ def carry_out(
             op = steps.send(procedure)
     except StopIteration:
         result = mirror(procedure)
-        reason = next(races(result), None) if parallel else None
+        reason = without_precision(result) or (next(races(result), None) if parallel else None)
         if reason:
             raise RewriteError(reason) from None
     except KeyError as error:

@@ -311,7 +311,7 @@ def test_strict_still_blocks_and_vectorises() -> None:
     "op",
     [
         Op("simplify"),
-        Op("commute_expr", ("x + y",)),
+        Op("left_reassociate_expr", ("x + y",)),
         Op("lift_reduce_constant", ("y = 0", "for i in _: _")),
         Op("stage_mem", (At((0,)), "y[0:n]", "t"), (("accum", True),)),
     ],

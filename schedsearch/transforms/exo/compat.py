@@ -104,9 +104,11 @@ from schedsearch.analysis.asserts import broken_assert
 from schedsearch.analysis.conversions import (
     CONVERTING,
     Route,
+    converting_store,
     folds_constants,
     mismatch,
     moved,
+    value_type,
 )
 from schedsearch.analysis.independence import conflict
 from schedsearch.analysis.liveness import carried, left_stale, overtaken
@@ -114,6 +116,7 @@ from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.analysis.windows import aliased
 from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
+from schedsearch.core.element_types import FLOATS
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.exo import fission_check as exo_fission
@@ -191,6 +194,7 @@ def _note_externs(finder: Any, expr: Any) -> None:
 
 ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
 ORDER_KEPT |= {"cut_loop", "divide_loop", "shift_loop", "unroll_loop"}
+ORDER_KEPT |= {"commute_expr", "left_reassociate_expr"}
 """Operators after which every element is accessed in the order it was before."""
 
 LIBRARY = "kernel"
@@ -248,6 +252,8 @@ def unsound(
         return "Exo does not see that the loops begin at different values"
     if operator == "join_loops" and not _alike(mirror(procedure), path):
         return "Exo does not see that the loops do different things"
+    if operator == "left_reassociate_expr" and not _floats(mirror(procedure), path):
+        return "integers might overflow in another order"
     if operator == "sink_alloc" and carried(mirror(procedure), path):
         return "an iteration may read what another left in the buffer"
     if circle and overtaken(mirror(procedure), path, *circle):
@@ -265,9 +271,13 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
     """The same for what only the result shows; `path` is where the operator was applied."""
     if operator == "inline_assign":
         return left_stale(mirror(before), path, mirror(after))
+    ast = mirror(after)
+    if operator == "set_precision":
+        alloc = ast.by_path.get(path)
+        wrong_type = isinstance(alloc, q.Alloc) and converting_store(ast, alloc.buf)
+        return "values would be converted to another type" if wrong_type else None
     if operator != "replace":
         return None
-    ast = mirror(after)
     call = ast.by_path.get(path)
     wrong = mismatch(call) if isinstance(call, q.Call) else None
     return wrong or broken_assert(ast, path)
@@ -296,6 +306,16 @@ def _copies(stmts: Any) -> list[Any]:
         stmt.update(**{name: _copies(getattr(stmt, name)) for name in inner if hasattr(stmt, name)})
         for stmt in stmts
     ]
+
+
+def _floats(proc: q.Proc, path: q.Path) -> bool:
+    """Whether the statement at `path` stores floats, and computes with them."""
+    stmt = proc.by_path.get(path)
+    return (
+        isinstance(stmt, q.Assign | q.Reduce)
+        and stmt.type in FLOATS
+        and value_type(stmt.rhs, stmt.type) in FLOATS
+    )
 
 
 def _called_alike(proc: q.Proc, path: q.Path) -> bool:

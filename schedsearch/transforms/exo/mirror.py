@@ -67,6 +67,17 @@ _TYPE_NAMES = {
 }
 
 
+def _computed_in(kind: str, lhs: q.Expr, rhs: q.Expr) -> str:
+    """The type in which C computes an expression of Exo's type `kind`. `left_reassociate_expr`
+    makes expressions of type R, whatever their operands are."""
+    if kind != "R":
+        return kind
+    operands = {
+        side.type for side in (lhs, rhs) if not isinstance(side, q.Const | q.Affine | q.Window)
+    }
+    return operands.pop() if len(operands) == 1 else kind
+
+
 def is_control(typ: Any) -> bool:
     """Whether values of this type are in affine normal form (integers, not booleans)."""
     return isinstance(typ, T.Int | T.Index | T.Size | T.Stride)
@@ -286,7 +297,8 @@ class _Mirror:
             case LoopIR.USub():
                 return q.USub(self.expr(e.arg), type_name(e.type))
             case LoopIR.BinOp():
-                return q.BinOp(str(e.op), self.expr(e.lhs), self.expr(e.rhs), type_name(e.type))
+                lhs, rhs = self.expr(e.lhs), self.expr(e.rhs)
+                return q.BinOp(str(e.op), lhs, rhs, _computed_in(type_name(e.type), lhs, rhs))
             case LoopIR.Extern():
                 args = tuple(self.expr(arg) for arg in e.args)
                 return q.Extern(e.f.name(), args, type_name(e.type))

@@ -90,6 +90,10 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
         case Op("stage_mem"):
             if strict and dict(op.kwargs).get("accum"):
                 return "a sum would start from 0 instead of what is there"
+        case Op("commute_expr"):
+            return None  # x + y and x * y are y + x and y * x, to the bit
+        case Op("left_reassociate_expr"):
+            return "products and sums would be rounded in another order"
         case Op("bind_expr", (Parts() as parts, *_)):
             if not all(rounds_as_stored(e, e.type) for e in _parts(ast, parts)):
                 return "C computes the expression in another type than it would be stored in"

@@ -86,6 +86,14 @@ class Parts:
 
 
 @dataclass(frozen=True)
+class Part:
+    """The part at `route` of the right side of the statement at `path`."""
+
+    path: q.Path
+    route: Route
+
+
+@dataclass(frozen=True)
 class Index:
     """Index number `dim` of the access at `route` on the right side of the statement at
     `path`, or of the one on its left side (`route` None)."""
@@ -126,6 +134,7 @@ OpArg = (
     | Pair
     | Span
     | Parts
+    | Part
     | Index
     | Vector
     | Fused
@@ -174,7 +183,7 @@ def cursor_at(proc: Any, path: q.Path) -> Any:
 def run_op(proc: Any, op: Op) -> Any:
     """Apply one operator; raises RewriteError with the reason if it is illegal."""
     prepare()
-    where = next((arg.path for arg in op.args if isinstance(arg, At | Pair | Parts)), ())
+    where = next((arg.path for arg in op.args if isinstance(arg, At | Pair | Parts | Part)), ())
     routes = next((arg.routes for arg in op.args if isinstance(arg, Parts)), ())
     if op.name == "unroll_loop" and (copies := _unrolled(proc, where)) > MOST_STATEMENTS:
         raise RewriteError(f"unroll_loop: {copies} statements, {MOST_STATEMENTS} are allowed")
@@ -251,6 +260,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return cursor_at(proc, arg.path).expand(0, arg.count - 1)
         case Parts():
             return [_part(cursor_at(proc, arg.path).rhs(), route) for route in arg.routes]
+        case Part():
+            return _part(cursor_at(proc, arg.path).rhs(), arg.route)
         case Index():
             access = cursor_at(proc, arg.path)
             if arg.route is not None:

@@ -57,6 +57,14 @@ def fission(n: size, x: f32[n], y: f32[n]):
 
 
 @proc
+def fold_operand(alpha: f32, A: f32[4, 8], B: f32[8, 6], C: f32[4, 6]):
+    for i in seq(0, 4):
+        for j in seq(0, 6):
+            for k in seq(0, 8):
+                C[i, j] += alpha * (A[i, k] * B[k, j])
+
+
+@proc
 def fold_into_reduce(n: size, x: f32[n], y: f32[n]):
     for i in seq(0, n):
         x[i] = x[i] + y[i]

@@ -1,0 +1,245 @@
+"""Compute an operand of a product once, in an array of its own before the nest.
+
+```
+for i in seq(0, M):                                 A_f: f32[M, K]
+    for j in seq(0, N):                             for i in seq(0, M):
+        for k in seq(0, K):                             for k in seq(0, K):
+            C[i, j] += alpha[0] * (A[i, k] * B[k, j])       A_f[i, k] = alpha[0] * A[i, k]
+                                             ->     for i in seq(0, M):
+                                                        for j in seq(0, N):
+                                                            for k in seq(0, K):
+                                                                C[i, j] += A_f[i, k] * B[k, j]
+```
+
+The operand takes with it all factors that depend on none but its own loops. What is left
+is a product of two arrays, whatever was written: with scaling factors and weights, of
+differences (`(x[i, k] - mean[k]) * y[k, j]`), of converted or activated values. Proposed where
+a loop around reuses what is computed.
+
+Where the factors are not a product of their own yet, the multiplications are reordered; results
+may differ by rounding then, so that contracts other than `fast` rule it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from schedsearch.analysis.accesses import reads, written_buffers
+from schedsearch.analysis.conversions import Route, value_type
+from schedsearch.analysis.ranges import bind_loops, ranges_of_args, trips
+from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import FLOATS
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine, show_expr
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.ops import (
+    After,
+    Args,
+    At,
+    Op,
+    Pair,
+    Part,
+    Parts,
+    Proposal,
+    Steps,
+)
+
+VERSION = 1
+
+MAX_FACTORS = 6
+MAX_BEFORE = 3
+"""Statements before it in a loop that the operand is moved past, one by one."""
+
+_Leaf = tuple[q.Expr, Route]
+
+
+@dataclass(frozen=True)
+class _Operand:
+    """Factors of a statement's product, by number, and the loops to move them out of, the
+    innermost first; those in `kept` change their product. `shaped` is the factor that depends on
+    all of these: the result is laid out alike."""
+
+    stmt: q.Assign | q.Reduce
+    text: str
+    shaped: q.Expr
+    factors: tuple[int, ...]
+    leaves: tuple[_Leaf, ...]
+    loops: tuple[q.For, ...]
+    kept: frozenset[q.Var]
+
+    @property
+    def route(self) -> Route | None:
+        """The way to the part that is the product of the factors; None if there is none."""
+        routes = [self.leaves[factor][1] for factor in self.factors]
+        common = routes[0]
+        while any(route[: len(common)] != common for route in routes):
+            common = common[:-1]
+        below = [leaf for leaf, route in self.leaves if route[: len(common)] == common]
+        return common if len(below) == len(routes) else None
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for found in _operands(proc):
+        if found.route is not None or target.fp is FloatingPoint.FAST:
+            yield found.stmt, {"operand": found.text}
+
+
+def _operands(proc: q.Proc) -> Iterator[_Operand]:
+    for stmt in q.walk(proc.body):
+        if not isinstance(stmt, q.Assign | q.Reduce):
+            continue
+        leaves = tuple(_leaves(stmt.rhs, ()))
+        if not 2 <= len(leaves) <= MAX_FACTORS or value_type(stmt.rhs, stmt.type) not in FLOATS:
+            continue
+        loops = _loops_around(proc, stmt)
+        around = (_operand(stmt, leaves, number, loops) for number in range(len(leaves)))
+        found = {operand.factors: operand for operand in around if operand}
+        for operand in found.values():
+            if not any(operand.kept < other.kept for other in found.values()):
+                yield operand
+
+
+def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
+    """The factors of a product, with the way to each."""
+    if isinstance(expr, q.BinOp) and expr.op == "*":
+        yield from _leaves(expr.lhs, (*route, "lhs"))
+        yield from _leaves(expr.rhs, (*route, "rhs"))
+    else:
+        yield expr, route
+
+
+def _loops_around(proc: q.Proc, stmt: q.Stmt) -> tuple[q.For, ...]:
+    """The loops directly around `stmt`, the innermost first, that run at least once, as often
+    whatever the others do."""
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
+    loops: list[q.For] = []
+    inner: q.Stmt = stmt
+    while len(inner.path) > 1 and "e" not in inner.path:
+        loop, position = proc.by_path[inner.path[:-1]], inner.path[-1]
+        if not isinstance(loop, q.For) or loop.parallel or loop.lo != q.Affine(0):
+            break
+        dependent = any(loop.iter in q.expr_vars(other.hi) for other in loops)
+        if dependent or trips(loop, ranges)[0] < 1 or int(position) > MAX_BEFORE:
+            break
+        loops.append(loop)
+        inner = loop
+    return tuple(loops)
+
+
+def _operand(
+    stmt: q.Assign | q.Reduce, leaves: tuple[_Leaf, ...], number: int, loops: tuple[q.For, ...]
+) -> _Operand | None:
+    """The operand around factor `number`; None if no loop uses its values again, or all there
+    is to it is an array."""
+    iters = {loop.iter for loop in loops}
+    depends = [q.expr_vars(leaf) & iters for leaf, _ in leaves]
+    kept = depends[number]
+    factors = tuple(other for other in range(len(leaves)) if depends[other] <= kept)
+    parts = [leaves[factor][0] for factor in factors]
+    if not kept or len(parts) == len(leaves) or (len(parts) == 1 and isinstance(parts[0], q.Read)):
+        return None
+    if any(isinstance(n, q.ReadConfig | q.ConfigField) for p in parts for n in q.walk_expr(p)):
+        return None
+    used = {var for part in parts for var in q.expr_vars(part)} | {
+        read.buf for part in parts for read in reads(part)
+    }
+    outermost = 0
+    for loop in loops:
+        local = {inner.buf for inner in q.walk(loop.body) if isinstance(inner, q.Alloc)}
+        if used & (written_buffers(loop.body) | local):
+            break
+        outermost += 1
+    around = loops[:outermost]
+    if all(loop.iter in kept or loop.extent == 1 for loop in around):
+        return None
+    text = " * ".join(map(show_expr, parts))
+    return _Operand(stmt, text, leaves[number][0], factors, leaves, around, frozenset(kept))
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    found = next(
+        (f for f in _operands(ast) if f.stmt.path == path and f.text == args["operand"]), None
+    )
+    if found is None:
+        raise RewriteError("there is no such operand that loops use again")
+    route = found.route
+    if route is None:
+        yield from _reassociate(found)
+        route = ("lhs",) * (len(found.leaves) - len(found.factors))
+    name = fresh(names(ast), f"{next(reads(found.shaped)).buf.name}_f")
+    bound = mirror((yield Op("bind_expr", (Parts(path, (route,)), name))))
+    kind = value_type(found.stmt.rhs, found.stmt.type)
+    match bound.by_path[path]:
+        case q.Alloc(type=given) if given != kind:
+            yield Op("set_precision", (At(path), str(kind)))
+    yield from _move_out(path, found)
+    yield from _lay_out(path[: len(path) - len(found.loops)], found)
+
+
+def _reassociate(found: _Operand) -> Steps:
+    """Multiply from the left on, the operand's factors first."""
+    path, tree = found.stmt.path, found.stmt.rhs
+    while (route := _right_product(tree, ())) is not None:
+        after = yield Op("left_reassociate_expr", (Part(path, route),))
+        stmt = mirror(after).by_path[path]
+        assert isinstance(stmt, q.Assign | q.Reduce)
+        tree = stmt.rhs
+    order, last = list(range(len(found.leaves))), len(found.leaves) - 1
+    for place, factor in enumerate(found.factors):
+        while order.index(factor) > place:
+            at = order.index(factor)
+            product = ("lhs",) * (last - at)  # of all factors up to this one
+            yield Op("commute_expr", (Parts(path, (product,)),))
+            if at > 1:
+                yield Op("left_reassociate_expr", (Part(path, product),))
+                yield Op("commute_expr", (Parts(path, ((*product, "lhs"),)),))
+            order[at - 1 : at + 1] = [factor, order[at - 1]]
+
+
+def _right_product(expr: q.Expr, route: Route) -> Route | None:
+    """The way to a product whose right side is one; None if there is none."""
+    if not (isinstance(expr, q.BinOp) and expr.op == "*"):
+        return None
+    if isinstance(expr.rhs, q.BinOp) and expr.rhs.op == "*":
+        return route
+    return _right_product(expr.lhs, (*route, "lhs"))
+
+
+def _move_out(path: q.Path, found: _Operand) -> Steps:
+    """Move the allocation at `path` and the next statement out of the loops."""
+    alloc = path
+    for loop in found.loops:
+        outside, before = next_path(alloc[:-1]), int(alloc[-1])
+        if loop.iter in found.kept:
+            yield Op("expand_dim", (At(alloc), show_affine(loop.hi), loop.iter.name))
+        yield Op("lift_alloc", (At(alloc),))
+        for position in reversed(range(before)):
+            yield Op("reorder_stmts", (Pair((*outside, position)),))
+        yield Op("fission", (After((*outside, 0)),))
+        if loop.iter not in found.kept:
+            yield Op("remove_loop", (At(outside),))
+        alloc = alloc[:-1]
+
+
+def _lay_out(alloc: q.Path, found: _Operand) -> Steps:
+    """Give the array and the loops that fill it the order that the operand's indices have."""
+    now = [loop.iter for loop in reversed(found.loops) if loop.iter in found.kept]
+    order = [var for read in reads(found.shaped) for index in read.idx for var in _loops_of(index)]
+    wanted = [var for var in dict.fromkeys(order) if var in now]
+    if wanted == now:
+        return
+    yield Op("rearrange_dim", (At(alloc), tuple(now.index(var) for var in wanted)))
+    fill = next_path(alloc)
+    for place, var in enumerate(wanted):
+        while now.index(var) > place:
+            at = now.index(var) - 1
+            yield Op("reorder_loops", (At((*fill, *(0,) * at)),))
+            now[at : at + 2] = [var, now[at]]
+
+
+def _loops_of(index: q.Affine) -> list[q.Var]:
+    return sorted(q.expr_vars(index), key=lambda var: var.uid)

@@ -1,0 +1,87 @@
+"""Products of more than two arrays: with scaling factors, weights, differences, conversions."""
+
+from __future__ import annotations
+
+from exo import proc
+from exo.libs.externs import relu
+
+
+@proc
+def blas_gemm(
+    M: size, N: size, K: size, alpha: f32[1], beta: f32, A: f32[M, K], B: f32[K, N], C: f32[M, N]
+):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            C[i, j] = beta * C[i, j]
+            for k in seq(0, K):
+                C[i, j] += alpha[0] * (A[i, k] * B[k, j])
+
+
+@proc
+def scaled_last(M: size, N: size, K: size, by: f64, A: f64[M, K], B: f64[K, N], C: f64[M, N]):
+    for i in seq(0, M):
+        for k in seq(0, K):
+            for j in seq(0, N):
+                C[i, j] += A[i, k] * B[k, j] * by
+
+
+@proc
+def scaled_first(n: size, by: f64, A: f64[n, n], x: f64[n], y: f64[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            y[i] += by * x[j] * A[i, j]
+
+
+@proc
+def covariance(D: f32[12, 20], mean: f32[20], cov: f32[20, 20]):
+    for i in seq(0, 20):
+        for j in seq(0, 20):
+            for k in seq(0, 12):
+                cov[i, j] += (D[k, i] - mean[i]) * (D[k, j] - mean[j])
+
+
+@proc
+def weighted(A: f32[6, 9], w: f32[9], B: f32[9, 16], D: f32[6, 9], C: f32[6, 16]):
+    for i in seq(0, 6):
+        for j in seq(0, 16):
+            for k in seq(0, 9):
+                C[i, j] += A[i, k] * (2.0 * w[k]) * (B[k, j] * D[i, k])
+
+
+@proc
+def activated(A: f32[6, 9], B: f32[9, 16], C: f32[6, 16]):
+    for k in seq(0, 9):
+        for i in seq(0, 6):
+            for j in seq(0, 16):
+                C[i, j] += relu(A[i, k]) * -B[k, j]
+
+
+@proc
+def plain(A: f32[6, 9], B: f32[9, 16], C: f32[6, 16]):
+    for i in seq(0, 6):
+        for j in seq(0, 16):
+            for k in seq(0, 9):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def overwritten(x: f32[8], A: f32[8, 8], s: f32):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            x[i] += s * x[j] * A[i, j]
+
+
+@proc
+def integers(A: i32[6, 9], B: i32[9, 16], s: i32, C: i32[6, 16]):
+    for i in seq(0, 6):
+        for j in seq(0, 16):
+            for k in seq(0, 9):
+                C[i, j] += s * (A[i, k] * B[k, j])
+
+
+@proc
+def perhaps_empty(n: size, A: f32[n, n], B: f32[n, n], s: f32, C: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n - 1):
+            for k in seq(0, n):
+                C[i, j] += s * (A[i, k] * B[k, j])

@@ -1,0 +1,131 @@
+"""Products of many factors become products of two arrays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.floating_point import run_within
+from schedsearch.transforms.operators.ops import At, Op, Part, Parts, run_op
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import TARGET, source
+
+PROCEDURES = source("factors").procs
+(FOLD,) = select(["fold_operand"])
+(BLOCK,) = select(["register_block"])
+STMT = (0, 0, 0, 0)
+
+SIZES = {
+    "blas_gemm": [{"M": 1, "N": 1, "K": 1}, {"M": 5, "N": 18, "K": 3}],
+    "scaled_last": [{"M": 3, "N": 9, "K": 7}],
+    "scaled_first": [{"n": 1}, {"n": 13}],
+    "covariance": [{}],
+    "weighted": [{}],
+    "activated": [{}],
+}
+
+
+def folded(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> list[tuple[Trace, State]]:
+    original = PROCEDURES[name]
+    ast = mirror(original)
+    found = []
+    for rewrite in FOLD.rewrites(ast, replace(TARGET, fp=fp)):
+        procedure = apply(original, ast, rewrite, fp)
+        found.append((Trace((rewrite,)), State(procedure, mirror(procedure))))
+    return found
+
+
+def operands(name: str, fp: FloatingPoint = FloatingPoint.FAST) -> set[Any]:
+    return {trace.steps[0].arg("operand") for trace, _ in folded(name, fp)}
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_every_fold_keeps_the_meaning(name: str, tmp_path: Path) -> None:
+    assert_same_meaning(PROCEDURES[name], folded(name), SIZES[name], tmp_path)
+
+
+def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
+    assert operands("blas_gemm") == {"alpha[0] * A[i, k]", "alpha[0] * B[k, j]"}
+    assert operands("weighted") == {"A[i, k] * 2.0 * w[k] * D[i, k]", "2.0 * w[k] * B[k, j]"}
+    assert operands("covariance") == {"(D[k, i] - mean[i])", "(D[k, j] - mean[j])"}
+    assert operands("activated") == {"relu(A[i, k])", "-(B[k, j])"}
+    assert operands("scaled_first") == {"by * x[j]"}  # no loop uses elements of A again
+
+
+@pytest.mark.parametrize("name", ["plain", "overwritten", "integers", "perhaps_empty"])
+def test_proposes_nothing_else(name: str) -> None:
+    assert operands(name) == set()
+
+
+def test_other_contracts_allow_only_what_is_a_product_as_written() -> None:
+    for fp in (FloatingPoint.STRICT, FloatingPoint.REASSOCIATE):
+        assert operands("blas_gemm", fp) == set()
+        assert operands("scaled_first", fp) == {"by * x[j]"}
+        assert operands("covariance", fp) == operands("covariance")
+    ast = mirror(PROCEDURES["blas_gemm"])
+    rewrite = next(iter(FOLD.rewrites(ast, TARGET)))
+    with pytest.raises(RewriteError, match="--fp reassociate rules it out"):
+        apply(PROCEDURES["blas_gemm"], ast, rewrite, FloatingPoint.REASSOCIATE)
+
+
+@pytest.mark.parametrize("name", ["blas_gemm", "scaled_last", "weighted"])
+def test_what_is_left_is_blocked(name: str) -> None:
+    assert not list(BLOCK.rewrites(mirror(PROCEDURES[name]), TARGET))
+    _, state = folded(name)[0]
+    assert list(BLOCK.rewrites(state.ast, TARGET))
+
+
+def test_arrays_have_the_type_and_the_layout_of_the_operand() -> None:
+    _, state = folded("scaled_last")[1]
+    alloc, fill = state.ast.body[:2]
+    assert isinstance(alloc, q.Alloc)
+    assert isinstance(fill, q.For)
+    assert alloc.type == "f64"
+    assert [str(extent) for extent in alloc.shape] == [
+        str(extent) for extent in mirror(PROCEDURES["scaled_last"]).args[5].shape or ()
+    ]
+    assert fill.iter.name == "k"
+
+
+def test_refuses_operands_it_would_not_propose() -> None:
+    ast = mirror(PROCEDURES["plain"])
+    with pytest.raises(RewriteError, match="no such operand"):
+        list(FOLD.steps(ast, STMT, {"operand": "A[i, k]"}))
+
+
+def test_no_operator_leaves_or_gives_the_wrong_precision() -> None:
+    """Exo gives what it reassociates no precision: it would be f32 in C."""
+    wide = PROCEDURES["scaled_last"]
+    turned = run_op(wide, Op("commute_expr", (Parts(STMT, ((),)),)))
+    product = run_op(turned, Op("left_reassociate_expr", (Part(STMT, ()),)))
+    bound = run_op(product, Op("bind_expr", (Parts(STMT, (("lhs",),)), "t")))
+    for kind in ("f32", "i8"):
+        with pytest.raises(RewriteError, match="converted to another type"):
+            run_op(bound, Op("set_precision", (At(STMT), kind)))
+    right = run_op(bound, Op("set_precision", (At(STMT), "f64")))
+    with pytest.raises(RewriteError, match="converted to another type"):
+        run_op(right, Op("set_precision", (At(STMT), "f32")))
+
+
+def test_integers_are_multiplied_in_the_order_written() -> None:
+    with pytest.raises(RewriteError, match="overflow"):
+        run_op(PROCEDURES["integers"], Op("left_reassociate_expr", (Part(STMT, ()),)))
+
+
+def test_only_fast_reorders_a_product() -> None:
+    for fp in (FloatingPoint.STRICT, FloatingPoint.REASSOCIATE):
+        wide = PROCEDURES["scaled_last"]
+        turned = run_within(wide, Op("commute_expr", (Parts(STMT, ((),)),)), fp)
+        with pytest.raises(RewriteError, match="another order"):
+            run_within(turned, Op("left_reassociate_expr", (Part(STMT, ()),)), fp)
