@@ -9,7 +9,8 @@ A transform module defines
 - `ON_REQUEST = True`, if a search uses it only where its user names it;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
-  generator that yields operators and is sent the procedure after each.
+  generator that yields operators and is sent the procedure after each (`operators/cursors.py`
+  holds statements meanwhile).
 
 Adding a transform is adding one such file. What a notebook or a program defines is made known to
 its process by `register` (`own.py`).
@@ -157,8 +158,9 @@ def carry_out(
     try:
         op = next(steps)
         while True:
-            procedure = run_within(procedure, op, fp)
-            yield op, procedure
+            if op is not None:
+                procedure = run_within(procedure, op, fp)
+                yield op, procedure
             op = steps.send(procedure)
     except StopIteration:
         result = mirror(procedure)

@@ -170,7 +170,7 @@ def _packable(nest: ReductionNest, rows: q.For | None) -> bool:
     return rows is not None and nest.packable(rows, 1)
 
 
-def _last(steps: Steps) -> Generator[Op, Any, Any]:
+def _last(steps: Steps) -> Generator[Op | None, Any, Any]:
     """Carry out the operators of another transform; returns the procedure after them."""
     op = next(steps)
     while True:
