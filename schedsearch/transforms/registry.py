@@ -1,5 +1,6 @@
 """The alphabet of the search: every module of `transforms/library/primitives` (one Exo operator)
-and `transforms/library/composites` (several) is one transform.
+and `transforms/library/composites` (several) is one transform, and so is every row of
+`primitives/rows.py`.
 
 A transform module defines
 
@@ -9,7 +10,8 @@ A transform module defines
 - `ON_REQUEST = True`, if a search uses it only where its user names it;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
-  generator that yields operators and is sent the procedure after each.
+  generator that yields operators and is sent the procedure after each (`operators/cursors.py`
+  holds statements meanwhile).
 
 Adding a transform is adding one such file. What a notebook or a program defines is made known to
 its process by `register` (`own.py`).
@@ -22,6 +24,7 @@ import pkgutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from inspect import cleandoc
 from typing import Any
 
 from schedsearch.analysis.conversions import without_precision
@@ -35,6 +38,7 @@ from schedsearch.core.text import header
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.library import composites, primitives
+from schedsearch.transforms.library.primitives.rows import ROWS
 from schedsearch.transforms.operators.floating_point import run_within
 from schedsearch.transforms.operators.ops import Args, Op, Proposal, Steps
 
@@ -72,9 +76,10 @@ _MODULES = {
     info.name: f"{package.__name__}.{info.name}"
     for package in (primitives, composites)
     for info in pkgutil.iter_modules(package.__path__)
+    if info.name != "rows"
 }
 
-LIBRARY = frozenset(_MODULES)
+LIBRARY = frozenset({*_MODULES, *(row.propose.__name__ for row in ROWS)})
 """Names of the transforms that everybody has."""
 
 
@@ -82,7 +87,10 @@ LIBRARY = frozenset(_MODULES)
 def registry() -> dict[str, Transform]:
     """All transforms by name: those of the library, and what was registered in this process."""
     found = {}
-    for name, place in sorted(_MODULES.items()):
+    for row in ROWS:
+        name, doc = row.propose.__name__, cleandoc(row.propose.__doc__ or "")
+        found[name] = Transform(name, row.version, f"{doc}\n", row.propose, _in_turn(row.op))
+    for name, place in _MODULES.items():
         module = importlib.import_module(place)
         steps = getattr(module, "steps", None) or _in_turn(module.ops)
         found[name] = Transform(
@@ -93,13 +101,14 @@ def registry() -> dict[str, Transform]:
             steps,
             getattr(module, "ON_REQUEST", False),
         )
-    return found
+    return dict(sorted(found.items()))
 
 
-def _in_turn(ops: Callable[[q.Path, Args], tuple[Op, ...]]) -> Callable[..., Steps]:
+def _in_turn(ops: Callable[[q.Path, Args], Op | tuple[Op, ...]]) -> Callable[..., Steps]:
     def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+        given = ops(path, args)
         # Not `yield from`: a tuple's iterator takes no `send`.
-        for op in ops(path, args):  # noqa: UP028
+        for op in (given,) if isinstance(given, Op) else given:  # noqa: UP028
             yield op
 
     return steps
@@ -158,8 +167,9 @@ def carry_out(
     try:
         op = next(steps)
         while True:
-            procedure = run_within(procedure, op, fp)
-            yield op, procedure
+            if op is not None:
+                procedure = run_within(procedure, op, fp)
+                yield op, procedure
             op = steps.send(procedure)
     except StopIteration:
         result = mirror(procedure)

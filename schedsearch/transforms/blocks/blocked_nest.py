@@ -1,58 +1,50 @@
-"""A reduction nest while it is tiled for registers: where its loops are, and what is next."""
+"""A reduction nest while it is tiled for registers: its loops, and what is next."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from schedsearch.analysis.walkers import fresh, names, shifted
+from schedsearch.analysis.conversions import Route
+from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
-from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
-from schedsearch.transforms.blocks.straighten import divided, straighten
-from schedsearch.transforms.blocks.tile_windows import along_last, operand_panel, result_tile
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.operators.ops import After, Args, At, Memory, Op, Steps, Vector
-from schedsearch.transforms.vector.fused.recognise import fuse
+from schedsearch.transforms.blocks.vectors import use_instruction
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, Index, Memory, Steps, Vector
 from schedsearch.transforms.vector.registers import memory_name, set_name
 
-PACKED = 2
-"""Position of a loop among its siblings once a panel is allocated and copied before it."""
+Indices = tuple[q.Affine, ...]
 
 
 class BlockedNest:
-    """A perfect nest that starts at `path`, tiled as the arguments of `register_block` say:
+    """A perfect nest around the statement `stmt`, tiled as the arguments of `register_block` say:
     first `cut`, then `divide`, `arrange`, `pack` if they ask for it, and `hold`.
 
-    `partial`: there is less than one register along the contiguous loop, which stays whole.
+    `ast` is the procedure that `nest` was found in. `partial`: there is less than one register
+    along the contiguous loop, which stays whole.
     """
 
     def __init__(
-        self, ast: q.Proc, path: q.Path, nest: ReductionNest, args: Args, partial: bool
+        self, p: Cursors, ast: q.Proc, stmt: Cursor, nest: ReductionNest, args: Args, partial: bool
     ) -> None:
-        self.ast, self.path, self.nest, self.args, self.partial = ast, path, nest, args, partial
+        self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
         self.order = [loop.iter.name for loop in nest.loops]  # outermost first
+        path = p.path(stmt)
+        ends = range(len(path) - len(nest.loops), len(path))
+        self.loops = {name: p.at(path[:end]) for name, end in zip(self.order, ends, strict=True)}
         self.taken = names(ast)
         self.tile: list[str] = []
         self.inner: list[str] = []
         self.panel = 0  # how many loops are around a packed panel
-        self.packed: int | None = None  # the same, once it is there
-
-    def path_of(self, name: str) -> q.Path:
-        depths = range(1, self.order.index(name) + 1)
-        outermost = shifted(self.path, PACKED) if self.packed == 0 else self.path
-        return (*outermost, *(PACKED if depth == self.packed else 0 for depth in depths))
-
-    def _at(self, name: str) -> At:
-        return At(self.path_of(name))
 
     def _below(self, name: str) -> str:
         return self.order[self.order.index(name) + 1]
 
     # -- loops ----------------------------------------------------------------------
 
-    def cut(self) -> Iterator[Op]:
+    def cut(self) -> Steps:
         """Give iterations that the tile does not divide nests of their own, after this one."""
         args, nest = self.args, self.nest
         if not self.partial:
@@ -62,17 +54,17 @@ class BlockedNest:
         if args["depth"]:
             yield from self._cut(nest.reductions[-1].iter.name, args["depth"])
 
-    def _cut(self, name: str, factor: int) -> Iterator[Op]:
+    def _cut(self, name: str, factor: int) -> Steps:
         loop = next(loop for loop in self.nest.loops if loop.iter.name == name)
         if divides(self.ast, factor, loop.hi, loop.path):
             return
         point = f"{factor} * (({show_affine(loop.hi)}) / {factor})"
         at = point if loop.extent is None else loop.extent // factor * factor
-        yield Op("cut_loop", (self._at(name), at))
-        if self.order.index(name):
-            yield Op("fission", (After(self.path_of(name)), self.order.index(name)))
+        yield from self.p.do("cut_loop", self.loops[name], at)
+        if depth := self.order.index(name):
+            yield from self.p.do("fission", After(self.p.path(self.loops[name])), depth)
 
-    def divide(self) -> Iterator[Op]:
+    def divide(self) -> Steps:
         """Into tiles and loops over them, which keep the names of the loops divided."""
         args, along, rows = self.args, self.nest.along.iter.name, self.args["rows"]
         if self.partial:
@@ -91,12 +83,14 @@ class BlockedNest:
             reductions.append(self._below(reductions[-1]))
         self.inner = reductions[len(reductions) - args["inner"] :]
 
-    def _split(self, name: str, factor: int, suffix: str) -> Iterator[Op]:
+    def _split(self, name: str, factor: int, suffix: str) -> Steps:
         inner = fresh(self.taken, f"{name}{suffix}")
-        yield Op("divide_loop", (self._at(name), factor, (name, inner)), (("perfect", True),))
+        loop = self.loops[name]
+        yield from self.p.do("divide_loop", loop, factor, (name, inner), perfect=True)
+        self.loops[inner] = self.p.at(self.p.path(loop, 0))
         self.order.insert(self.order.index(name) + 1, inner)
 
-    def arrange(self) -> Iterator[Op]:
+    def arrange(self) -> Steps:
         """Outside the tile and its innermost reductions: the contiguous loop and the other
         reductions first, if there are any or a panel is packed."""
         outside = [name for name in self.order if name not in (*self.inner, *self.tile)]
@@ -112,69 +106,152 @@ class BlockedNest:
         for position, name in enumerate([*outside, *self.inner, *self.tile]):
             while self.order.index(name) > position:
                 before = self.order.index(name) - 1
-                yield Op("reorder_loops", (self._at(self.order[before]),))
+                yield from self.p.do("reorder_loops", self.loops[self.order[before]])
                 self.order[before : before + 2] = [name, self.order[before]]
 
     # -- memory -----------------------------------------------------------------------
 
     def pack(self) -> Steps:
         """Copy what the tiles inside read of the operand to where its rows are adjacent."""
-        operand, home = self.nest.operand, self.path_of(self.order[self.panel])
+        p, operand, loop = self.p, self.nest.operand, self.loops[self.order[self.panel]]
         name = fresh(self.taken, f"{operand.buf.name}_panel")
         window = operand_panel(self.nest, self.args, self.inner, self.partial)
-        after = yield Op("stage_mem", (At(home), window, name))
+        start = p.path(loop)
+        yield from p.do("stage_mem", loop, window, name)
+        panel = p.at(start)
         if self.nest.transposed:
             dims = along_last(self.nest, self.args, self.inner)
-            after = yield Op("rearrange_dim", (At(home), dims))
+            yield from p.do("rearrange_dim", panel, dims)
         if divided(operand.idx):
-            yield from straighten(mirror(after), shifted(home, PACKED), name)
+            yield from straighten(p, loop, name)
         # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
-        yield Op("set_memory", (At(home), Memory("DRAM_ALIGNED")))
-        self.packed = self.panel
+        yield from p.do("set_memory", panel, Memory("DRAM_ALIGNED"))
 
     def hold(self) -> Steps:
         """Stage the result's tile around the innermost reductions, in registers."""
-        nest, width = self.nest, self.args["lanes"]
-        block = self.path_of(self.inner[0])
+        p, nest, width = self.p, self.nest, self.args["lanes"]
+        block, body = self.loops[self.inner[0]], self.loops[self.tile[-1]]
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
         window = result_tile(nest, self.args, self.partial)
-        after = yield Op("stage_mem", (At(block), window, name))
-        alloc, load, compute, store = ((*block[:-1], n) for n in range(4))
+        start = p.path(block)
+        yield from p.do("stage_mem", block, window, name)
         if divided(nest.stmt.idx):
-            yield from straighten(mirror(after), compute, name)
-        body = (*compute, *(0,) * (len(self.inner) + len(self.tile) - 1))
-        depth = (0,) if self.args["rows"] else ()
-        copies = (*load, *depth), (*store, *depth)
+            yield from straighten(p, block, name)
+        alloc = p.at(start)
+        rows = (0,) if self.args["rows"] else ()
+        load, store = (p.at((*next_path(at), *rows)) for at in (start, p.path(block)))
         kind = nest.stmt.type
-        memory = Op("set_memory", (At(alloc), Vector(kind, width, memory_name(kind, width))))
+        memory = Vector(kind, width, memory_name(kind, width))
         if self.partial:
-            yield Op("resize_dim", (At(alloc), len(depth), width, 0))
-            yield memory
-            after = yield Op("simplify")
-            for where in (copies[0], body, copies[1]):
-                after = yield replacement(mirror(after), where, width, counted=True)
+            yield from p.do("resize_dim", alloc, len(rows), width, 0)
+            yield from p.do("set_memory", alloc, memory)
+            yield from p.do("simplify")
+            for loop in (load, body, store):
+                yield from use_instruction(p, p.path(loop), width, counted=True)
             return
-        yield Op("divide_dim", (At(alloc), len(depth), width))
-        yield memory
-        for where in copies:
+        yield from p.do("divide_dim", alloc, len(rows), width)
+        yield from p.do("set_memory", alloc, memory)
+        for loop in (load, store):
             new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
-            yield Op("divide_loop", (At(where), width, new), (("perfect", True),))
-        yield Op("simplify")
+            yield from p.do("divide_loop", loop, width, new, perfect=True)
+        yield from p.do("simplify")
         prefix = set_name(kind, width)
-        for where, does in zip(copies, ("load", "store"), strict=True):
+        for loop, does in ((load, "load"), (store, "store")):
             instruction = Vector(kind, width, f"{prefix}_{does}")
-            after = yield Op("replace", (At((*where, 0)), instruction))
+            yield from p.do("replace", At(p.path(loop, 0)), instruction)
         if nest.converted:
-            yield replacement(mirror(after), body, width, counted=False)
+            yield from use_instruction(p, p.path(body), width, counted=False)
         else:
-            yield Op("replace", (At(body), Vector(kind, width, f"{prefix}_{nest.instruction}")))
+            yield from p.do("replace", body, Vector(kind, width, f"{prefix}_{nest.instruction}"))
 
 
-def replacement(ast: q.Proc, path: q.Path, lanes: int, counted: bool) -> Op:
-    """The operator that makes the loop at `path` an instruction."""
-    loop = ast.by_path[path]
-    assert isinstance(loop, q.For)
-    fused = fuse(ast, loop, lanes, counted)
-    if fused is None:
-        raise RewriteError("the divided loop has no vector form")
-    return Op("replace", (At(path), fused))
+# -- indices of staged arrays, written plainly -----------------------------------------
+
+
+def divided(idx: Indices) -> bool:
+    """Whether an index contains a division, as behind `cut_loop` at a multiple of a size."""
+    return any(isinstance(atom, q.FloorDiv) for index in idx for atom, _ in index.terms)
+
+
+def straighten(p: Cursors, cursor: Cursor, name: str) -> Steps:
+    """Write every index of the staged array `name` in a statement plainly: Exo's `simplify`
+    leaves `n / 8 - n / 8` as it is."""
+    for stmt in q.walk((p.stmt(cursor),)):
+        if isinstance(stmt, q.Assign | q.Reduce):
+            for route, buf, idx in [(None, stmt.buf, stmt.idx), *_reads(stmt.rhs, ())]:
+                for dim, index in enumerate(idx if buf.name == name else ()):
+                    plain = show_affine(index)
+                    yield from p.do("rewrite_expr", Index(stmt.path, route, dim), plain)
+
+
+def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:
+    """The reads of a sum's right side, with the way to each."""
+    match expr:
+        case q.Read():
+            yield route, expr.buf, expr.idx
+        case q.BinOp():
+            yield from _reads(expr.lhs, (*route, "lhs"))
+            yield from _reads(expr.rhs, (*route, "rhs"))
+
+
+# -- what a tile covers, as windows of arrays: `inner` are the innermost reductions -----
+
+
+def operand_panel(nest: ReductionNest, args: Args, inner: Collection[str], partial: bool) -> str:
+    """What the tile's loops read of the operand."""
+    sizes = {loop.iter: loop.hi for loop in nest.loops if loop.iter.name in inner}
+    blocks = {nest.along.iter: args["lanes"] * args["tile_vectors"]}
+    if partial:
+        sizes[nest.along.iter] = nest.along.hi
+        blocks.clear()
+    if args["depth"]:
+        blocks[nest.reductions[-1].iter] = args["depth"]
+    parts = []
+    for index in nest.operand.idx:
+        used = q.expr_vars(index)
+        # The variable of a divided loop now counts blocks.
+        for var in used & blocks.keys():
+            low, size = index + q.as_affine(var).scaled(blocks[var] - 1), q.Affine(blocks[var])
+            break
+        else:
+            low, size = index, q.Affine(0)
+            for var in used & sizes.keys():
+                low, size = index - q.as_affine(var), sizes[var]
+        whole = f"{show_affine(low)} : {show_affine(low + size)}"
+        parts.append(whole if size != q.Affine(0) else show_affine(low))
+    return f"{nest.operand.buf.name}[{', '.join(parts)}]"
+
+
+def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple[int, ...]:
+    """The panel's dimensions, that of the contiguous loop last."""
+    inside = [loop for loop in nest.loops if loop.iter.name in inner or loop is nest.along]
+    if args["depth"]:
+        inside.append(nest.reductions[-1])
+    moving = [{x for x in inside if x.iter in q.expr_vars(index)} for index in nest.operand.idx]
+    dims = [loops for loops in moving if loops]
+    last = dims.index({nest.along})
+    return (*(dim for dim in range(len(dims)) if dim != last), last)
+
+
+def result_tile(nest: ReductionNest, args: Args, partial: bool) -> str:
+    """The result's tile, in terms of the loops outside."""
+    tile = {
+        args["rows"]: args["tile_rows"],
+        nest.along.iter.name: args["lanes"] * args["tile_vectors"],
+    }
+    tiled = [loop for loop in nest.loops if loop.iter.name in tile]
+    parts = []
+    for index in nest.stmt.idx:
+        loop = next((loop for loop in tiled if first_dim((index,), loop) == 0), None)
+        if loop is None:
+            parts.append(show_affine(index))
+            continue
+        if partial and loop is nest.along:
+            low = index - q.as_affine(loop.iter)
+            parts.append(f"{show_affine(low)} : {show_affine(low + loop.hi)}")
+            continue
+        size = tile[loop.iter.name]
+        # The loop's variable now counts tiles.
+        start = show_affine(index + q.as_affine(loop.iter).scaled(size - 1))
+        parts.append(f"{start} : {start} + {size}")
+    return f"{nest.stmt.buf.name}[{', '.join(parts)}]"

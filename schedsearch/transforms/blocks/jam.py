@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.operators.ops import After, At, Op, Steps
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import After, Steps
 
 MAX_FACTOR = 16
-
-Jamming = Generator[Op, Any, tuple[int, q.Proc]]
-"""Operators in turn; gives how many statements came out, and what the procedure is then."""
 
 
 def jammable(loop: q.For) -> bool:
@@ -49,54 +43,43 @@ def jam_steps(ast: q.Proc, path: q.Path, factor: object) -> Steps:
         raise RewriteError(f"factors are from 2 to {MAX_FACTOR}")
     if not isinstance(loop, q.For) or not jammable(loop):
         raise RewriteError("there is no loop that can be jammed")
+    p = Cursors((yield None))
+    jammed = p.at(path)
     if loop.lo != q.Affine(0):
-        ast = mirror((yield Op("shift_loop", (At(path), 0))))
-        return (yield from jam_steps(ast, path, factor))
-    extent = loop.extent
+        yield from p.do("shift_loop", jammed, 0)
+    length, extent = loop.hi - loop.lo, loop.extent
     if extent is not None and extent < factor:
         raise RewriteError(f"the loop has only {extent} iterations")
-    if extent == factor:
-        yield from _jam(ast, path)
-        return
-    if not divides(ast, factor, loop.hi, path):
-        whole = f"{factor} * (({show_affine(loop.hi)}) / {factor})"
-        yield Op("cut_loop", (At(path), whole if extent is None else extent // factor * factor))
-    inner = fresh(names(ast), f"{loop.iter.name}i")
-    new = (loop.iter.name, inner)
-    divided = yield Op("divide_loop", (At(path), factor, new), (("perfect", True),))
-    yield from _jam(mirror(divided), (*path, 0))
+    if extent != factor:
+        if not divides(p.ast, factor, length, path):
+            whole = f"{factor} * (({show_affine(length)}) / {factor})"
+            cut = whole if extent is None else extent // factor * factor
+            yield from p.do("cut_loop", jammed, cut)
+        new = (loop.iter.name, fresh(names(ast), f"{loop.iter.name}i"))
+        yield from p.do("divide_loop", jammed, factor, new, perfect=True)
+        jammed = p.at(p.path(jammed, 0))
+    yield from _jam(p, jammed)
 
 
-def _jam(ast: q.Proc, path: q.Path) -> Jamming:
-    """Unroll the constant loop at `path` inside everything it contains."""
-    loop = ast.by_path[path]
+def _jam(p: Cursors, jammed: Cursor) -> Steps:
+    """Unroll a constant loop inside everything it contains."""
+    loop = p.stmt(jammed)
     assert isinstance(loop, q.For)
-    first = loop.body[0]
-    match first:
+    first = p.at(loop.body[0].path)
+    match loop.body[0]:
         case q.Alloc():
             # Every iteration gets a copy of its own: first in one array, then apart.
-            yield Op("expand_dim", (At(first.path), loop.extent or 0, loop.iter.name))
-            lifted = yield Op("lift_alloc", (At(first.path),))
-            count, ast = yield from _jam(mirror(lifted), next_path(path))
-            apart = mirror((yield Op("unroll_buffer", (At(path), 0))))
-            return count + len(_block(apart, path)) - len(_block(ast, path)) + 1, apart
+            yield from p.do("expand_dim", first, loop.extent or 0, loop.iter.name)
+            yield from p.do("lift_alloc", first)
+            yield from _jam(p, jammed)
+            yield from p.do("unroll_buffer", first, 0)
         case _ if len(loop.body) > 1:
-            ast = mirror((yield Op("fission", (After(first.path),))))
-            count, ast = yield from _jam(ast, path)
-            for _ in range(count):
-                path = next_path(path)
-            more, ast = yield from _jam(ast, path)
-            return count + more, ast
+            yield from p.do("fission", After(p.path(first)))
+            rest = p.at(next_path(p.path(jammed)))
+            yield from _jam(p, jammed)
+            yield from _jam(p, rest)
         case q.For():
-            ast = mirror((yield Op("reorder_loops", (At(path),))))
-            _, ast = yield from _jam(ast, (*path, 0))
-            return 1, ast
+            yield from p.do("reorder_loops", jammed)
+            yield from _jam(p, jammed)
         case _:
-            return loop.extent or 0, mirror((yield Op("unroll_loop", (At(path),))))
-
-
-def _block(ast: q.Proc, path: q.Path) -> tuple[q.Stmt, ...]:
-    """The statements among which the one at `path` is."""
-    if len(path) == 1:
-        return ast.body
-    return q.blocks(ast.by_path[path[:-1]])[0]
+            yield from p.do("unroll_loop", jammed)

@@ -13,20 +13,55 @@ line is a loop nest, `t` is the producer's buffer, `u` another like it, `w` the 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from schedsearch.analysis.walkers import fresh, names, shifted
 from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.blocks.named_statements import Rows, arrange, fuse_nests
 from schedsearch.transforms.blocks.overlap import Overlap
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.operators.copies import check_copy, inline_copy
 from schedsearch.transforms.operators.ops import After, At, Op, Pair, Span, Steps
 
 
 def recompute(ast: q.Proc, overlap: Overlap, tile: int) -> Steps:
     """Operators that give each `tile` iterations of the consumer a producer of their own."""
     yield from _Tiling(ast, overlap, tile).steps()
+
+
+class _Rows:
+    """Consecutive statements of one block, by names of their own. Each is a nest, whose loops are
+    reordered: a cursor would follow one of the loops. The steps say what is inserted, removed or
+    cut (`replace`)."""
+
+    def __init__(self, first: q.Path, names: Sequence[str]) -> None:
+        self._first = first
+        self._names = list(names)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._names
+
+    def path(self, name: str, *inside: int) -> q.Path:
+        return (*shifted(self._first, self._names.index(name)), *inside)
+
+    def at(self, name: str, *inside: int) -> At:
+        return At(self.path(name, *inside))
+
+    def replace(self, name: str, *names: str) -> None:
+        """The statement is now several, or none."""
+        position = self._names.index(name)
+        self._names[position : position + 1] = names
+
+    def move(self, name: str, before: str) -> Steps:
+        """Move one statement to the place before another, by swaps."""
+        position, goal = self._names.index(name), self._names.index(before)
+        down = position < goal
+        for _ in range(goal - position - 1 if down else position - goal):
+            first = position if down else position - 1
+            yield Op("reorder_stmts", (Pair(shifted(self._first, first)),))
+            self._names[first : first + 2] = reversed(self._names[first : first + 2])
+            position += 1 if down else -1
 
 
 class _Tiling:
@@ -52,7 +87,7 @@ class _Tiling:
             self.outer = fresh(taken, f"{self.outer}o")
         self.inner = fresh(taken, f"{overlap.loop.iter.name}i")
         between = [str(number) for number in range(overlap.between)]
-        self.rows = Rows(overlap.producer.path, ["t", *between, "o"])
+        self.rows = _Rows(overlap.producer.path, ["t", *between, "o"])
 
     def steps(self) -> Steps:
         yield from self.rows.move("t", "o")
@@ -73,7 +108,7 @@ class _Tiling:
             if stmt.lo != q.Affine(0):
                 yield Op("shift_loop", (At((*path, *(0,) * depth)), 0))
             stmt = stmt.body[0]
-        yield from arrange(path, self.overlap.order, self.loops)
+        yield from _arrange(path, self.overlap.order, self.loops)
 
     def _consumer(self) -> Steps:
         """The loop over tiles outermost, what is left after it."""
@@ -112,8 +147,8 @@ class _Tiling:
         yield Op("stage_mem", (readers, f"{self.buffer}[{', '.join(window)}]", self.own))
         after = mirror((yield Op("simplify")))
         copy = rows.path("o", reader + 1)
-        check_copy(after.by_path[copy], self.dims)
-        yield from arrange(copy, range(self.dims), self.loops)
+        _check_copy(after.by_path[copy], self.dims)
+        yield from _arrange(copy, range(self.dims), self.loops)
         copies = [copy]
         if self.border:
             yield Op("cut_loop", (At(copy), self.size))
@@ -140,16 +175,16 @@ class _Tiling:
         window = f"{self.buffer}[{', '.join(box)}]"
         yield Op("stage_mem", (rows.at("edge"), window, self.second))
         rows.replace("edge", "u", "copy", "edge")
-        yield from arrange(rows.path("copy"), range(self.dims), self.loops)
+        yield from _arrange(rows.path("copy"), range(self.dims), self.loops)
         yield from rows.move("main", "o")
         yield from rows.move("t", "copy")
-        yield from fuse_nests(rows.path("t"), self.dims)
+        yield from _fuse_nests(rows.path("t"), self.dims)
         rows.replace("copy")
         store = rows.path("t", *(0,) * self.dims)
         # The value is stored twice, so that one store can be given away.
         yield Op("add_loop", (At(store), "again", 2))
         yield Op("unroll_loop", (At(store),))
-        yield from inline_copy(shifted(store, 1))
+        yield from _inline_copy(shifted(store, 1))
         yield Op("fission", (After(store), self.dims))
         rows.replace("t", "t", "border")
         yield from rows.move("t", "main")
@@ -193,9 +228,9 @@ class _Tiling:
         """Give the copy the value that a nest over the same rows stores, instead of it."""
         if "after" in self.rows:
             yield from self.rows.move(copy, "after")
-        yield from fuse_nests(self.rows.path(name), self.dims + 1)
+        yield from _fuse_nests(self.rows.path(name), self.dims + 1)
         self.rows.replace(copy)
-        yield from inline_copy(self.rows.path(name, *(0,) * (self.dims + 1)))
+        yield from _inline_copy(self.rows.path(name, *(0,) * (self.dims + 1)))
 
     def _forget(self, *names: str) -> Steps:
         """Drop stores to rows that nobody reads any more."""
@@ -214,15 +249,15 @@ class _Tiling:
         rows, overlap = self.rows, self.overlap
         if "after" in rows:
             yield from rows.move("after", "tail")
-            yield from arrange(rows.path("after"), self.loops, overlap.order)
+            yield from _arrange(rows.path("after"), self.loops, overlap.order)
         if self.border:
             yield from rows.move("border", "o")
-            yield from fuse_nests(rows.path("t"), 1)
+            yield from _fuse_nests(rows.path("t"), 1)
             rows.replace("border")
             yield Op("shift_loop", (rows.at("t", 1), self.size))
             yield Op("simplify")
             yield Op("join_loops", (rows.at("t", 0), rows.at("t", 1)))
-        yield from arrange(rows.path("t", 0), self.loops, overlap.order)
+        yield from _arrange(rows.path("t", 0), self.loops, overlap.order)
         yield Op("fuse", (rows.at("t"), rows.at("o")))
         rows.replace("o")
         yield Op("sink_alloc", (rows.at("w"),))
@@ -240,6 +275,46 @@ class _Tiling:
         yield Op("simplify")
         if not self.tail:
             yield Op("delete_buffer", (At(overlap.alloc.path),))
+
+
+def _arrange(path: q.Path, found: Sequence[int], wanted: Sequence[int]) -> Steps:
+    """Reorder perfectly nested loops from `path` on, labelled `found`, to the order `wanted`."""
+    labels = list(found)
+    for depth, label in enumerate(wanted):
+        for position in reversed(range(depth, labels.index(label))):
+            yield Op("reorder_loops", (At((*path, *(0,) * position)),))
+            labels[position : position + 2] = reversed(labels[position : position + 2])
+
+
+def _fuse_nests(path: q.Path, depth: int) -> Steps:
+    """Fuse `depth` perfectly nested loops at `path` with those of the next statement."""
+    for level in range(depth):
+        first = (*path, *(0,) * level)
+        yield Op("fuse", (At(first), At(shifted(first, 1))))
+
+
+def _check_copy(stmt: q.Stmt, depth: int) -> None:
+    """Raise RewriteError unless Exo copies without conditions, as it does what is in bounds."""
+    for _ in range(depth):
+        stmt = stmt.body[0] if isinstance(stmt, q.For) else stmt
+    if not isinstance(stmt, q.Assign):
+        raise RewriteError("a tile would read outside of the producer's buffer")
+
+
+def _inline_copy(path: q.Path) -> Steps:
+    """Store the value of the statement at `path` where the next one copies it to, not there."""
+    ast = mirror((yield Op("simplify")))  # inline_assign compares indices as text
+    store, copy = ast.by_path[path], ast.by_path[shifted(path, 1)]
+    if not (
+        isinstance(store, q.Assign)
+        and isinstance(copy, q.Assign)
+        and isinstance(copy.rhs, q.Read)
+        and (copy.rhs.buf, copy.rhs.idx) == (store.buf, store.idx)
+    ):
+        raise RewriteError("the producer's rows are not the ones that are copied")
+    after = mirror((yield Op("inline_assign", (At(path),))))
+    if store.buf in q.used_vars((after.by_path[path],)):
+        raise RewriteError("the copy is written in another way")
 
 
 def _number(value: q.Affine) -> int | str:

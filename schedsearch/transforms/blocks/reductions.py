@@ -60,14 +60,8 @@ class ReductionNest:
         followed = [d for d, at in self._positions() if at + 1 < len(self.loops[d].body)]
         if followed:
             yield self._path_in(followed[-1]), followed[-1] + 1
-        if self.preceded:
-            depth = [d for d, at in self._positions() if at][-1]
-            yield shifted(self._path_in(depth), -1), depth + 1
-
-    @property
-    def preceded(self) -> bool:
-        """Whether other statements in the loops come before."""
-        return any(at for _, at in self._positions())
+        if preceded := [d for d, at in self._positions() if at]:
+            yield shifted(self._path_in(preceded[-1]), -1), preceded[-1] + 1
 
     def _positions(self) -> Iterator[tuple[int, int]]:
         """Depth of every loop, and the position in its body of what leads to the statement."""

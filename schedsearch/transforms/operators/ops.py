@@ -158,8 +158,9 @@ class Op:
     kwargs: tuple[tuple[str, OpArg], ...] = ()
 
 
-Steps = Generator[Op, Any, None]
-"""Operators in turn; the generator is sent the procedure after each."""
+Steps = Generator[Op | None, Any, None]
+"""Operators in turn; the generator is sent the procedure after each, and for None the
+procedure as it is (`Cursors`)."""
 
 
 def cursor_at(proc: Any, path: q.Path) -> Any:

@@ -20,8 +20,7 @@ length that may be 0 are guarded (`if N % 16 > 0:`), because no instruction does
 BLIS calls these the edge cases of its tiles.
 """
 
-from collections.abc import Generator, Iterator
-from typing import Any
+from collections.abc import Iterator
 
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
@@ -35,9 +34,9 @@ from schedsearch.transforms.blocks.reductions import (
     reduction_nests,
     row_length,
 )
-from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.library.composites import register_block
-from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps
 from schedsearch.transforms.vector.registers import register_kind
 
 VERSION = 1
@@ -63,45 +62,43 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if path or not (_whole(bits, 32, MAX_BITS) and _whole(registers, 4, MAX_REGISTERS)):
         raise RewriteError("blocks are for registers of some bits, and for the whole procedure")
     done = 0
+    p = Cursors((yield None))
     for _ in range(MAX_EDGES):
-        loops = next(_edges(ast), None)
+        loops = next(_edges(p.ast), None)
         if loops is None:
             break
         cut = [loop.path for loop in loops if loop.lo != q.Affine(0)]
         for start in cut:
-            ast = mirror((yield Op("shift_loop", (At(start), 0))))
+            yield from p.do("shift_loop", At(start), 0)
         parts = [loops[-1].path]
-        nest = _nest(ast, parts[0])
+        nest = _nest(p.ast, parts[0])
         if nest and nest.along.extent is None and nest.along.path in cut:
-            ast = yield from _guard(ast, nest, tile_width(ast, nest, bits))
+            yield from _guard(p, nest, tile_width(p.ast, nest, bits))
             parts = _parts(nest)
         for innermost in parts:
-            nest = _nest(ast, innermost)
-            arguments = nest and _block(ast, nest, bits, registers)
+            nest = _nest(p.ast, innermost)
+            arguments = nest and _block(p.ast, nest, bits, registers)
             if nest and arguments:
-                block = register_block.steps(ast, nest.loops[0].path, arguments)
-                ast = mirror((yield from _last(block)))
+                yield from register_block.steps(p.ast, nest.loops[0].path, arguments)
+                p = Cursors((yield None))
                 done += 1
     if not done:
         raise RewriteError("there is nothing left to block")
 
 
-def _guard(proc: q.Proc, nest: ReductionNest, width: int) -> Generator[Op, Any, q.Proc]:
+def _guard(p: Cursors, nest: ReductionNest, width: int) -> Steps:
     """Divide the contiguous loop, what is left of it behind an `if` in a nest after this one:
     it may be empty, which masked instructions may not be."""
-    taken = names(proc)
+    taken = names(p.ast)
     along = nest.along.iter.name
     new = (fresh(taken, f"{along}v"), fresh(taken, f"{along}l"))
-    path = nest.along.path
-    after = yield Op("divide_loop", (At(path), width, new), (("tail", "cut_and_guard"),))
-    outer = nest.loops.index(nest.along)
-    if outer:
-        after = yield Op("fission", (After(path), outer))
-    guard = (*next_path(nest.loops[0].path), *(0,) * outer)
+    loop = p.at(nest.along.path)
+    yield from p.do("divide_loop", loop, width, new, tail="cut_and_guard")
+    guard = p.at(next_path(p.path(loop)))
+    if outer := nest.loops.index(nest.along):
+        yield from p.do("fission", After(p.path(loop)), outer)
     for _ in range(outer):
-        after = yield Op("lift_scope", (At(guard),))
-        guard = guard[:-1]
-    return mirror(after)
+        yield from p.do("lift_scope", guard)
 
 
 def _parts(nest: ReductionNest) -> list[q.Path]:
@@ -168,17 +165,6 @@ def _block(
 
 def _packable(nest: ReductionNest, rows: q.For | None) -> bool:
     return rows is not None and nest.packable(rows, 1)
-
-
-def _last(steps: Steps) -> Generator[Op, Any, Any]:
-    """Carry out the operators of another transform; returns the procedure after them."""
-    op = next(steps)
-    while True:
-        after = yield op
-        try:
-            op = steps.send(after)
-        except StopIteration:
-            return after
 
 
 def _whole(value: ArgValue, low: int, high: int) -> bool:

@@ -29,7 +29,8 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.operators.ops import Args, At, Op, Pair, Proposal, Steps
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import Args, Pair, Proposal, Steps
 
 VERSION = 1
 
@@ -184,21 +185,19 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     )
     if fusion is None or not isinstance(fold, bool) or (fold and fusion.alloc is None):
         raise RewriteError(f"no loop reads {name!r} as it would have to")
-    main = path
+    p = Cursors((yield None))
+    producer, consumer = p.at(path), p.at(fusion.consumer.path)
     if fusion.rest:
         end = fusion.producer.hi - fusion.top
-        yield Op(
-            "cut_loop", (At(fusion.consumer.path), end.const if end.is_const else show_affine(end))
-        )
+        yield from p.do("cut_loop", consumer, end.const if end.is_const else show_affine(end))
     if fusion.ahead:
-        yield Op("cut_loop", (At(path), fusion.producer.lo.const + fusion.ahead))
-        main = next_path(path)
+        yield from p.do("cut_loop", producer, fusion.producer.lo.const + fusion.ahead)
+        producer = p.at(next_path(p.path(producer)))
     if fusion.top:
-        yield Op("shift_loop", (At(main), fusion.consumer.lo.const))
+        yield from p.do("shift_loop", producer, fusion.consumer.lo.const)
     for _ in range(fusion.between):
-        yield Op("reorder_stmts", (Pair(main),))
-        main = next_path(main)
-    yield Op("fuse", (At(main), At(next_path(main))))
+        yield from p.do("reorder_stmts", Pair(p.path(producer)))
+    yield from p.do("fuse", producer, consumer)
     if fold and fusion.alloc:
-        size = (At(fusion.alloc.path), dim, fusion.window, 0)
-        yield Op("resize_dim", size, (("fold", True),))
+        alloc = p.at(fusion.alloc.path)
+        yield from p.do("resize_dim", alloc, dim, fusion.window, 0, fold=True)

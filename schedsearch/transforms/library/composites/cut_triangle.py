@@ -25,7 +25,8 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, OpArg, Proposal, Steps
 
 VERSION = 1
 
@@ -81,16 +82,14 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     block = outer_name = triangle.outer.iter.name
     row = fresh(names(ast), f"{outer_name}r")
     whole = divides(ast, factor, triangle.outer.hi, path)
-    tail = ("perfect", True) if whole else ("tail", "cut")
-    yield Op("divide_loop", (At(path), factor, (block, row)), (tail,))
-
-    inside = triangle.inner.path[len(path) :]
-    inner = (*path, 0, *inside)
+    tail: dict[str, OpArg] = {"perfect": True} if whole else {"tail": "cut"}
+    p = Cursors((yield None))
+    inner = p.at(triangle.inner.path)
+    yield from p.do("divide_loop", p.at(path), factor, (block, row), **tail)
     edge = f"{factor} * {block} + {factor}" if triangle.lower else f"{factor} * {block}"
-    yield Op("cut_loop", (At(inner), edge))
-    yield Op("fission", (After(inner), len(inside)))
+    yield from p.do("cut_loop", inner, edge)
+    diagonal = inner if triangle.lower else p.at(next_path(p.path(inner)))
+    yield from p.do("fission", After(p.path(inner)), len(triangle.inner.path) - len(path))
     # The triangle starts at its block's edge; nests that start at 0 are easier to work on.
-    rows = (*path, 0) if triangle.lower else next_path((*path, 0))
-    diagonal = (*rows, *(inside if triangle.lower else (0,) * len(inside)))
-    yield Op("shift_loop", (At(diagonal), 0))
-    yield Op("simplify")
+    yield from p.do("shift_loop", diagonal, 0)
+    yield from p.do("simplify")

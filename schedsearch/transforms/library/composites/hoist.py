@@ -17,12 +17,13 @@ from dataclasses import dataclass
 from schedsearch.analysis.accesses import reads, written_buffers
 from schedsearch.analysis.conversions import Route
 from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args, trips
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.walkers import fresh, names, next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_expr
-from schedsearch.transforms.operators.ops import After, Args, At, Op, Pair, Parts, Proposal, Steps
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, Pair, Parts, Proposal, Steps
 
 VERSION = 1
 
@@ -132,15 +133,12 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     if found is None or levels is True or levels != found.levels:
         raise RewriteError("no such expression stays the same in the loops around")
     name = fresh(names(ast), f"{found.stmt.buf.name}_h")
-    yield Op("bind_expr", (Parts(path, found.routes), name))
-    alloc = path
+    p = Cursors((yield None))
+    yield from p.do("bind_expr", Parts(path, found.routes), name)
+    alloc, value = p.at(path), p.at(next_path(path))
     for _ in range(found.levels):
-        loop = next_path(alloc[:-1])
-        before = alloc[-1]
-        assert isinstance(before, int)
-        yield Op("lift_alloc", (At(alloc),))
-        for position in reversed(range(before)):
-            yield Op("reorder_stmts", (Pair((*loop, position)),))
-        yield Op("fission", (After((*loop, 0)),))
-        yield Op("remove_loop", (At(loop),))
-        alloc = alloc[:-1]
+        yield from p.do("lift_alloc", alloc)
+        while _position(p.stmt(value)):
+            yield from p.do("reorder_stmts", Pair(shifted(p.path(value), -1)))
+        yield from p.do("fission", After(p.path(value)))
+        yield from p.do("remove_loop", At(p.path(value)[:-1]))

@@ -34,7 +34,6 @@ first-level cache room for what is read of the other operand.
 from collections import Counter
 from collections.abc import Iterator
 
-from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -48,7 +47,8 @@ from schedsearch.transforms.blocks.blocking import (
     tile_width,
 )
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
-from schedsearch.transforms.operators.ops import After, Args, Op, Proposal, Steps
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
 
 VERSION = 3
 
@@ -95,9 +95,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     partial = masked(ast, nest, args["lanes"])
     if partial and args["tile_vectors"] > 1:
         raise RewriteError("there is less than one register to fill")
+    p = Cursors((yield None))
+    stmt = p.at(nest.stmt.path)
     for gap, around in nest.siblings():
-        yield Op("fission", (After(gap), around))
-    blocked = BlockedNest(ast, next_path(path) if nest.preceded else path, nest, args, partial)
+        yield from p.do("fission", After(gap), around)
+    blocked = BlockedNest(p, ast, stmt, nest, args, partial)
     yield from blocked.cut()
     yield from blocked.divide()
     yield from blocked.arrange()

@@ -25,8 +25,8 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
 
 VERSION = 1
 
@@ -155,34 +155,33 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     chain = _chain(ast.by_path[path], len(sizes)) if path in ast.by_path else ()
     if not chain:
         raise RewriteError(f"there are no {len(sizes)} loops to tile")
-    for depth, loop in enumerate(chain):
+    p = Cursors((yield None))
+    held = [p.at(loop.path) for loop in chain]
+    for cursor, loop in zip(held, chain, strict=True):
         if loop.lo != q.Affine(0):
-            shifted = yield Op("shift_loop", (At((*path, *(0,) * depth)), 0))
-            ast = mirror(shifted)
-            chain = _chain(ast.by_path[path], len(sizes))
+            yield from p.do("shift_loop", cursor, 0)
+    ast = p.ast
     taken = names(ast)
-
-    def at(depth: int) -> At:
-        return At((*path, *(0,) * depth))
-
-    for depth, (loop, size) in enumerate(zip(chain, sizes, strict=True)):
+    chain = _chain(ast.by_path[path], len(sizes))
+    for depth, (cursor, loop, size) in enumerate(zip(held, chain, sizes, strict=True)):
         if not size or divides(ast, size, loop.hi, loop.path):
             continue
         whole = f"{size} * (({show_affine(loop.hi)}) / {size})"
         point = whole if loop.extent is None else loop.extent // size * size
-        yield Op("cut_loop", (at(depth), point))
+        yield from p.do("cut_loop", cursor, point)
         if depth:
-            yield Op("fission", (After(at(depth).path), depth))
-    for depth, (loop, size) in reversed(list(enumerate(zip(chain, sizes, strict=True)))):
+            yield from p.do("fission", After(p.path(cursor)), depth)
+    divided = 0
+    for cursor, loop, size in reversed(list(zip(held, chain, sizes, strict=True))):
+        inner = cursor
         if size:
-            new = fresh(taken, f"{loop.iter.name}i")
             # The loop keeps its name for the outer part: what is there may be addressed by it.
-            yield Op("divide_loop", (at(depth), size, (loop.iter.name, new)), (("perfect", True),))
-        start = depth + 1 if size else depth
-        # The inner part goes below the outer parts of the loops further in.
-        outer_parts = sum(1 for later in sizes[depth + 1 :] if later)
-        for position in range(start, start + outer_parts):
-            yield Op("reorder_loops", (at(position),))
+            new = (loop.iter.name, fresh(taken, f"{loop.iter.name}i"))
+            yield from p.do("divide_loop", cursor, size, new, perfect=True)
+            inner = p.at(p.path(cursor, 0))
+        for _ in range(divided):  # below the outer parts of the loops further in
+            yield from p.do("reorder_loops", inner)
+        divided += bool(size)
 
 
 def _parsed(sizes: object) -> tuple[int, ...]:

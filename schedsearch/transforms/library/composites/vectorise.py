@@ -19,27 +19,20 @@ scalar loop), `masked` (an instruction for the first `n` lanes).
 
 from collections.abc import Iterator
 
-from schedsearch.analysis.walkers import fresh, loops, names, next_path
+from schedsearch.analysis.walkers import fresh, loops, names
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
-from schedsearch.transforms.blocks.blocked_nest import replacement
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.operators.ops import Args, At, Op, OpArg, Proposal, Steps
+from schedsearch.transforms.blocks.vectors import TAILS, divide_loop, use_instruction
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
 
 VERSION = 1
 
 MAX_UNROLL = 8
-
-TAILS: dict[str, tuple[str, OpArg]] = {
-    "none": ("perfect", True),
-    "cut": ("tail", "cut"),
-    "masked": ("tail", "cut"),
-}
-"""What `divide_loop` is told for each way to treat the last iterations."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -80,36 +73,26 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     lanes, unroll, tail = _checked(args)
     if not isinstance(loop, q.For) or not _vectorisable(ast, loop, lanes):
         raise RewriteError("the iterations of this loop have no vector form")
-    taken = names(ast)
-    outer, vector, lane = (fresh(taken, f"{loop.iter.name}{suffix}") for suffix in "ovl")
+    p = Cursors((yield None))
+    held = p.at(path)
     if loop.lo != q.Affine(0):
-        ast = mirror((yield Op("shift_loop", (At(path), 0))))
+        yield from p.do("shift_loop", held, 0)
     if loop.extent is not None and loop.extent < lanes:
         if tail != "masked" or not loop.extent:
             raise RewriteError("a loop shorter than a register is masked")
-        yield replacement(ast, path, lanes, counted=True)
+        yield from use_instruction(p, path, lanes, counted=True)
         return
-    guarded = guarded_tail(loop, tail)
-    kind = ("tail", "cut_and_guard") if guarded else TAILS[tail]
+    taken = names(ast)
+    outer, vector, lane = (fresh(taken, f"{loop.iter.name}{suffix}") for suffix in "ovl")
     new = (outer, vector if unroll > 1 else lane)
-    procedure = yield Op("divide_loop", (At(path), lanes * unroll, new), (kind,))
-    if tail == "masked":
-        rest = next_path(path)
-        yield replacement(mirror(procedure), (*rest, 0) if guarded else rest, lanes, counted=True)
-    innermost = (*path, 0)
-    if unroll > 1:
-        split = (At(innermost), lanes, (vector, lane))
-        procedure = yield Op("divide_loop", split, (("perfect", True),))
-        innermost = (*innermost, 0)
-    yield replacement(mirror(procedure), innermost, lanes, counted=False)
-    if unroll > 1:
-        yield Op("unroll_loop", (At((*path, 0)),))
-
-
-def guarded_tail(loop: q.For, tail: str) -> bool:
-    """Whether the rest needs an `if` around it: one of unknown length may be empty, which
-    an instruction's `n: size` may not be."""
-    return tail == "masked" and loop.extent is None
+    yield from divide_loop(p, held, lanes * unroll, new, lanes, tail)
+    inner = p.at(p.path(held, 0))
+    if unroll == 1:
+        yield from use_instruction(p, p.path(inner), lanes, counted=False)
+        return
+    yield from p.do("divide_loop", inner, lanes, (vector, lane), perfect=True)
+    yield from use_instruction(p, p.path(inner, 0), lanes, counted=False)
+    yield from p.do("unroll_loop", inner)
 
 
 def _checked(args: Args) -> tuple[int, int, str]:

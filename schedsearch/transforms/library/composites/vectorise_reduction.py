@@ -25,7 +25,6 @@ together, each with chains of its own, so that they share what they read alike
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
@@ -35,12 +34,11 @@ from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_access
-from schedsearch.transforms.blocks.blocked_nest import replacement
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import first_dim, moves
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.library.composites.vectorise import TAILS, guarded_tail
-from schedsearch.transforms.operators.ops import After, Args, At, Op, Proposal, Steps, Vector
+from schedsearch.transforms.blocks.vectors import TAILS, divide_loop, use_instruction
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, Proposal, Steps, Vector
 from schedsearch.transforms.vector.fused.model import widest
 from schedsearch.transforms.vector.fused.recognise import fuse
 from schedsearch.transforms.vector.registers import memory_name
@@ -134,20 +132,22 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     rows = _rows(ast, loop, reduce)
     if shape.rows > 1 and rows is None:
         raise RewriteError("there are no rows around this loop")
+    p = Cursors((yield None))
+    held = p.at(path)
     if loop.lo != q.Affine(0):
-        yield Op("shift_loop", (At(path), 0))
+        yield from p.do("shift_loop", held, 0)
     taken = names(ast)
-    plan = _Plan(shape, loop, reduce, taken)
+    plan = _Plan(p, shape, loop, reduce, taken)
     if rows is None or shape.rows == 1:
-        yield from plan.registers(path, tiled=False)
+        yield from plan.registers(held, tiled=False)
         return
     new = (rows.iter.name, fresh(taken, f"{rows.iter.name}r"))
     whole = rows.extent is not None and rows.extent % shape.rows == 0
-    rest = ("perfect", True) if whole else ("tail", "cut")
-    yield Op("divide_loop", (At(rows.path), shape.rows, new), (rest,))
-    yield from plan.registers((*rows.path, 0, 0), tiled=True)
+    tail = TAILS["none" if whole else "cut"]
+    yield from p.do("divide_loop", p.at(rows.path), shape.rows, new, **tail)
+    yield from plan.registers(held, tiled=True)
     if not whole:
-        yield from plan.registers((*next_path(rows.path), 0), tiled=False)
+        yield from plan.registers(p.at((*next_path(rows.path), 0)), tiled=False)
 
 
 @dataclass(frozen=True)
@@ -162,65 +162,49 @@ class _Shape:
 class _Plan:
     """How one sum is put into registers; `loop` and `reduce` are the original ones."""
 
+    p: Cursors
     shape: _Shape
     loop: q.For
     reduce: q.Reduce
     taken: frozenset[str]
 
-    def registers(self, path: q.Path, tiled: bool) -> Steps:
-        """Operators for the loop at `path`, in a loop over rows (and nothing else) if `tiled`."""
-        lanes, chains, tail = self.shape.lanes, self.shape.chains, self.shape.tail
-        guarded = guarded_tail(self.loop, tail)
+    def registers(self, held: Cursor, tiled: bool) -> Steps:
+        """Operators for a loop that is, if `tiled`, alone in a loop over rows."""
+        p, lanes, chains, tail = self.p, self.shape.lanes, self.shape.chains, self.shape.tail
         outer, vector, lane = (fresh(self.taken, f"{self.loop.iter.name}{s}") for s in "ovl")
         new = (outer, vector if chains > 1 else lane)
-        kind = TAILS[tail] if not guarded else ("tail", "cut_and_guard")
-        procedure = yield Op("divide_loop", (At(path), lanes * chains, new), (kind,))
-        if tail == "masked":
-            rest = next_path(path)
-            yield replacement(
-                mirror(procedure), (*rest, 0) if guarded else rest, lanes, counted=True
-            )
+        yield from divide_loop(p, held, lanes * chains, new, lanes, tail)
         if tiled and tail != "none":
-            yield Op("fission", (After(path), 1))
+            yield from p.do("fission", After(p.path(held)), 1)
         if chains > 1:
-            yield Op("divide_loop", (At((*path, 0)), lanes, (vector, lane)), (("perfect", True),))
+            inner = p.at(p.path(held, 0))
+            yield from p.do("divide_loop", inner, lanes, (vector, lane), perfect=True)
         # The loops that become the accumulators' dimensions go outside, each element of
         # the accumulators is a scalar there, and then they go back inside.
-        home = path[:-1] if tiled else path
-        depth = tiled + (chains > 1) + 1
-
-        def at(start: q.Path, level: int) -> At:
-            return At((*start, *(0 for _ in range(level))))
-
-        for level in range(tiled, depth):
-            procedure = yield Op("reorder_loops", (at(home, level),))
+        dims = (chains > 1) + 1
+        for _ in range(dims):
+            yield from p.do("reorder_loops", held)
+        depth = tiled + dims
         staged = fresh(self.taken, f"{self.reduce.buf.name}_sums")
-        window = self.element(procedure, at(home, depth).path)
-        yield Op("stage_mem", (at(home, depth), window, staged), (("accum", True),))
-        lifts = (("n_lifts", depth), ("keep_dims", True))
-        yield Op("autolift_alloc", (at(home, depth),), lifts)
-        clear = next_path(home)
-        yield Op("fission", (After(at(clear, depth).path), depth))
-        add = next_path(clear)
-        yield Op("fission", (After(at(add, depth).path), depth))
-        total = next_path(add)
-        for level in reversed(range(depth)):
-            yield Op("reorder_loops", (at(add, level),))
-        element = self.reduce.type
-        memory = Vector(element, lanes, memory_name(element, lanes))
-        procedure = yield Op("set_memory", (At(home), memory))
-        inner = (at(clear, depth - 1), at(add, depth), at(total, depth - 1 - (chains > 1)))
-        for place in inner:
-            procedure = yield replacement(mirror(procedure), place.path, lanes, counted=False)
-
-    def element(self, procedure: Any, path: q.Path) -> str:
-        """Where the loop at `path` adds up, in terms of the loops around it."""
-        loop = mirror(procedure).by_path[path]
-        assert isinstance(loop, q.For)
-        where = next(n for n, stmt in enumerate(self.loop.body) if stmt is self.reduce)
-        reduce = loop.body[where]
-        assert isinstance(reduce, q.Reduce)
-        return show_access(reduce.buf, reduce.idx)
+        home = p.path(held)
+        nest = home[:-depth]
+        reduce = p.ast.by_path[(*home, self.loop.body.index(self.reduce))]
+        assert isinstance(reduce, q.Reduce)  # in terms of the loops that are around it now
+        window = show_access(reduce.buf, reduce.idx)
+        yield from p.do("stage_mem", held, window, staged, accum=True)
+        yield from p.do("autolift_alloc", At(home), n_lifts=depth, keep_dims=True)
+        # Exo forwards no cursor through this operator.
+        inside = (*next_path(nest), *(0,) * (depth - 1))
+        alloc, (clear, held, total) = p.at(nest), (p.at((*inside, n)) for n in range(3))
+        yield from p.do("fission", After(p.path(clear)), depth)
+        yield from p.do("fission", After(p.path(held)), depth)
+        for _ in range(depth):
+            yield from p.do("reorder_loops", At(p.path(held)[:-1]))
+        element = reduce.type
+        yield from p.do("set_memory", alloc, Vector(element, lanes, memory_name(element, lanes)))
+        yield from use_instruction(p, p.path(clear)[:-1], lanes, counted=False)
+        yield from use_instruction(p, p.path(held, *(0,) * depth), lanes, counted=False)
+        yield from use_instruction(p, p.path(total)[:-dims], lanes, counted=False)
 
 
 def _checked(args: Args) -> _Shape:

@@ -1,0 +1,43 @@
+"""Loops over whole vector registers: what the vectorising composites and register blocks share."""
+
+from __future__ import annotations
+
+from schedsearch.analysis.walkers import next_path
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import At, OpArg, Steps
+from schedsearch.transforms.vector.fused.recognise import fuse
+
+TAILS: dict[str, dict[str, OpArg]] = {
+    "none": {"perfect": True},
+    "cut": {"tail": "cut"},
+    "masked": {"tail": "cut"},
+}
+"""What `divide_loop` is told for each way to treat the last iterations."""
+
+
+def use_instruction(p: Cursors, path: q.Path, lanes: int, counted: bool) -> Steps:
+    """Make the loop at `path` an instruction."""
+    loop = p.ast.by_path[path]
+    assert isinstance(loop, q.For)
+    fused = fuse(p.ast, loop, lanes, counted)
+    if fused is None:
+        raise RewriteError("the divided loop has no vector form")
+    yield from p.do("replace", At(path), fused)
+
+
+def divide_loop(
+    p: Cursors, held: Cursor, factor: int, names: tuple[str, str], lanes: int, tail: str
+) -> Steps:
+    """Divide a loop that starts at 0, and do with its last iterations what `tail` says."""
+    loop = p.stmt(held)
+    assert isinstance(loop, q.For)
+    # What is left of a loop of unknown length may be nothing, which an instruction's `n: size`
+    # may not be.
+    guarded = tail == "masked" and loop.extent is None
+    how: dict[str, OpArg] = {"tail": "cut_and_guard"} if guarded else TAILS[tail]
+    yield from p.do("divide_loop", held, factor, names, **how)
+    if tail == "masked":
+        rest = next_path(p.path(held))
+        yield from use_instruction(p, (*rest, 0) if guarded else rest, lanes, counted=True)
