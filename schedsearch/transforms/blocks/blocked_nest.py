@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Generator, Iterator, Sequence
+from typing import Any
 
 from schedsearch.analysis.conversions import Route
 from schedsearch.analysis.walkers import fresh, names, next_path
@@ -12,7 +13,17 @@ from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
 from schedsearch.transforms.blocks.vectors import use_instruction
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
-from schedsearch.transforms.operators.ops import After, Args, At, Index, Memory, Steps, Vector
+from schedsearch.transforms.operators.ops import (
+    After,
+    Args,
+    At,
+    Index,
+    Memory,
+    Op,
+    OpArg,
+    Steps,
+    Vector,
+)
 from schedsearch.transforms.vector.registers import memory_name, set_name
 
 Indices = tuple[q.Affine, ...]
@@ -23,13 +34,22 @@ class BlockedNest:
     first `cut`, then `divide`, `arrange`, `pack` if they ask for it, and `hold`.
 
     `ast` is the procedure that `nest` was found in. `partial`: there is less than one register
-    along the contiguous loop, which stays whole.
+    along the contiguous loop, which stays whole. `inside`: rows that the tile does not divide
+    have smaller tiles beside it, which use the same panel, instead of a nest of their own.
     """
 
     def __init__(
-        self, p: Cursors, ast: q.Proc, stmt: Cursor, nest: ReductionNest, args: Args, partial: bool
+        self,
+        p: Cursors,
+        ast: q.Proc,
+        stmt: Cursor,
+        nest: ReductionNest,
+        args: Args,
+        partial: bool,
+        inside: bool,
     ) -> None:
         self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
+        self.rows_later = args["rows"] if inside else ""
         self.order = [loop.iter.name for loop in nest.loops]  # outermost first
         path = p.path(stmt)
         ends = range(len(path) - len(nest.loops), len(path))
@@ -49,7 +69,7 @@ class BlockedNest:
         args, nest = self.args, self.nest
         if not self.partial:
             yield from self._cut(nest.along.iter.name, args["lanes"] * args["tile_vectors"])
-        if args["rows"]:
+        if args["rows"] and not self.rows_later:
             yield from self._cut(args["rows"], args["tile_rows"])
         if args["depth"]:
             yield from self._cut(nest.reductions[-1].iter.name, args["depth"])
@@ -58,9 +78,7 @@ class BlockedNest:
         loop = next(loop for loop in self.nest.loops if loop.iter.name == name)
         if divides(self.ast, factor, loop.hi, loop.path):
             return
-        point = f"{factor} * (({show_affine(loop.hi)}) / {factor})"
-        at = point if loop.extent is None else loop.extent // factor * factor
-        yield from self.p.do("cut_loop", self.loops[name], at)
+        yield from self.p.do("cut_loop", self.loops[name], _last_multiple(loop, factor))
         if depth := self.order.index(name):
             yield from self.p.do("fission", After(self.p.path(self.loops[name])), depth)
 
@@ -74,7 +92,7 @@ class BlockedNest:
             vector = self._below(along)
             yield from self._split(vector, args["lanes"], "l")
             self.tile = [vector, self._below(vector)]
-        if rows:
+        if rows and not self.rows_later:
             yield from self._split(rows, args["tile_rows"], "r")
             self.tile = [self._below(rows), *self.tile]
         reductions = [loop.iter.name for loop in self.nest.reductions]
@@ -129,16 +147,61 @@ class BlockedNest:
 
     def hold(self) -> Steps:
         """Stage the result's tile around the innermost reductions, in registers."""
-        p, nest, width = self.p, self.nest, self.args["lanes"]
-        block, body = self.loops[self.inner[0]], self.loops[self.tile[-1]]
+        if not self.rows_later:
+            chain = [self.loops[name] for name in (self.inner[0], *self.tile)]
+            yield from self._hold(chain[0], chain[1:], self.args["tile_rows"])
+            return
+        p, rest = self.p, self.loops[self.rows_later]
+        above = self.order.index(self.inner[0]) - self.order.index(self.rows_later)
+        for tile_rows in _fewer_and_fewer(self.args["tile_rows"]):
+            loop = p.stmt(rest)
+            assert isinstance(loop, q.For)
+            if loop.extent is not None and tile_rows < self.args["tile_rows"]:
+                tile_rows = loop.extent
+            done = divides(p.ast, tile_rows, loop.hi, loop.path)
+            if not done:
+                yield from p.do("cut_loop", rest, _last_multiple(loop, tile_rows))
+            rows, rest = rest, p.at(next_path(p.path(rest))) if not done else rest
+            block = p.at(p.path(rows, *(0,) * above))
+            tile = [p.at(p.path(block, *(0,) * depth)) for depth in self._below_block()]
+            if tile_rows > 1:
+                tile.insert(0, (yield from self._move_down(rows, tile_rows, above)))
+            yield from self._hold(block, tile, tile_rows)
+            if done:
+                return
+            yield from p.do("shift_loop", rest, 0)
+
+    def _below_block(self) -> range:
+        """How far below the innermost reductions' first loop those of the tile are."""
+        first = len(self.inner)
+        return range(first, first + len(self.tile))
+
+    def _move_down(
+        self, rows: Cursor, factor: int, above: int
+    ) -> Generator[Op | None, Any, Cursor]:
+        """Divide a loop over rows, the inner part of it around the tile's other loops."""
+        p, name = self.p, self.args["rows"]
+        names = (name, fresh(self.taken, f"{name}r"))
+        yield from p.do("divide_loop", rows, factor, names, perfect=True)
+        inner = p.at(p.path(rows, 0))
+        for _ in range(above - 1 + len(self.inner)):
+            yield from p.do("reorder_loops", inner)
+        return inner
+
+    def _hold(self, block: Cursor, tile: Sequence[Cursor], tile_rows: int) -> Steps:
+        """`block` is the first of the innermost reductions, `tile` the loops of the tile."""
+        p, nest, width, body = self.p, self.nest, self.args["lanes"], tile[-1]
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
-        window = result_tile(nest, self.args, self.partial)
+        loops = [p.stmt(loop) for loop in tile]
+        stored = next(s for s in q.walk((loops[-1],)) if isinstance(s, q.Reduce))
+        tiled = [loop for loop in loops if isinstance(loop, q.For)]
+        window = result_tile(stored, tiled, self.partial)
         start = p.path(block)
         yield from p.do("stage_mem", block, window, name)
-        if divided(nest.stmt.idx):
+        if divided(stored.idx):
             yield from straighten(p, block, name)
         alloc = p.at(start)
-        rows = (0,) if self.args["rows"] else ()
+        rows = (0,) if tile_rows > 1 else ()
         load, store = (p.at((*next_path(at), *rows)) for at in (start, p.path(block)))
         kind = nest.stmt.type
         memory = Vector(kind, width, memory_name(kind, width))
@@ -233,25 +296,33 @@ def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple
     return (*(dim for dim in range(len(dims)) if dim != last), last)
 
 
-def result_tile(nest: ReductionNest, args: Args, partial: bool) -> str:
-    """The result's tile, in terms of the loops outside."""
-    tile = {
-        args["rows"]: args["tile_rows"],
-        nest.along.iter.name: args["lanes"] * args["tile_vectors"],
-    }
-    tiled = [loop for loop in nest.loops if loop.iter.name in tile]
+def result_tile(stmt: q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
+    """What the tile's loops store, in terms of the loops outside."""
     parts = []
-    for index in nest.stmt.idx:
-        loop = next((loop for loop in tiled if first_dim((index,), loop) == 0), None)
-        if loop is None:
-            parts.append(show_affine(index))
-            continue
-        if partial and loop is nest.along:
-            low = index - q.as_affine(loop.iter)
-            parts.append(f"{show_affine(low)} : {show_affine(low + loop.hi)}")
-            continue
-        size = tile[loop.iter.name]
-        # The loop's variable now counts tiles.
-        start = show_affine(index + q.as_affine(loop.iter).scaled(size - 1))
-        parts.append(f"{start} : {start} + {size}")
-    return f"{nest.stmt.buf.name}[{', '.join(parts)}]"
+    for index in stmt.idx:
+        moving = [loop for loop in tile if index.coefficient(loop.iter)]
+        low, size = index, q.Affine(1)
+        for loop in moving:
+            by = index.coefficient(loop.iter)
+            low -= q.as_affine(loop.iter).scaled(by)
+            size += (loop.hi - q.Affine(1)).scaled(by)
+        start = show_affine(low)
+        if not moving:
+            parts.append(start)
+        elif partial and tile[-1] in moving:
+            parts.append(f"{start} : {show_affine(low + size)}")
+        else:
+            parts.append(f"{start} : {start} + {size.const}")
+    return f"{stmt.buf.name}[{', '.join(parts)}]"
+
+
+def _last_multiple(loop: q.For, factor: int) -> OpArg:
+    """The last multiple of `factor` that a loop which starts at 0 comes to."""
+    if loop.extent is not None:
+        return loop.extent // factor * factor
+    return f"{factor} * (({show_affine(loop.hi)}) / {factor})"
+
+
+def _fewer_and_fewer(tile_rows: int) -> list[int]:
+    """Rows of the tiles for what is left by each one before, of a loop of unknown length."""
+    return [tile_rows, *(rows for rows in (4, 1) if rows < tile_rows)]

@@ -22,8 +22,10 @@ next to each other, and turned if the contiguous loop runs across them (`B[j, k]
 `depth`, if not 0, is how much of the innermost reduction the tile stays for.
 `nest` counts the reductions that start at the same loop.
 
-Iterations that the tile does not divide get a nest of their own, after this one. A
-contiguous loop shorter than a register is done in one go by masked instructions.
+Iterations that the tile does not divide get smaller tiles that fill `edges` registers: rows
+beside the tile, which use the same panel, columns in nests of their own, as in `block_edges`.
+Without `edges`, as in older traces, they are left in scalar nests. A contiguous loop shorter
+than a register is done in one go by masked instructions.
 
 Tile sizes are those of the analytic model of BLIS (Low et al., TOMS 2016): `rows *
 vectors` accumulators, `vectors` operands and one broadcast fill the register file,
@@ -33,8 +35,10 @@ first-level cache room for what is read of the other operand.
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
@@ -46,6 +50,7 @@ from schedsearch.transforms.blocks.blocking import (
     register_tiles,
     tile_width,
 )
+from schedsearch.transforms.blocks.edges import block_edges, leaves_edges
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
@@ -76,30 +81,50 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 }
                 far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
                 for inner in sorted({1, len(nest.reductions)}):
+                    ways: list[dict[str, ArgValue]] = []
                     if not nest.transposed:
-                        yield first, {**args, "inner": inner, "pack": False}
+                        ways.append({"inner": inner, "pack": False})
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
-                        yield first, {**args, "inner": inner, "pack": True}
+                        ways.append({"inner": inner, "pack": True})
                         depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
                         if inner == 1 and depth:
-                            yield first, {**args, "inner": 1, "pack": True, "depth": depth}
+                            ways.append({"inner": 1, "pack": True, "depth": depth})
+                    for way in ways:
+                        whole = {**args, **way}
+                        if leaves_edges(proc, nest, whole):
+                            whole["edges"] = target.vector_registers
+                        yield first, whole
         started[first.path] += 1
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    registers = args.get("edges", 0)
+    if not (type(registers) is int and 0 <= registers <= MAX_TILE):
+        raise RewriteError(f"edges are for registers, {MAX_TILE} at most")
+    yield from block(ast, path, args, inside=registers > 0)
+    if registers:
+        stmt = next(nest for nest in reduction_nests(ast) if nest.loops[0].path == path).stmt
+        bits = args["lanes"] * ELEMENT_BITS[stmt.type]
+        p = Cursors((yield None))
+        yield from block_edges(p, bits, registers, partial(block, inside=True), stmt.buf.name)
+
+
+def block(ast: q.Proc, path: q.Path, args: Args, inside: bool = False) -> Steps:
+    """The operators that block one nest. What the tile does not divide gets nests of its own,
+    or, if `inside`, only the columns do, and the rows smaller tiles beside it."""
     nests = [nest for nest in reduction_nests(ast) if nest.loops[0].path == path]
     if not (isinstance(args["nest"], int) and 0 <= args["nest"] < len(nests)):
         raise RewriteError("there is no reduction that fits vector registers")
     nest = nests[args["nest"]]
     _check(nest, args)
-    partial = masked(ast, nest, args["lanes"])
-    if partial and args["tile_vectors"] > 1:
+    narrow = masked(ast, nest, args["lanes"])
+    if narrow and args["tile_vectors"] > 1:
         raise RewriteError("there is less than one register to fill")
     p = Cursors((yield None))
     stmt = p.at(nest.stmt.path)
     for gap, around in nest.siblings():
         yield from p.do("fission", After(gap), around)
-    blocked = BlockedNest(p, ast, stmt, nest, args, partial)
+    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside)
     yield from blocked.cut()
     yield from blocked.divide()
     yield from blocked.arrange()

@@ -28,6 +28,10 @@ _ARITY = {"select": 4, "fmaxf": 2}
 _WIDTHS = {64: ("512", "__AVX512F__"), 32: ("256", "__AVX512VL__"), 16: ("", "__AVX512VL__")}
 
 
+_INTEGERS = {1: "signed char", 2: "short", 4: "int", 8: "long long"}
+"""Integers of so many bytes; a register has at most 64 lanes."""
+
+
 def types(kind: str, lanes: int) -> Snippet:
     """A register type, and its unaligned form (`_u`) for memory."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
@@ -84,15 +88,27 @@ def _shuffle(order: Iterable[int]) -> str:
 def first(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes, 0 in the others."""
     vec = set_name(kind, lanes)
-    return _lanewise(f"{vec}_first", kind, lanes, f"{vec} a, long n", "l < n ? a[l] : 0")
+    return _kept(f"{vec}_first", kind, lanes, f"{vec} a, long n", "(bits)a & kept")
 
 
 def merge(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes of one register, the others of another."""
     vec = set_name(kind, lanes)
-    return _lanewise(
-        f"{vec}_merge", kind, lanes, f"{vec} a, {vec} b, long n", "l < n ? a[l] : b[l]"
-    )
+    params = f"{vec} a, {vec} b, long n"
+    return _kept(f"{vec}_merge", kind, lanes, params, "((bits)a & kept) | ((bits)b & ~kept)")
+
+
+def _kept(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
+    """A function of the first `n` lanes: in `kept` all their bits are set. Of a loop with
+    `l < n ? a[l] : b[l]` gcc 12 makes a branch for every lane."""
+    vec, size = set_name(kind, lanes), ELEMENT_TYPES[kind].bits // 8
+    numbers = ", ".join(map(str, range(lanes)))
+    body = [
+        f"typedef {_INTEGERS[size]} bits __attribute__((vector_size({lanes * size})));",
+        f"const bits kept = (bits){{{numbers}}} < (bits){{0}} + ({_INTEGERS[size]})n;",
+        f"return ({vec})({value});",
+    ]
+    return _function(name, vec, params, "\n    ".join(body))
 
 
 def partial_load(kind: str, lanes: int) -> Snippet:

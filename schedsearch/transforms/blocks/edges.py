@@ -1,0 +1,145 @@
+"""What tiles of a register block do not divide: nests that start where the tiles end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator
+from typing import Any
+
+from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.core import ast as q
+from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocks.blocking import masked, register_tiles, tile_width
+from schedsearch.transforms.blocks.factors import divides
+from schedsearch.transforms.blocks.reductions import (
+    ReductionNest,
+    longest_extent,
+    reduction_nests,
+    row_length,
+)
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, Op, Steps
+
+MAX_EDGES = 12
+"""Two cut dimensions leave five nests, three leave eleven."""
+
+Block = Callable[[q.Proc, q.Path, Args], Steps]
+"""The operators that block the nest at a path for registers."""
+
+
+def leaves_edges(proc: q.Proc, nest: ReductionNest, args: Args) -> bool:
+    """Whether the tile does not divide a loop that it is cut from."""
+    columns = 1 if masked(proc, nest, args["lanes"]) else args["lanes"] * args["tile_vectors"]
+    cuts = [(nest.along, columns), (nest.reductions[-1], args["depth"])]
+    cuts += [(loop, args["tile_rows"]) for loop in nest.loops if loop.iter.name == args["rows"]]
+    return any(size and not divides(proc, size, loop.hi, loop.path) for loop, size in cuts)
+
+
+def block_edges(
+    p: Cursors, bits: int, registers: int, block: Block, buf: str | None = None
+) -> Generator[Op | None, Any, int]:
+    """Give every edge, or those that are sums into the array `buf`, the best block of the
+    analytic model for its own lengths, for `registers` vector registers of `bits`. Returns how
+    many there were."""
+    done = 0
+    for _ in range(MAX_EDGES):
+        loops = next(edges(p.ast, buf), None)
+        if loops is None:
+            break
+        cut = [loop.path for loop in loops if loop.lo != q.Affine(0)]
+        for start in cut:
+            yield from p.do("shift_loop", At(start), 0)
+        parts = [loops[-1].path]
+        nest = _nest(p.ast, parts[0])
+        if nest and nest.along.extent is None and nest.along.path in cut:
+            yield from _guard(p, nest, tile_width(p.ast, nest, bits))
+            parts = _parts(nest)
+        for innermost in parts:
+            nest = _nest(p.ast, innermost)
+            arguments = nest and _block(p.ast, nest, bits, registers)
+            if nest and arguments:
+                yield from block(p.ast, nest.loops[0].path, arguments)
+                p = Cursors((yield None))
+                done += 1
+    return done
+
+
+def _guard(p: Cursors, nest: ReductionNest, width: int) -> Steps:
+    """Divide the contiguous loop, what is left of it behind an `if` in a nest after this one:
+    it may be empty, which masked instructions may not be."""
+    taken = names(p.ast)
+    along = nest.along.iter.name
+    new = (fresh(taken, f"{along}v"), fresh(taken, f"{along}l"))
+    loop = p.at(nest.along.path)
+    yield from p.do("divide_loop", loop, width, new, tail="cut_and_guard")
+    guard = p.at(next_path(p.path(loop)))
+    if outer := nest.loops.index(nest.along):
+        yield from p.do("fission", After(p.path(loop)), outer)
+    for _ in range(outer):
+        yield from p.do("lift_scope", guard)
+
+
+def _parts(nest: ReductionNest) -> list[q.Path]:
+    """Innermost loops of what `_guard` made of a nest, the rest first: what a block leaves
+    comes after it."""
+    start = nest.loops[0].path
+    return [(*next_path(start), *(0,) * len(nest.loops)), (*start, *(0,) * len(nest.loops))]
+
+
+def edges(proc: q.Proc, buf: str | None = None) -> Iterator[tuple[q.For, ...]]:
+    """The loops around each sum in memory, or into the array `buf` alone, if one of them does
+    not start at 0."""
+    for stmt in q.walk(proc.body):
+        if not isinstance(stmt, q.Reduce) or not stmt.idx or buf not in (None, stmt.buf.name):
+            continue
+        loops: list[q.For] = []
+        for end in range(len(stmt.path) - 1, 0, -1):
+            loop = proc.by_path.get(stmt.path[:end])
+            # Around the sum itself its operands may be converted.
+            alone = isinstance(loop, q.For) and (len(loop.body) == 1 or not loops)
+            if not isinstance(loop, q.For) or loop.parallel or not alone:
+                break
+            loops.insert(0, loop)
+        if any(loop.lo != q.Affine(0) for loop in loops):
+            yield tuple(loops)
+
+
+def _nest(proc: q.Proc, innermost: q.Path) -> ReductionNest | None:
+    """The longest nest whose innermost loop is at `innermost`."""
+    nests = reduction_nests(proc)
+    return next((nest for nest in nests if nest.loops[-1].path == innermost), None)
+
+
+def _block(
+    proc: q.Proc, nest: ReductionNest, bits: int, registers: int
+) -> dict[str, ArgValue] | None:
+    """The block with the largest tile; None if there is none."""
+    width = tile_width(proc, nest, bits)
+    if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
+        return None
+    start = nest.loops[0].path
+    together = [other.stmt for other in reduction_nests(proc) if other.loops[0].path == start]
+    tiles = [
+        (rows, tile)
+        for rows in [None, *nest.row_loops()]
+        if not nest.transposed or _packable(nest, rows)
+        for tile in register_tiles(proc, nest, rows, width, registers)
+        if rows is None or rows.extent or longest_extent(proc, rows) >= 2 * tile[0]
+    ]
+    if not tiles:
+        return None
+    rows, (tile_rows, tile_vectors) = max(tiles, key=lambda found: found[1][0] * found[1][1])
+    far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
+    return {
+        "nest": together.index(nest.stmt),
+        "rows": rows.iter.name if rows else "",
+        "tile_rows": tile_rows,
+        "tile_vectors": tile_vectors,
+        "lanes": width,
+        "depth": 0,
+        "inner": 1,
+        "pack": _packable(nest, rows) and (nest.transposed or far_apart),
+    }
+
+
+def _packable(nest: ReductionNest, rows: q.For | None) -> bool:
+    return rows is not None and nest.packable(rows, 1)
