@@ -38,7 +38,6 @@ from schedsearch.search.setup.subject import Subject, bench_of, load_subject
 from schedsearch.search.setup.trust import remember
 from schedsearch.search.strategies.make import make_strategy, strategy_name
 from schedsearch.search.strategies.protocol import Strategy
-from schedsearch.search.strategies.subtree import Subtree
 from schedsearch.search.warmstart.counterpart import find_counterpart
 from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_before
 from schedsearch.search.workers.building import reacher_of
@@ -70,8 +69,15 @@ class Session:
     first: tuple[Trace, ...] = ()
     began: float | None = None
 
-    def search(self, strategy: Strategy, budget: Budget, observer: Observer) -> Search:
-        """From what the store knows now."""
+    def search(
+        self,
+        strategy: Strategy,
+        budget: Budget,
+        observer: Observer,
+        seed: int = 0,
+        start: Trace = Trace(),  # noqa: B008 - frozen
+    ) -> Search:
+        """From what the store knows now, for what follows `start`."""
         setting, scope = self.setting, self.setting.scope
         subject, standard = setting.subject, self.bench.standard
         inspector = Inspector(subject.ast, subject.code, self.bench, subject.builder)
@@ -94,6 +100,8 @@ class Session:
             first=self.first,
             shorten=shorten_with(self.bench, replayer, subject.target, subject.builder),
             began=self.began,
+            seed=seed,
+            start=start,
         )
         for summary in map(RunSummary.of, runs):
             search.ledger.superseded.update(summary.superseded)
@@ -103,13 +111,13 @@ class Session:
 
 def tune(options: Options, listener: Listener) -> Result:
     """Run one search. Raises UserError for whatever the user can mend."""
-    strategy = make_strategy(options.strategy, options.start.key, options.seed)
-    if options.start.steps:
-        strategy = Subtree(strategy, options.start)
+    strategy = make_strategy(options.strategy)
     began = time.monotonic()
     with begun(options, listener) as session:
         session = replace(session, began=began)
-        search = session.search(strategy, options.budget, listener.progress)
+        search = session.search(
+            strategy, options.budget, listener.progress, options.seed, options.start
+        )
         result = _run(search, session)
         other = find_counterpart(session.store, session.setting.subject, options.sizes)
         return replace(result, counterpart=other)

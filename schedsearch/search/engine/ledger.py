@@ -22,15 +22,9 @@ from schedsearch.core.trace import Trace
 from schedsearch.search.engine.minimal import Shortened
 from schedsearch.search.engine.plans import PAIR
 from schedsearch.search.engine.progress import Best
-from schedsearch.search.engine.resumption import History, child_info
-from schedsearch.search.engine.tree import Node, Tree
-from schedsearch.search.strategies.protocol import (
-    ChildInfo,
-    Expanded,
-    Measured,
-    Replayed,
-    Strategy,
-)
+from schedsearch.search.engine.tree import Tree
+from schedsearch.search.strategies.frontier import Frontier
+from schedsearch.search.strategies.protocol import Node, Strategy
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.expand import Expansion, Replay
@@ -46,13 +40,12 @@ class Ledger:
         store: Store,
         scope: Scope,
         run_id: int,
-        strategy: Strategy,
         clock: Callable[[], float],
     ) -> None:
         self.store, self.scope, self.run_id = store, scope, run_id
         self.clock = clock
         self.tree = Tree()
-        self.strategy = strategy
+        self.frontier: Frontier  # once the run is resumed
         self.outcomes: Counter[Outcome | None] = Counter()
         self.best: Best | None = None
         self.curve: list[tuple[float, float]] = []
@@ -60,7 +53,7 @@ class Ledger:
         # Trace keys that replays found: an expansion may name them again.
         self._early: set[str] = set()
         # Duplicates of machine code whose owner is not measured yet, by owner.
-        self._followers: dict[str, list[str]] = {}
+        self._followers: dict[str, list[Node]] = {}
 
     @property
     def best_speedup(self) -> float:
@@ -80,32 +73,44 @@ class Ledger:
 
     # -- what was known before ------------------------------------------------
 
-    def resume(self, known: Iterable[StoredCandidate]) -> None:
-        """Take in the store's candidates, parents first: strategies are told of expansions,
-        then of replays, then of measurements. Of `known` nothing is kept but what a search
-        that found it itself would keep."""
-        history = History()
+    def resume(
+        self, known: Iterable[StoredCandidate], strategy: Strategy, start: Trace, seed: int
+    ) -> None:
+        """Take in the store's candidates, parents first, and begin the strategy below `start`: it
+        is told of all nodes, then of measurements."""
+        nodes = self.tree.nodes
         twins: dict[str, str] = {}
+        expanded: set[int] = set()
+        above: dict[int, Node | None] = {}  # by id, of candidates that have children
+        ends: dict[int, Node | None] = {}  # by id, of what replays found and nothing follows
         for candidate in known:
-            key, record = candidate.trace_key, candidate.record
-            self.tree.add(key, record)
+            key, record, parent_id = candidate.trace_key, candidate.record, candidate.parent_id
+            node = self.tree.add(key, record, above.get(parent_id or 0))
             self.outcomes[record.outcome] += 1
-            is_node = key in self.tree.nodes
-            if history.add(candidate, is_node):
+            if candidate.expanded:
+                expanded.add(candidate.id)
+                if node is not None:
+                    node.expanding = True
+            at = node or nodes.get(record.duplicate_of or "")
+            if candidate.has_children:
+                above[candidate.id] = at
+            if parent_id is not None and parent_id not in expanded:
                 self._early.add(key)
-            if is_node and record.duplicate_of is not None:
+                ends.pop(parent_id, None)
+                ends[candidate.id] = at
+            if node is not None and record.duplicate_of is not None:
                 twins[key] = record.duplicate_of
-        for expansion in history.expansions():
-            self.strategy.tell(expansion)
-        for replay in history.replays():
-            self.strategy.tell(replay)
-        for key, node in self.tree.nodes.items():
+        self.frontier = Frontier(strategy, nodes[start.key], seed)
+        self.frontier.found(nodes.values())
+        for end in filter(None, ends.values()):
+            self.frontier.replayed(end)
+        for key, node in nodes.items():
             if node.outcome is None:
                 continue
             if key in twins:
-                self._tell_duplicate(key, twins[key])
+                self._tell_duplicate(node, twins[key])
             else:
-                self._tell_measured(key)
+                self._tell_measured(node)
         self.best = self._fastest(confirmed=True) or self._fastest()
         if self.best is not None:
             self.curve.append((self.clock(), self.best_speedup))
@@ -116,20 +121,22 @@ class Ledger:
         """Take in the children that no replay found before."""
         records, new = [], []
         # The node's own steps, not the copies that came back from a worker.
-        parent = self.tree.nodes[key].trace
+        node = self.tree.nodes[key]
+        parent = node.trace
         for child in expansion.children:
             trace = parent.then(self.tree.shared(child.rewrite))
             child_key = trace.key
             if child_key in self._early:
                 continue
             record = self.tree.classify(trace, child)
-            self.tree.add(child_key, record)
+            found = self.tree.add(child_key, record, node)
             records.append(record)
-            if record.outcome is None:
-                new.append(child_info(child_key, record))
+            if found is not None and record.outcome is None:
+                new.append(found)
         self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        self.strategy.tell(Expanded(key, tuple(new)))
+        node.expanding = True
+        self.frontier.found(new)
 
     def replayed(self, replay: Replay) -> None:
         """Take in the steps of a replay that are new, up to one that leads nowhere."""
@@ -138,63 +145,63 @@ class Ledger:
         keys = [trace.key for trace in traces]
         stored = self.store.known(self.scope, keys)
         records: list[TuningRecord] = []
-        chain: list[tuple[str, ChildInfo]] = []
-        at: str | None = keys[0]
+        new: list[Node] = []
+        at = self.tree.nodes.get(keys[0])
         for trace, key, child in zip(traces[1:], keys[1:], replay.steps, strict=True):
-            assert at is not None
             if key in self.tree.nodes:
-                at = key
+                at = self.tree.nodes[key]
                 continue
             record = self.tree.classify(trace, child)
             if key not in stored:
                 records.append(record)
                 self._early.add(key)
+            found = None
             if record.outcome is None and key not in stored:
-                self.tree.add(key, record)
-                chain.append((at, child_info(key, record)))
-                at = key
-            else:
-                at = record.duplicate_of
+                found = self.tree.add(key, record, at)
+            if found is not None:
+                new.append(found)
+            at = found or self.tree.nodes.get(record.duplicate_of or "")
             if at is None:
                 break
         self.store.add_replay(self.scope, self.run_id, records, dict(replay.stage_s))
         self.outcomes.update(record.outcome for record in records)
-        self.strategy.tell(Replayed(tuple(chain), at))
+        self.frontier.found(new)
+        if at is not None:
+            self.frontier.replayed(at)
 
     def not_expanded(self, key: str, failure: Failure) -> None:
         """It has no children in this run; what its own kernel was found to be, it stays."""
         node = self.tree.nodes[key]
         message = f"cannot be expanded: {failure.message}"
-        self._record(key, TuningRecord(node.trace, None, node.keys, message), node.measurement)
-        self.strategy.tell(Expanded(key, ()))
+        self._record(node, TuningRecord(node.trace, None, node.keys, message), node.measurement)
+        node.expanding = True
 
     def generated(self, key: str, code: GeneratedC) -> None:
         """Keep the C of a node; its key is stored with what comes of it."""
         self.store.add_code([code])
-        keys = replace(self.tree.nodes[key].keys, code=code.key)
-        self.tree.update(key, keys=keys)
+        node = self.tree.nodes[key]
+        node.keys = replace(node.keys, code=code.key)
 
     def built(self, key: str, artifact: Artifact, stages: Stages) -> bool:
         """Note the machine code of a node; False if another node has the same."""
         node = self.tree.nodes[key]
-        keys = replace(node.keys, binary=artifact.binary_key)
-        self.tree.update(key, keys=keys)
+        node.keys = replace(node.keys, binary=artifact.binary_key)
         owner = self.tree.claim_binary(key, artifact.binary_key)
         # A shortened schedule is measured under its own name (minimising.py).
         if owner is None or node.measurement is not None:
-            found = TuningRecord(node.trace, None, keys, stage_s=stages)
+            found = TuningRecord(node.trace, None, node.keys, stage_s=stages)
             self.store.record(self.scope, self.run_id, found)
             return True
         duplicate = TuningRecord(
             node.trace,
             Outcome.DUPLICATE,
-            keys,
+            node.keys,
             duplicate_of=owner,
             duplicate_level="binary",
             stage_s=stages,
         )
-        self._record(key, duplicate, node.measurement)
-        self._tell_duplicate(key, owner)
+        self._record(node, duplicate, node.measurement)
+        self._tell_duplicate(node, owner)
         return False
 
     def shortened(self, key: str, short: Shortened) -> str:
@@ -214,7 +221,11 @@ class Ledger:
             keys = Keys(short.ast_key, short.code.key)
             taken = replace(timed, kind=TimingKind.SCREEN)
             outcome = known.outcome if known else Outcome.DUPLICATE
-            self.tree.place(new, Node(short.trace.steps, keys, outcome, taken))
+            if known is None:
+                record = TuningRecord(short.trace, outcome, keys)
+                known = self.tree.place(new, record, nodes[key].parent)
+            known.keys = keys
+            self.tree.rank(known, taken)
         return new
 
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
@@ -230,9 +241,9 @@ class Ledger:
         )
         if node.confirmed and node.measurement is not None and ranking.kind == PAIR.kind:
             ranking = node.measurement
-        self._record(key, found, ranking)
+        self._record(node, found, ranking)
         if first:
-            self._tell_measured(key)
+            self._tell_measured(node)
         if self.best is not None and self.best.key == key:
             self.best = self._fastest()
         elif node.trace.steps and ranking.middle > self.best_speedup:
@@ -242,12 +253,13 @@ class Ledger:
     def failed(self, key: str, failure: Failure, stages: Stages = ()) -> None:
         """It cannot be built, is wrong, or died: whatever was measured before, it is not best."""
         node = self.tree.nodes[key]
+        first = node.speedup is None
         found = TuningRecord(
             node.trace, failure.outcome, node.keys, failure.message, stage_s=stages
         )
-        self._record(key, found, None)
-        if node.speedup is None:
-            self._tell_measured(key)
+        self._record(node, found, None)
+        if first:
+            self._tell_measured(node)
         elif self.best is not None and self.best.key == key:
             self.best = self._fastest()
 
@@ -257,32 +269,33 @@ class Ledger:
         for key, speedup in self.store.joint(self.scope).items():
             node = self.tree.nodes.get(key)
             if node is not None and node.measurement is not None:
-                self.tree.update(key, measurement=replace(node.measurement, joint=speedup))
+                self.tree.rank(node, replace(node.measurement, joint=speedup))
         self.best = self._fastest(confirmed=True)
 
     # -- one place each ----------------------------------------------------------
 
-    def _tell_measured(self, key: str) -> None:
+    def _tell_measured(self, node: Node) -> None:
         """A node's speed-up, or that it has none, is known: its duplicates' is too."""
-        for each in (*self._followers.pop(key, ()), key):
-            self.strategy.tell(Measured(each, self.tree.nodes[key].speedup))
+        for each in (*self._followers.pop(node.key, ()), node):
+            self.frontier.measured(each, node.speedup)
 
-    def _tell_duplicate(self, key: str, owner: str) -> None:
+    def _tell_duplicate(self, node: Node, owner: str) -> None:
         """Equal machine code is equally fast, but another schedule may have other children.
 
         The owner may be measured later: then its duplicates are told again.
         """
-        node = self.tree.nodes[owner]
-        if node.outcome is None:
-            self._followers.setdefault(owner, []).append(key)
-        self.strategy.tell(Measured(key, node.speedup))
+        first = self.tree.nodes[owner]
+        if first.outcome is None:
+            self._followers.setdefault(owner, []).append(node)
+        self.frontier.measured(node, first.speedup)
 
-    def _record(self, key: str, record: TuningRecord, measurement: Measurement | None) -> None:
+    def _record(self, node: Node, record: TuningRecord, measurement: Measurement | None) -> None:
         """Store `record`; the node takes the outcome that the store settles on."""
         outcome = self.store.record(self.scope, self.run_id, record)
-        self.outcomes[self.tree.nodes[key].outcome] -= 1
+        self.outcomes[node.outcome] -= 1
         self.outcomes[outcome] += 1
-        self.tree.update(key, outcome=outcome, measurement=measurement)
+        node.outcome = outcome
+        self.tree.rank(node, measurement)
 
     def _fastest(self, confirmed: bool = False) -> Best | None:
         for key, node in self.faster():

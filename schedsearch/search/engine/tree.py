@@ -2,36 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field
 
-from schedsearch.core.records import Keys, Measurement, Outcome, TuningRecord
+from schedsearch.core.records import Measurement, Outcome, TuningRecord
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.search.strategies.protocol import Node
 from schedsearch.transforms.expand import Child
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A distinct, legal schedule. `measurement` is the one that ranks it, None if it has
-    none or failed after it. There may be a million: only the steps of the trace are kept."""
-
-    steps: tuple[Rewrite, ...]
-    keys: Keys
-    outcome: Outcome | None = None
-    measurement: Measurement | None = None
-
-    @property
-    def trace(self) -> Trace:
-        return Trace(self.steps)
-
-    @property
-    def speedup(self) -> float | None:
-        """Over the unscheduled procedure."""
-        return self.measurement.middle if self.measurement else None
-
-    @property
-    def confirmed(self) -> bool:
-        return self.measurement is not None and self.measurement.confirmed
 
 
 @dataclass
@@ -45,37 +21,38 @@ class Tree:
     _measured: set[str] = field(default_factory=set)
     _rewrites: dict[Rewrite, Rewrite] = field(default_factory=dict)
 
-    def add(self, key: str, record: TuningRecord) -> None:
-        """Take a stored or newly classified record in. An illegal rewrite makes no schedule;
-        a schedule without C is one: it may lead to others that have some."""
+    def add(self, key: str, record: TuningRecord, parent: Node | None) -> Node | None:
+        """Take a stored or newly classified record in; its node, None if it is none. An illegal
+        rewrite makes no schedule; a schedule without C is one: it may lead to others that have
+        some."""
         if record.keys.ast is None:
-            return
+            return None
         for rewrite in record.trace.steps[-1:]:
             self.shared(rewrite)
+        node = None
         if record.duplicate_level in (None, "binary"):
-            correct = record.outcome is Outcome.CORRECT
-            measurement = record.measurement if correct else None
-            self._put(key, Node(record.trace.steps, record.keys, record.outcome, measurement))
+            node = self.place(key, record, parent)
         self._by_ast.setdefault(record.keys.ast, key)
         if record.duplicate_level is None and record.keys.binary is not None:
             self._by_binary.setdefault(record.keys.binary, key)
+        return node
+
+    def place(self, key: str, record: TuningRecord, parent: Node | None) -> Node:
+        """A node of its own, whatever it shares with others."""
+        node = self.nodes[key] = Node(key, record.trace.steps, parent, record.predicted or 0.0)
+        node.keys, node.outcome = record.keys, record.outcome
+        self.rank(node, record.measurement if record.outcome is Outcome.CORRECT else None)
+        return node
 
     def shared(self, rewrite: Rewrite) -> Rewrite:
         """An equal rewrite, the same for all nodes: most occur in many places of the tree."""
         return self._rewrites.setdefault(rewrite, rewrite)
 
-    def place(self, key: str, node: Node) -> None:
-        """A node of its own, whatever it shares with others."""
-        self._put(key, node)
-
-    def update(self, key: str, **changes: Any) -> None:
-        """Replace attributes of a node."""
-        self._put(key, replace(self.nodes[key], **changes))
-
-    def _put(self, key: str, node: Node) -> None:
-        self.nodes[key] = node
-        if node.measurement is not None:
-            self._measured.add(key)
+    def rank(self, node: Node, measurement: Measurement | None) -> None:
+        """From now on this measurement ranks the node; None if it failed after all."""
+        node.measurement = measurement
+        if measurement is not None:
+            self._measured.add(node.key)
 
     def known(self, trace: Trace) -> int:
         """How many first steps of `trace` lead to a node."""

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field
 
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.search.strategies.heap import Heap
-from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
+from schedsearch.search.strategies.protocol import Node
 
 TRUST = 0.7
 """How much of a predicted log gain is believed."""
@@ -56,17 +56,17 @@ class _Group:
     worth: float = 0.0
 
 
-class BestFirst(TreeStrategy):
+class BestFirst:
     """See the module's text."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        super().__init__(root, seed)
+    def begin(self, root: Node, rng: random.Random) -> None:
+        self._random = rng
         self._gains = Gains()
         self._looked: Counter[str] = Counter()
-        self._groups = _Shelf(self.random, self._gains, self._gains.of_transform, fee=0.0)
-        self._ahead = _Shelf(self.random, self._gains, self._ahead_surplus, fee=DEPTH_FEE)
+        self._groups = _Shelf(rng, self._gains, self._gains.of_transform, fee=0.0)
+        self._ahead = _Shelf(rng, self._gains, self._ahead_surplus, fee=DEPTH_FEE)
         self._nodes: Heap[Node] = Heap()
-        self._nodes.put(self.root, 0.0)
+        self._nodes.put(root, root.reached())
         self._look_ahead = True
 
     def measure(self) -> Node | None:
@@ -90,9 +90,9 @@ class BestFirst(TreeStrategy):
     def measured(self, node: Node) -> None:
         if node.value is None:
             return
-        if node.parent is not None and node.info is not None:
+        if node.parent is not None:
             expected = _promise(node.parent) + TRUST * node.predicted
-            self._gains.learn(node.info.rewrite, node.value - expected)
+            self._gains.learn(node.rewrite, node.value - expected)
         self._open(node)
         self._groups.revalue(node)
         self._ahead.revalue(node)
@@ -105,8 +105,8 @@ class BestFirst(TreeStrategy):
 
     def _best_node(self) -> Node | None:
         while len(self._nodes):
-            explore = self.random.random() < EXPLORE
-            node = self._nodes.pop_random(self.random) if explore else self._nodes.pop()
+            explore = self._random.random() < EXPLORE
+            node = self._nodes.pop_random(self._random) if explore else self._nodes.pop()
             if node.expand:
                 return node
         return None
@@ -213,8 +213,7 @@ class _Shelf:
 
     def _worth(self, node: Node) -> float:
         """Of a child, over its node and beyond what its transform is worth."""
-        assert node.info is not None
-        return TRUST * node.predicted + self._gains.of_rewrite(node.info.rewrite)
+        return TRUST * node.predicted + self._gains.of_rewrite(node.rewrite)
 
 
 _Kind = tuple[str, str, tuple[tuple[str, ArgValue], ...]]

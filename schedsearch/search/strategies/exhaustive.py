@@ -7,24 +7,25 @@ strategy must not lose time in.
 
 from __future__ import annotations
 
+import random
 from collections import OrderedDict
 from collections.abc import Sequence
 
 from schedsearch.search.strategies.heap import Bag, Heap
-from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
+from schedsearch.search.strategies.protocol import Node
 
 RESERVE = 30
 """With fewer children waiting the next node is expanded, so that measuring need not wait."""
 
 
-class Exhaustive(TreeStrategy):
+class Exhaustive:
     """See the module's text."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        super().__init__(root, seed)
+    def begin(self, root: Node, rng: random.Random) -> None:
+        self._random = rng
         self._to_measure: OrderedDict[Node, None] = OrderedDict()
         self._expandable: Bag[Node] = Bag()
-        self._expandable.add(self.root)
+        self._expandable.add(root)
         self._fastest: Heap[Node] = Heap()
         self._by_speed = True
 
@@ -38,7 +39,7 @@ class Exhaustive(TreeStrategy):
     def expand(self) -> Node | None:
         while len(self._to_measure) < RESERVE and len(self._expandable):
             by_speed = self._by_speed and len(self._fastest)
-            node = self._fastest.pop() if by_speed else self._expandable.pick(self.random)
+            node = self._fastest.pop() if by_speed else self._expandable.pick(self._random)
             self._expandable.discard(node)
             if node.expand:
                 self._by_speed = not self._by_speed
