@@ -31,7 +31,7 @@ from schedsearch.search.engine.minimal import Shorten, as_it_is
 from schedsearch.search.engine.progress import Observer, Progress
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.strategies.make import make_strategy
-from schedsearch.search.strategies.protocol import Event, Strategy
+from schedsearch.search.strategies.protocol import Node, Strategy
 from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,
@@ -221,20 +221,18 @@ TARGET = Target(
 
 @dataclass
 class Heard:
-    """A strategy, and what it is told."""
+    """A strategy, and the nodes that it is told of."""
 
     strategy: Strategy
-    told: list[Event] = field(default_factory=list)
+    told: list[Node] = field(default_factory=list)
 
-    def ask_measure(self, n: int) -> list[str]:
-        return self.strategy.ask_measure(n)
+    def __post_init__(self) -> None:
+        self.begin, self.measure = self.strategy.begin, self.strategy.measure
+        self.expand, self.measured = self.strategy.expand, self.strategy.measured
 
-    def ask_expand(self, n: int) -> list[str]:
-        return self.strategy.ask_expand(n)
-
-    def tell(self, event: Event) -> None:
-        self.told.append(event)
-        self.strategy.tell(event)
+    def found(self, nodes: Sequence[Node]) -> None:
+        self.told += nodes
+        self.strategy.found(nodes)
 
 
 @dataclass(frozen=True)
@@ -247,7 +245,7 @@ class Ended:
     executor: ScriptedExecutor
     observed: list[Progress]
     candidates: dict[str, StoredCandidate]
-    told: list[Event]
+    told: list[Node]
 
     @property
     def best(self) -> str | None:
@@ -296,6 +294,7 @@ def start(
         first=replays,
         shorten=shorten,
         began=began,
+        seed=seed,
     )
 
 
@@ -309,7 +308,7 @@ def run(
 ) -> Ended:
     """One search to its end; books and store are compared then. `how`: as for `start`."""
     observed: list[Progress] = []
-    chosen = Heard(make_strategy(strategy, Trace().key, seed))
+    chosen = Heard(make_strategy(strategy))
     search = start(store, world, strategy=chosen, seed=seed, observer=observed.append, **how)
     stop = search.run()
     candidates = {name_of(c.record.trace): c for c in store.load(search.ledger.scope)}
