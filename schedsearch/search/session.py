@@ -42,9 +42,8 @@ from schedsearch.search.warmstart.counterpart import find_counterpart
 from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_before
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
-from schedsearch.search.workers.executor import Executor
+from schedsearch.search.workers.executor import Executor, make_executor
 from schedsearch.search.workers.interrupts import raised_interrupts
-from schedsearch.search.workers.make import make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
 from schedsearch.transforms.registry import Transform
@@ -164,7 +163,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         try:
             yield _begin(options, listener, subject, store, scope, executor, transforms, began)
         except KeyboardInterrupt:
-            if options.executor == "ray":  # it has to start before it can be stopped
+            if options.executor == "ray":  # Ray can only be stopped once it has started
                 listener.phase("stopping workers (Ctrl-C again ends at once)")
             raise
         finally:
@@ -187,7 +186,8 @@ def _begin(
         patience_s = PATIENCE * options.budget.seconds
         bench = bench_of(subject, cache=options.cache, patience_s=patience_s)
         baseline = measure_baseline(bench, subject, listener.phase)
-    listener.phase("starting workers")
+    if options.executor == "ray" and options.ray_address is not None:
+        listener.phase("starting workers")  # our own start while the first candidate is measured
     executor.attach(bench)
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
     ending_s = _closing_s(store.runs(scope), budget_s, bench)

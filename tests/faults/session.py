@@ -27,8 +27,7 @@ from schedsearch.search.session import tune
 from schedsearch.search.setup import subject
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
-from schedsearch.search.workers import core_sharing as turns
-from schedsearch.search.workers import make
+from schedsearch.search.workers import executor, core_sharing as turns
 
 TESTS = Path(__file__).parents[1]
 KERNEL = Path(__file__).parent / "kernels" / "transpose.py"
@@ -115,7 +114,7 @@ def live(setup: Setup, tell: Connection) -> None:
     vars(baseline).update({"roof_of": roof_of})
     vars(turns).update(slot_file=own_slot, common_file=own_common)
     # Few candidates: they would be through in this process before workers are there to be killed.
-    vars(make).update(HandingOver=lambda here, workers: workers)
+    vars(executor).update(HandingOver=lambda here, workers: workers)
     options = Options(
         file=KERNEL,
         proc=None,
