@@ -27,7 +27,8 @@ from schedsearch.search.session import tune
 from schedsearch.search.setup import subject
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
-from schedsearch.search.workers import executor, core_sharing as turns
+from schedsearch.search.workers import core_sharing as turns
+from schedsearch.search.workers import executor
 
 TESTS = Path(__file__).parents[1]
 KERNEL = Path(__file__).parent / "kernels" / "transpose.py"

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from samples import AVX2 as TARGET
+
 from schedsearch.core.records import (
     Artifact,
-    Compiler,
     Failure,
     GeneratedC,
     Keys,
     Measurement,
     Outcome,
     Round,
-    Target,
     TuningRecord,
     Workload,
 )
@@ -201,22 +201,6 @@ def measurement(speedup: float, plan: TimingPlan, anchor: Anchor) -> Measurement
         reference=anchor.code_key,
         reference_speedup=anchor.speedup,
     )
-
-
-TARGET = Target(
-    cpu="zen5",
-    features=("avx2", "fma"),
-    isa="avx2",
-    vector_bits=256,
-    vector_registers=16,
-    line_bytes=64,
-    cache_bytes=(49152,),
-    cores=2,
-    compiler=Compiler("gcc", "12.2.0", "gcc"),
-    flags=("-O3",),
-    exo_version="1.0.0",
-    z3_version="4.13",
-)
 
 
 @dataclass
