@@ -17,6 +17,7 @@ from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.search.baseline import measure_baseline, root_record
 from schedsearch.search.caches import in_use
+from schedsearch.search.engine.confirmation import once
 from schedsearch.search.engine.driver import Search
 from schedsearch.search.engine.ending import (
     closing_s,
@@ -25,7 +26,6 @@ from schedsearch.search.engine.ending import (
     search_until,
     session_noise,
 )
-from schedsearch.search.engine.inspection import once
 from schedsearch.search.engine.minimal import shorten_with
 from schedsearch.search.engine.plans import CLOSING_S, SLOW_CLOSING_S
 from schedsearch.search.engine.progress import Observer

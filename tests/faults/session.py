@@ -21,7 +21,7 @@ from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline, session
-from schedsearch.search.engine.inspection import not_inspected
+from schedsearch.search.engine.confirmation import not_inspected
 from schedsearch.search.result import Listener
 from schedsearch.search.session import tune
 from schedsearch.search.setup import subject

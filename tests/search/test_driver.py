@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.sanitize import Check, Finding
+from schedsearch.search.engine.confirmation import CONTENDERS, FIELD, HEAT, HEATS
 from schedsearch.search.engine.minimal import Shorten, Shortened
 from schedsearch.search.engine.plans import ANCHOR, CLOSING_S, confirm
-from schedsearch.search.engine.race import CONTENDERS, FIELD, HEAT, HEATS
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.run_summary import Inspection
 from schedsearch.search.strategies.make import STRATEGIES, make_strategy

@@ -25,8 +25,8 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
+from schedsearch.search.engine.confirmation import Inspect, not_inspected
 from schedsearch.search.engine.driver import Search
-from schedsearch.search.engine.inspection import Inspect, not_inspected
 from schedsearch.search.engine.minimal import Shorten, as_it_is
 from schedsearch.search.engine.progress import Observer, Progress
 from schedsearch.search.setup.budget import Budget, Stop

@@ -1,18 +1,31 @@
-"""The end of a search: the fastest race; the winner is shortened, confirmed on fresh rounds, and
-inspected."""
+"""The end of a search: the fastest schedules race, the winner is shortened, confirmed on fresh
+rounds, and inspected.
+
+Before the race the leaders have few rounds each, measured at different times, against different
+anchors, and each in one process. A kernel is some percent faster or slower in each process,
+depending on where its memory happens to lie, and more rounds in the same process do not show that
+(`benchmarks/racing` has recorded it). So the leaders race in heats. Each heat gives every schedule
+one round in a new process, against one anchor, and rounds are pooled over heats. After each heat
+the slowest leave (successive halving in smaller steps: Karnin, Koren, Somekh, "Almost optimal
+exploration in multi-armed bandits", ICML 2013).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 
-from schedsearch.core.records import Failure, Outcome
+from schedsearch.core.records import Failure, GeneratedC, Measurement, Outcome, TimingKind
+from schedsearch.core.trace import Trace
+from schedsearch.evaluate.oracle.reach import Reach
+from schedsearch.evaluate.run.sanitize import COVERAGE, SLOW_RUN_S, Inspector
+from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.dispatcher import Dispatcher
-from schedsearch.search.engine.inspection import Inspect
 from schedsearch.search.engine.minimal import Shorten
-from schedsearch.search.engine.plans import confirm, pair
-from schedsearch.search.engine.race import CONTENDERS, HEAT, HEATS, field, survivors
-from schedsearch.search.setup.run_summary import Inspection
+from schedsearch.search.engine.plans import FEW, confirm, pair
+from schedsearch.search.setup.run_summary import Inspection, RunSummary
 from schedsearch.search.workers.jobs import ReplayJob
+from schedsearch.store.database import Store
+from schedsearch.store.views import Scope
 
 LEAST_S = 3.0
 """What the end of a search has, even if the budget is spent."""
@@ -22,6 +35,33 @@ RACED, SHORTENED, CONFIRMED = 0.3, 0.5, 0.8
 
 SHORTENING = 0.15
 """The largest share of the budget that shortening the winner may take."""
+
+CONTENDERS = 3
+"""How many of the fastest race even if one of them leads by far: it may owe that to luck, or to
+the anchors that it was screened against."""
+
+FIELD = 12
+"""How many race, at most: each visit takes a process and a verification, and some 0.15 s."""
+
+CLOSE = 0.1
+"""What was screened slower than the leader by this part of it or more is not the fastest:
+screenings of equal kernels differ by 2 to 3 % (standard deviation)."""
+
+HEAT = TimingPlan(TimingKind.RACE, 1, 1, samples=FEW)
+"""One round for each. The second in the same process tells less than the first of another."""
+
+FAR = 0.2
+"""What is slower than the fastest of a heat by this part of it leaves at once."""
+
+HEATS = (12, 8, 6, 5, 5, 5, 5)
+"""How many are left after each heat, at most: one process alone decides nothing. The last five
+stay, so that their order is known as well as the winner's."""
+
+HEAT_S = 5.0
+"""What the first heat may take: of slow kernels fewer race."""
+
+Inspect = Callable[[GeneratedC, Trace, float], Inspection]
+"""Of the C of a schedule; what may be left out has that many seconds."""
 
 
 class Confirmation:
@@ -160,3 +200,60 @@ class Confirmation:
                 return
             self.ledger.failed(best.key, Failure(Outcome.INCORRECT, found))
             self.ledger.settle()
+
+
+def field(ranked: Sequence[tuple[str, Measurement | None]], seconds: float = HEAT_S) -> list[str]:
+    """What races, of all that were measured, given the fastest first: the screened ones that
+    may be as fast as the leader. Empty if it is one, or the first heat takes longer than `seconds`.
+
+    What raced or was confirmed before (in an earlier run) is not measured again.
+    """
+    timed = [(key, m) for key, m in ranked[: 2 * FIELD] if m is not None]
+    if not timed:
+        return []
+    leader = timed[0][1]
+    slowest = (1.0 - CLOSE) * leader.middle
+    screened = [(key, m) for key, m in timed if m.kind == TimingKind.SCREEN]
+    anyway = CONTENDERS if leader.kind == TimingKind.SCREEN else 0
+    close = [key for n, (key, m) in enumerate(screened) if n < anyway or m.middle > slowest]
+    affordable = int(min(seconds, HEAT_S) / (HEAT.max_rounds * _round_s(leader)))
+    racing = close[: min(FIELD, affordable)]
+    return racing if len(racing) > 1 else []
+
+
+def _round_s(leader: Measurement) -> float:
+    """Of two kernels that are about as fast."""
+    return 2 * leader.calls * sum(leader.rounds[-1].candidate_ns) * 1e-9
+
+
+def survivors(raced: Mapping[str, Measurement], left: int) -> list[str]:
+    """At most `left`, the fastest first; none that is far behind."""
+    ranked = sorted(raced, key=lambda key: raced[key].middle, reverse=True)
+    return [
+        key for key in ranked[:left] if raced[key].middle > (1.0 - FAR) * raced[ranked[0]].middle
+    ]
+
+
+def not_inspected(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
+    """Where nothing is compiled."""
+    return Inspection(code.key)
+
+
+def once(
+    inspector: Inspector, store: Store, scope: Scope, reach: Callable[[Trace], Reach]
+) -> Inspect:
+    """Inspect what the store's runs of this scope did not, or in part; `reach` says which calls
+    run all of a schedule's code."""
+    earlier: dict[str, Inspection] = {}
+    for run in store.runs(scope):
+        if found := RunSummary.of(run).inspection:
+            whole = not any(check.in_part for check in found.checks)
+            if whole and any(check.what == COVERAGE for check in found.checks):
+                earlier[found.code_key] = found
+
+    def inspect(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
+        slow_s = min(seconds, SLOW_RUN_S)
+        known = earlier.get(code.key)
+        return known or Inspection(code.key, inspector.inspect(code, reach(trace), slow_s))
+
+    return inspect

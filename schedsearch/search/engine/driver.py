@@ -12,10 +12,9 @@ from threading import Event
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.evaluate.run.timing import TimingPlan
-from schedsearch.search.engine.confirmation import Confirmation
+from schedsearch.search.engine.confirmation import Confirmation, Inspect, not_inspected
 from schedsearch.search.engine.dispatcher import Dispatcher
 from schedsearch.search.engine.ending import Time, search_until
-from schedsearch.search.engine.inspection import Inspect, not_inspected
 from schedsearch.search.engine.ledger import Ledger
 from schedsearch.search.engine.minimal import Shorten, as_it_is
 from schedsearch.search.engine.plans import CLOSING_S
