@@ -28,47 +28,49 @@ from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 
 LEAST_S = 3.0
-"""What the end of a search has, even if the budget is spent."""
+"""Seconds for the end of a search, even if the budget is spent."""
 
 RACED, SHORTENED, CONFIRMED = 0.3, 0.5, 0.8
-"""Shares of the end of a search, after which each is over; then sanitizers, and the noise."""
+"""Shares of the end of a search after which race, shortening and confirmation stop. Sanitizers and
+the noise measurement have the rest."""
 
 SHORTENING = 0.15
 """The largest share of the budget that shortening the winner may take."""
 
 CONTENDERS = 3
-"""How many of the fastest race even if one of them leads by far: it may owe that to luck, or to
-the anchors that it was screened against."""
+"""At least so many of the fastest race, even if one of them leads by far. It may owe the lead to
+luck, or to the anchors that it was screened against."""
 
 FIELD = 12
-"""How many race, at most: each visit takes a process and a verification, and some 0.15 s."""
+"""At most so many race. One round of one schedule takes a process and a verification, about
+0.15 s."""
 
 CLOSE = 0.1
-"""What was screened slower than the leader by this part of it or more is not the fastest:
-screenings of equal kernels differ by 2 to 3 % (standard deviation)."""
+"""A schedule that was screened slower than the leader by this fraction does not race. Screenings of
+equal kernels differ by 2 to 3 % (standard deviation)."""
 
 HEAT = TimingPlan(TimingKind.RACE, 1, 1, samples=FEW)
-"""One round for each. The second in the same process tells less than the first of another."""
+"""One round for each. A second round in the same process tells less than the first of another."""
 
 FAR = 0.2
-"""What is slower than the fastest of a heat by this part of it leaves at once."""
+"""A schedule that is slower than the fastest of a heat by this fraction leaves at once."""
 
 HEATS = (12, 8, 6, 5, 5, 5, 5)
-"""How many are left after each heat, at most: one process alone decides nothing. The last five
-stay, so that their order is known as well as the winner's."""
+"""At most so many are left after each heat: one process alone decides nothing. The last five stay,
+so that the report can rank them all."""
 
 HEAT_S = 5.0
-"""What the first heat may take: of slow kernels fewer race."""
+"""Limit of the first heat, in seconds. Fewer schedules race if kernels are slow."""
 
 Inspect = Callable[[GeneratedC, Trace, float], Inspection]
-"""Of the C of a schedule; what may be left out has that many seconds."""
+"""Inspects the C of a schedule. Checks that may be left out have so many seconds."""
 
 
 class Confirmation:
-    """Names the best of what has been measured, with nothing else running.
+    """Names the best schedule that was measured, while nothing else runs.
 
-    `inspect` looks for faults of the kernel that the run ends with, `shorten` leaves out rewrites
-    that make no difference; `enter` is told of each phase that begins.
+    `inspect` looks for faults of the winner, `shorten` leaves out rewrites that make no difference,
+    and `enter` hears of each phase that begins.
     """
 
     def __init__(
@@ -77,18 +79,18 @@ class Confirmation:
         self.work, self.ledger, self.enter = work, work.ledger, enter
         self.inspect, self.shorten = inspect, shorten
         self.inspection: Inspection | None = None  # of the best
-        self.minimal: set[str] = set()  # what nothing can be left out of
-        self._confirmed: set[str] = set()  # in this run, or tried to
+        self.minimal: set[str] = set()  # schedules that cannot be shortened
+        self._confirmed: set[str] = set()  # confirmed in this run, or tried
         self._budget_s = self._begin = self._whole_s = 0.0
 
     def run(self, budget_s: float) -> None:
-        """Measure the fastest again, against the procedure as written, in what is left of
-        `budget_s` seconds.
+        """Measure the fastest again, against the procedure as written, until the run is `budget_s`
+        seconds old.
 
-        The best of earlier runs is timed against what is confirmed now: a slow baseline takes
-        900 us in one minute and 1,250 in another, and two speed-ups over it do not say which
-        kernel is faster. What is best then is confirmed in this run too, so that its interval
-        knows of several sessions.
+        The best of earlier runs is timed against a schedule that this run confirmed. A slow
+        baseline takes 900 us in one minute and 1,250 us in another, so two speed-ups over it do not
+        say which kernel is faster. The best of both is then confirmed in this run too, so that its
+        interval covers several sessions.
         """
         self._budget_s, self._begin = budget_s, self.ledger.clock()
         self._whole_s = max(budget_s - self._begin, LEAST_S)
@@ -123,7 +125,7 @@ class Confirmation:
         self.work.time(key, plan, baseline)
 
     def _confirm_shortest(self, key: str) -> str:
-        """Confirm what has fewer rewrites than `key`, or else that itself; what was confirmed."""
+        """Confirm a shorter form of `key`, else `key` itself. Returns the one that is confirmed."""
         short, nodes = self._shortest(key), self.ledger.tree.nodes
         for each in dict.fromkeys((short, key)):
             if each not in self._confirmed:
@@ -133,7 +135,7 @@ class Confirmation:
         return key
 
     def _shortest(self, key: str) -> str:
-        """What is as fast with fewer rewrites, as far as there is time to find out."""
+        """A schedule with fewer rewrites that is as fast, if there is time to find one."""
         seconds = min(self._until(SHORTENED), SHORTENING * self._budget_s)
         trace = self.ledger.tree.nodes[key].trace
         if seconds < 0 or key in self.minimal or len(trace) < 2:
@@ -160,8 +162,8 @@ class Confirmation:
         return [key for key, _ in self.ledger.faster()[:CONTENDERS]]
 
     def _race(self) -> list[str]:
-        """Those that raced and look faster than the baseline, the winner first; empty if
-        nothing is close."""
+        """Schedules that raced and look faster than the baseline, the winner first. Empty if no
+        schedule is close to the leader."""
         self.enter("racing")
         tree = self.ledger.tree
         ranked = [(key, node.measurement) for key, node in self.ledger.faster()]
@@ -178,8 +180,8 @@ class Confirmation:
         return [key for key in order if (tree.nodes[key].speedup or 0.0) > 1.0]
 
     def _inspect(self) -> None:
-        """Look for what data do not show. A winner in which something is found is retracted,
-        and the next one is confirmed and inspected."""
+        """Look for faults that verification does not show. A winner with a fault is retracted; then
+        the next one is confirmed and inspected."""
         while True:
             best = self.ledger.best
             if best is None and not (fastest := self._fastest()):
@@ -203,10 +205,10 @@ class Confirmation:
 
 
 def field(ranked: Sequence[tuple[str, Measurement | None]], seconds: float = HEAT_S) -> list[str]:
-    """What races, of all that were measured, given the fastest first: the screened ones that
-    may be as fast as the leader. Empty if it is one, or the first heat takes longer than `seconds`.
+    """The screened schedules that may be as fast as the leader, of all that were measured
+    (`ranked`, the fastest first). Empty if there is only one, or if two do not fit into `seconds`.
 
-    What raced or was confirmed before (in an earlier run) is not measured again.
+    Schedules that raced or were confirmed in an earlier run do not race again.
     """
     timed = [(key, m) for key, m in ranked[: 2 * FIELD] if m is not None]
     if not timed:
@@ -222,12 +224,12 @@ def field(ranked: Sequence[tuple[str, Measurement | None]], seconds: float = HEA
 
 
 def _round_s(leader: Measurement) -> float:
-    """Of two kernels that are about as fast."""
+    """Seconds for a round of two kernels that are about as fast."""
     return 2 * leader.calls * sum(leader.rounds[-1].candidate_ns) * 1e-9
 
 
 def survivors(raced: Mapping[str, Measurement], left: int) -> list[str]:
-    """At most `left`, the fastest first; none that is far behind."""
+    """At most `left` schedules, the fastest first, without those that are far behind."""
     ranked = sorted(raced, key=lambda key: raced[key].middle, reverse=True)
     return [
         key for key in ranked[:left] if raced[key].middle > (1.0 - FAR) * raced[ranked[0]].middle
@@ -235,15 +237,15 @@ def survivors(raced: Mapping[str, Measurement], left: int) -> list[str]:
 
 
 def not_inspected(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
-    """Where nothing is compiled."""
+    """For searches in which nothing is compiled."""
     return Inspection(code.key)
 
 
 def once(
     inspector: Inspector, store: Store, scope: Scope, reach: Callable[[Trace], Reach]
 ) -> Inspect:
-    """Inspect what the store's runs of this scope did not, or in part; `reach` says which calls
-    run all of a schedule's code."""
+    """Inspect kernels that no earlier run of this scope inspected completely. `reach` says which
+    calls run all of a schedule's code."""
     earlier: dict[str, Inspection] = {}
     for run in store.runs(scope):
         if found := RunSummary.of(run).inspection:

@@ -1,5 +1,5 @@
-"""What a run knows: the tree, the counts, the best. Every change goes to the store first,
-then to the strategy, so that a killed run resumes with the same knowledge."""
+"""The books of a run: the tree, the counts, the best. Every change goes to the store first, then to
+the strategy, so that a killed run resumes with the same knowledge."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class Tree:
     """Nodes by trace key."""
 
     nodes: dict[str, Node] = field(default_factory=dict)
-    # Which had an identity first, by `ast_key` and by `binary_key`.
+    # The trace key that had an identity first, by `ast_key` and by `binary_key`.
     _by_ast: dict[str, str] = field(default_factory=dict)
     _by_binary: dict[str, str] = field(default_factory=dict)
     _measured: set[str] = field(default_factory=set)
     _rewrites: dict[Rewrite, Rewrite] = field(default_factory=dict)
 
     def add(self, key: str, record: TuningRecord, parent: Node | None) -> Node | None:
-        """Take a stored or newly classified record in; its node, None if it is none. An illegal
-        rewrite makes no schedule; a schedule without C is one: it may lead to others that have
-        some."""
+        """Take in a record, stored or newly classified. Returns its node, None for an illegal
+        rewrite and for a second schedule with the same query AST. A schedule without C has a node:
+        it may lead to schedules that have C."""
         if record.keys.ast is None:
             return None
         for rewrite in record.trace.steps[-1:]:
@@ -57,18 +57,18 @@ class Tree:
         return node
 
     def place(self, key: str, record: TuningRecord, parent: Node | None) -> Node:
-        """A node of its own, whatever it shares with others."""
+        """Make a node, even if another one has the same identity."""
         node = self.nodes[key] = Node(key, record.trace.steps, parent, record.predicted or 0.0)
         node.keys, node.outcome = record.keys, record.outcome
         self.rank(node, record.measurement if record.outcome is Outcome.CORRECT else None)
         return node
 
     def shared(self, rewrite: Rewrite) -> Rewrite:
-        """An equal rewrite, the same for all nodes: most occur in many places of the tree."""
+        """The one copy of an equal rewrite: most occur in many places of the tree."""
         return self._rewrites.setdefault(rewrite, rewrite)
 
     def rank(self, node: Node, measurement: Measurement | None) -> None:
-        """From now on this measurement ranks the node; None if it failed after all."""
+        """Rank the node by this measurement from now on; None if the node failed after all."""
         node.measurement = measurement
         if measurement is not None:
             self._measured.add(node.key)
@@ -114,7 +114,7 @@ Stages = tuple[tuple[str, float], ...]
 
 
 class Ledger:
-    """Books of one run. `clock` gives seconds since its start."""
+    """The books of one run. `clock` gives seconds since its start."""
 
     def __init__(
         self,
@@ -131,7 +131,7 @@ class Ledger:
         self.best: Best | None = None
         self.curve: list[tuple[float, float]] = []
         self.superseded: dict[str, str] = {}  # by a shorter schedule that is as fast
-        # Trace keys that replays found: an expansion may name them again.
+        # Trace keys that replays found. An expansion may find them again.
         self._early: set[str] = set()
         # Duplicates of machine code whose owner is not measured yet, by owner.
         self._followers: dict[str, list[Node]] = {}
@@ -251,20 +251,20 @@ class Ledger:
             self.frontier.replayed(at)
 
     def not_expanded(self, key: str, failure: Failure) -> None:
-        """It has no children in this run; what its own kernel was found to be, it stays."""
+        """Note that a node cannot be expanded. The outcome of its own kernel stays."""
         node = self.tree.nodes[key]
         message = f"cannot be expanded: {failure.message}"
         self._record(node, TuningRecord(node.trace, None, node.keys, message), node.measurement)
         node.expanding = True
 
     def generated(self, key: str, code: GeneratedC) -> None:
-        """Keep the C of a node; its key is stored with what comes of it."""
+        """Keep the C of a node. Its key is stored with the result of the build."""
         self.store.add_code([code])
         node = self.tree.nodes[key]
         node.keys = replace(node.keys, code=code.key)
 
     def built(self, key: str, artifact: Artifact, stages: Stages) -> bool:
-        """Note the machine code of a node; False if another node has the same."""
+        """Note the machine code of a node. Returns False if another node has the same."""
         node = self.tree.nodes[key]
         node.keys = replace(node.keys, binary=artifact.binary_key)
         owner = self.tree.claim_binary(key, artifact.binary_key)
@@ -286,8 +286,8 @@ class Ledger:
         return False
 
     def shortened(self, key: str, short: Shortened) -> str:
-        """A schedule that is as fast as another, and was replayed, takes its place, though it may
-        have the C, or even the query AST, of others; the key of it."""
+        """Let a shorter schedule, which is as fast and was replayed, take the place of `key`, even
+        if it has the C or the query AST of another node. Returns the key that counts."""
         new, nodes = short.trace.key, self.tree.nodes
         if not self.store.known(self.scope, [new]):
             return key  # the worker died
@@ -310,8 +310,9 @@ class Ledger:
         return new
 
     def measured(self, key: str, measurement: Measurement, stages: Stages) -> None:
-        """A race replaces the screening, a confirmation both, and stays where pairs come later.
-        Heats of a race add up: each stored one has the rounds of those before."""
+        """Book a measurement. A race replaces the screening, and a confirmation replaces both; a
+        pair does not replace a confirmation. Heats of a race add up: each stored heat has the
+        rounds of those before."""
         node = self.tree.nodes[key]
         first = node.speedup is None
         ranking = measurement
@@ -332,7 +333,8 @@ class Ledger:
             self.curve.append((self.clock(), self.best_speedup))
 
     def failed(self, key: str, failure: Failure, stages: Stages = ()) -> None:
-        """It cannot be built, is wrong, or died: whatever was measured before, it is not best."""
+        """Book that a node cannot be built, is wrong, or crashed. It cannot be the best any more,
+        whatever was measured before."""
         node = self.tree.nodes[key]
         first = node.speedup is None
         found = TuningRecord(
@@ -345,8 +347,8 @@ class Ledger:
             self.best = self._fastest()
 
     def settle(self) -> None:
-        """Name the best among the confirmed, by all timings together: screenings flatter their
-        leader."""
+        """Name the best of the confirmed schedules, by all timings together. Screenings flatter
+        their leader."""
         for key, speedup in self.store.joint(self.scope).items():
             node = self.tree.nodes.get(key)
             if node is not None and node.measurement is not None:
@@ -356,7 +358,7 @@ class Ledger:
     # -- one place each ----------------------------------------------------------
 
     def _tell_measured(self, node: Node) -> None:
-        """A node's speed-up, or that it has none, is known: its duplicates' is too."""
+        """Tell the strategy the speed-up of a node and its duplicates, or that they have none."""
         for each in (*self._followers.pop(node.key, ()), node):
             self.frontier.measured(each, node.speedup)
 
@@ -385,8 +387,8 @@ class Ledger:
         return None
 
     def faster(self) -> list[tuple[str, Node]]:
-        """Schedules measured to be faster than the procedure as written, the fastest first, but
-        for those that a shorter one supersedes."""
+        """Schedules that were measured faster than the procedure as written, the fastest first,
+        without those that a shorter one supersedes."""
         nodes = self.tree.nodes
 
         def holds(key: str) -> bool:

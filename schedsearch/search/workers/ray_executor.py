@@ -122,7 +122,7 @@ class RayExecutor:
     def ready(self) -> bool:
         """Whether jobs can run. Raises as `attach` does if they never will.
 
-        Ray takes SIGTERM for itself some time before that: whoever asks takes it back.
+        Ray takes SIGTERM for itself some time before that: every call takes it back.
         """
         take_back_sigterm()
         if not self._ready.is_set():

@@ -216,7 +216,7 @@ HOW_TO_START = (
 def require_token(environment: Mapping[str, str]) -> None:
     """Raises UserError unless there is a token that only this user can read.
 
-    Whoever has the token runs code on the whole cluster as its user. Ray (2.60) takes it from
+    Anybody who has the token runs code on the whole cluster as its user. Ray (2.60) takes it from
     `RAY_AUTH_TOKEN`, else from the file `RAY_AUTH_TOKEN_PATH`, else from `~/.ray/auth_token`.
     """
     if environment.get("RAY_AUTH_MODE", "token").lower() != "token":
