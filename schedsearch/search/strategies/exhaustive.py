@@ -1,8 +1,7 @@
-"""Exhaustive search: measures every child of whatever it expands, to record spaces.
+"""Exhaustive search: measures every child of each node that it expands, to record spaces.
 
-Nodes are expanded one after another, the fastest one measured and a random one in
-turn, so that what is recorded has both the good regions and the others that a
-strategy must not lose time in.
+It expands one node after another, in turn the fastest one and a random one. So the recorded space
+has both the good regions and the others, in which a strategy must not lose time.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ from schedsearch.search.strategies.heap import Bag, Heap
 from schedsearch.search.strategies.protocol import Node
 
 RESERVE = 30
-"""With fewer children waiting the next node is expanded, so that measuring need not wait."""
+"""The next node is expanded if fewer children wait, so that measuring need not wait."""
 
 
 class Exhaustive:

@@ -1,4 +1,4 @@
-"""The strategy of a search: one by name, or one of the user's own."""
+"""Makes the strategy of a search, from a name or from a strategy of the user."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _METHODS = ("begin", "measure", "expand", "found", "measured")
 
 
 def make_strategy(choice: AnyStrategy) -> Strategy:
-    """A strategy that no search has begun. Raises UserError with the known names, or with what is
-    missing in one of the user's own.
+    """A strategy that no search has begun yet. Raises UserError for an unknown name, listing the
+    known ones, and for an object that lacks a method.
 
     An object is copied as it is now: the same call continues a search, and a strategy that has
     been told of everything once must not be told again.
