@@ -10,7 +10,7 @@ from pathlib import Path
 
 from schedsearch import __version__
 from schedsearch.core.records import RunStatus
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.evaluate.build.host import host_state
 from schedsearch.evaluate.roof.roofline import roof_of
 from schedsearch.evaluate.run.bench import Bench
@@ -74,7 +74,7 @@ class Session:
         budget: Budget,
         observer: Observer,
         seed: int = 0,
-        start: Trace = Trace(),  # noqa: B008 - frozen
+        start: Trace = AS_WRITTEN,
     ) -> Search:
         """From what the store knows now, for what follows `start`."""
         setting, scope = self.setting, self.setting.scope

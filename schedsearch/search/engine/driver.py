@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.confirmation import Confirmation, Inspect, not_inspected
@@ -60,7 +60,7 @@ class Search:
         shorten: Shorten = as_it_is,
         began: float | None = None,
         seed: int = 0,
-        start: Trace = Trace(),  # noqa: B008 - frozen
+        start: Trace = AS_WRITTEN,
     ) -> None:
         self.budget, self.observer = budget, observer
         self.foreign, self.first = deque(foreign), deque(first)
