@@ -16,7 +16,7 @@ from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.bench import Anchor
-from schedsearch.search.engine.race import HEAT
+from schedsearch.search.engine.confirmation import HEAT
 from schedsearch.search.setup.subject import Subject, bench_of, load_subject
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.search.workers.core_sharing import measuring_slot

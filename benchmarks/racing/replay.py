@@ -10,8 +10,8 @@ import numpy as np
 
 from benchmarks.racing.recording import Recording
 from schedsearch.core.records import Measurement, TimingKind
+from schedsearch.search.engine.confirmation import CONTENDERS, HEAT, HEATS, field, survivors
 from schedsearch.search.engine.plans import CONFIRM, SCREEN
-from schedsearch.search.engine.race import CONTENDERS, HEAT, HEATS, field, survivors
 
 Screened = list[tuple[str, Measurement]]
 """Numbers of leaders with their screenings, the fastest first."""
@@ -90,7 +90,7 @@ def equal_rounds(session: Session, screened: Screened) -> str:
 
 
 def race(session: Session, screened: Screened) -> str:
-    """As a run does it (`schedsearch.search.engine.race`)."""
+    """As a run does it (`schedsearch.search.engine.confirmation`)."""
     racing = field(screened)
     if not racing:
         return confirm_first(session, screened)

@@ -42,7 +42,7 @@ def run(
     [bold]us[/]: microseconds of CPU time per call over the second half of a run (an expansion
     has 60 children), and of the driver itself per candidate.
     """
-    make_strategy(strategy, "", 0)
+    make_strategy(strategy)
     console = Console(highlight=False)
     sizes = [n for n in (*SIZES, *([MILLION] if full else [])) if n <= largest]
     rows: list[Grown] = []

@@ -100,7 +100,7 @@ class Meter:
 
 
 class Metered:
-    """`inner`, its methods' calls metered by name; `tell` also by the kind of event."""
+    """`inner`, its methods' calls metered by name."""
 
     def __init__(self, inner: object, meter: Meter) -> None:
         self._inner, self._meter = inner, meter
@@ -115,8 +115,7 @@ class Metered:
             try:
                 return found(*args, **named)
             finally:
-                kind = f" {type(args[0]).__name__}" if name == "tell" else ""
-                self._meter.add(name + kind, time.process_time() - start)
+                self._meter.add(name, time.process_time() - start)
 
         return call
 
@@ -189,7 +188,7 @@ def _search(
         scope,
         run_id,
         cast(Executor, Metered(executor, meter)),
-        cast(Strategy, Metered(make_strategy(strategy, Trace().key, 0), meter)),
+        cast(Strategy, Metered(make_strategy(strategy), meter)),
         Budget(inf),
         Anchor(BASELINE, BASELINE.code_key),
         store.walk(scope),

@@ -74,7 +74,7 @@ def compare(
     for name, choice in choices.items():
         rows, expanded = [], []
         for seed in range(seeds):
-            run = simulate(space, make_strategy(choice, space.root, seed), trials)
+            run = simulate(space, make_strategy(choice), trials, seed)
             rows.append(padded(run.best_so_far, trials) / space.best)
             expanded.append(run.expanded)
             done()

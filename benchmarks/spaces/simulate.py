@@ -14,14 +14,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from benchmarks.spaces.space import Space
-from schedsearch.core.build import COMPILE_WITH
-from schedsearch.search.strategies.protocol import (
-    ChildInfo,
-    Event,
-    Expanded,
-    Measured,
-    Strategy,
-)
+from schedsearch.search.strategies.frontier import Frontier
+from schedsearch.search.strategies.protocol import Node, Strategy
 
 
 @dataclass(frozen=True)
@@ -34,24 +28,25 @@ class Simulation:
     expanded: int
 
 
-def simulate(space: Space, strategy: Strategy, trials: int) -> Simulation:
+def simulate(space: Space, strategy: Strategy, trials: int, seed: int = 0) -> Simulation:
     """Run `strategy` until `trials` are used up, the best of the space is found, nothing is
     left, or as much time has passed as recording took.
 
     Nodes that were not expanded in the record have no children.
     """
-    return _Run(space, strategy).run(trials)
+    return _Run(space, strategy, seed).run(trials)
 
 
 class _Run:
-    def __init__(self, space: Space, strategy: Strategy) -> None:
-        self.space, self.strategy = space, strategy
+    def __init__(self, space: Space, strategy: Strategy, seed: int) -> None:
+        self.space = space
+        self.frontier = Frontier(strategy, Node(space.root), seed)
         self.now = 0.0
         self.best_so_far: list[float] = []
         self.seconds: list[float] = []
         self.expanded = 0
         self._measuring = self._expanding = False
-        self._jobs: list[tuple[float, int, Callable[[], Event]]] = []
+        self._jobs: list[tuple[float, int, Callable[[], None]]] = []
         self._submitted = 0
         self._measured: set[str] = set()
         total_s = sum(space.expand_s.values())
@@ -59,13 +54,12 @@ class _Run:
         self._end_s = total_s + sum(point.measure_s for point in space.points.values())
 
     def run(self, trials: int) -> Simulation:
-        self.strategy.tell(Measured(self.space.root, 1.0))
         while self._best < self.space.best and len(self.best_so_far) < trials:
             self._ask()
             if not self._jobs or self._jobs[0][0] > self._end_s:
                 break
             self.now, _, finish = heapq.heappop(self._jobs)
-            self.strategy.tell(finish())
+            finish()
         return Simulation(tuple(self.best_so_far), tuple(self.seconds), self.expanded)
 
     @property
@@ -73,44 +67,42 @@ class _Run:
         return self.best_so_far[-1] if self.best_so_far else 1.0
 
     def _ask(self) -> None:
-        while not self._measuring and (keys := self.strategy.ask_measure(1)):
-            self._measure(keys[0])
-        if not self._expanding and (keys := self.strategy.ask_expand(1)):
-            self._expand(keys[0])
+        while not self._measuring and (nodes := self.frontier.to_measure(1)):
+            self._measure(nodes[0])
+        if not self._expanding and (nodes := self.frontier.to_expand(1)):
+            self._expand(nodes[0])
 
-    def _after(self, seconds: float, finish: Callable[[], Event]) -> None:
+    def _after(self, seconds: float, finish: Callable[[], None]) -> None:
         self._submitted += 1
         heapq.heappush(self._jobs, (self.now + seconds, self._submitted, finish))
 
-    def _measure(self, key: str) -> None:
-        point = self.space.points[key]
-        event = Measured(key, point.speedup)
+    def _measure(self, node: Node) -> None:
+        point = self.space.points[node.key]
         if not point.timed or point.same in self._measured:
-            self.strategy.tell(event)
+            self.frontier.measured(node, point.speedup)
             return
         self._measuring = True
 
-        def finish() -> Event:
+        def finish() -> None:
             self._measuring = False
             self._measured.add(point.same)
             self.best_so_far.append(max(self._best, point.speedup or 0.0))
             self.seconds.append(self.now)
-            return event
+            self.frontier.measured(node, point.speedup)
 
         self._after(point.measure_s, finish)
 
-    def _expand(self, key: str) -> None:
+    def _expand(self, node: Node) -> None:
         self._expanding = True
         self.expanded += 1
 
-        def finish() -> Event:
+        def finish() -> None:
             self._expanding = False
-            return Expanded(key, tuple(map(self._child, self.space.children(key))))
+            self.frontier.found([self._child(node, key) for key in self.space.children(node.key)])
 
-        self._after(self.space.expand_s.get(key, self._expand_s), finish)
+        self._after(self.space.expand_s.get(node.key, self._expand_s), finish)
 
-    def _child(self, key: str) -> ChildInfo:
+    def _child(self, parent: Node, key: str) -> Node:
         point = self.space.points[key]
         assert point.rewrite is not None, "the root is nobody's child"
-        variant = point.rewrite.transform == COMPILE_WITH
-        return ChildInfo(key, point.rewrite, point.predicted, variant)
+        return Node(key, (*parent.steps, point.rewrite), parent, point.predicted)

@@ -186,7 +186,7 @@ def tune(
     that has it (`name` if it has several). `sizes` are what it is timed with, by argument
     name. `budget` is seconds for all of it, confirming included; `trials` limits measured
     candidates, `target_speedup` ends the search once it is reached. `strategy` is a name, or one
-    of your own: its class, which is made for a root and a seed, or an object.
+    of your own: a class, a function that makes one, or an object.
     `fp` is the floating-point contract: strict, reassociate or fast.
     `transforms` are names, of the library or of what you registered. `progress` False: silent.
     The rest is as `schedsearch run --help` says.

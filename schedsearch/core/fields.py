@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from typing import Any, TypeVar
 
@@ -39,8 +39,8 @@ class Fields:
     """The fields of one table. In messages `where` names their owner, and `path` (dotted) the
     table.
 
-    Every method raises UserError, naming the field, if it is missing or of another type; `end` does
-    so if a field was never asked for.
+    Every method raises UserError, naming the field, if it is missing and has no `default`, or if it
+    is of another type; `end` does so if a field was never asked for.
     """
 
     def __init__(self, data: Any, where: str, path: str = "") -> None:
@@ -50,14 +50,14 @@ class Fields:
         self._data = dict(data)
         self._path = path
 
-    def text(self, name: str) -> str:
-        return self._checked_text(name, self._take(name))
+    def text(self, name: str, default: str | None = None) -> str:
+        return self._checked_text(name, self._take(name, default))
 
     def texts(self, name: str) -> tuple[str, ...]:
         return tuple(self._checked_text(name, item) for item in self._list(name))
 
-    def integer(self, name: str, least: int = 0) -> int:
-        return self._checked_integer(name, self._take(name), least)
+    def integer(self, name: str, least: int = 0, default: int | None = None) -> int:
+        return self._checked_integer(name, self._take(name, default), least)
 
     def integers(self, name: str, least: int = 0) -> tuple[int, ...]:
         return tuple(self._checked_integer(name, item, least) for item in self._list(name))
@@ -87,9 +87,9 @@ class Fields:
             raise self.wrong(name, what, value)
         return value
 
-    def choice(self, name: str, kind: type[Choice]) -> Choice:
+    def choice(self, name: str, kind: type[Choice], default: Choice | None = None) -> Choice:
         """A member of `kind`, by its value."""
-        value = self._take(name)
+        value = self._take(name, default)
         found = next((each for each in kind if each.value == value), None)
         if found is None:
             raise self.wrong(name, f"one of {', '.join(kind)}", value)
@@ -101,10 +101,10 @@ class Fields:
             raise self.wrong(name, "a table", data)
         return Fields(data, self.where, f"{self._path}{name}.")
 
-    def tables(self, name: str) -> tuple[Fields, ...]:
+    def tables(self, name: str, default: Sequence[Any] | None = None) -> tuple[Fields, ...]:
         return tuple(
             Fields(item, f"{self.where}: {self._path}{name}, number {number}")
-            for number, item in enumerate(self._list(name), 1)
+            for number, item in enumerate(self._list(name, default), 1)
         )
 
     def has(self, name: str) -> bool:
@@ -122,13 +122,15 @@ class Fields:
     def wrong(self, name: str, what: str, value: Any) -> UserError:
         return UserError(f"{self.where}: {self._path}{name} is not {what}: {brief(value)}")
 
-    def _take(self, name: str) -> Any:
+    def _take(self, name: str, default: Any = None) -> Any:
         if name not in self._data:
+            if default is not None:
+                return default
             raise UserError(f"{self.where}: {self._path}{name} is missing")
         return self._data.pop(name)
 
-    def _list(self, name: str) -> list[Any]:
-        value = self._take(name)
+    def _list(self, name: str, default: Sequence[Any] | None = None) -> list[Any]:
+        value = self._take(name, default)
         if not isinstance(value, list | tuple):
             raise self.wrong(name, "a list", value)
         return list(value)

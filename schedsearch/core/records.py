@@ -212,12 +212,12 @@ class Target:
         versions = given.table("compilers") if given.has("compilers") else Fields({}, "compilers")
 
         def then(compiler: Compiler) -> Compiler:
-            known = versions.has(compiler.kind)
-            return replace(compiler, version=versions.text(compiler.kind)) if known else compiler
+            version = versions.text(compiler.kind, default=compiler.version)
+            return replace(compiler, version=version)
 
         return replace(
             self,
-            cores=given.integer("cores") if given.has("cores") else self.cores,
+            cores=given.integer("cores", default=self.cores),
             compiler=then(self.compiler),
             other_compilers=tuple(map(then, self.other_compilers)),
         )
@@ -243,18 +243,16 @@ class Target:
         """
         given = Fields(data, "target")
         features = given.texts("features")
-        align = given.integer("align") if given.has("align") else UNKNOWN
+        align = given.integer("align", default=UNKNOWN)
         if align != UNKNOWN and not is_alignment(align):
             raise given.wrong("align", "a power of two from 16 to 4096", align)
         isa = best_isa(features)
         found = Target(
             cpu=given.text("cpu"),
             features=features,
-            isa=given.text("isa") if given.has("isa") else isa.name,
+            isa=given.text("isa", default=isa.name),
             vector_bits=given.integer("vector_bits"),
-            vector_registers=given.integer("vector_registers")
-            if given.has("vector_registers")
-            else isa.vector_registers,
+            vector_registers=given.integer("vector_registers", default=isa.vector_registers),
             line_bytes=given.integer("line_bytes"),
             cache_bytes=given.integers("cache_bytes"),
             cores=given.integer("cores"),
@@ -262,18 +260,15 @@ class Target:
             flags=given.texts("flags"),
             exo_version=given.text("exo_version"),
             z3_version=given.text("z3_version"),
-            threads=given.integer("threads") if given.has("threads") else 1,
+            threads=given.integer("threads", default=1),
             instructions=tuple(
-                InstructionSet(each.text("name"), each.text("digest"), _path(each))
-                for each in (given.tables("instructions") if given.has("instructions") else ())
-            ),
-            other_compilers=tuple(
-                _compiler(each)
-                for each in (
-                    given.tables("other_compilers") if given.has("other_compilers") else ()
+                InstructionSet(
+                    each.text("name"), each.text("digest"), each.text("path", default="")
                 )
+                for each in given.tables("instructions", default=())
             ),
-            fp=given.choice("fp", FloatingPoint) if given.has("fp") else FloatingPoint.FAST,
+            other_compilers=tuple(map(_compiler, given.tables("other_compilers", default=()))),
+            fp=given.choice("fp", FloatingPoint, default=FloatingPoint.FAST),
             align=align,
         )
         given.end()
@@ -281,11 +276,7 @@ class Target:
 
 
 def _compiler(given: Fields) -> Compiler:
-    return Compiler(given.text("kind"), given.text("version"), _path(given))
-
-
-def _path(given: Fields) -> str:
-    return given.text("path") if given.has("path") else ""
+    return Compiler(given.text("kind"), given.text("version"), given.text("path", ""))
 
 
 @dataclass(frozen=True)

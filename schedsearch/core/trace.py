@@ -177,3 +177,7 @@ class Trace:
         if len(data) > MOST_STEPS:
             raise UserError(f"not a schedsearch trace: more than {MOST_STEPS} rewrites")
         return Trace(tuple(Rewrite.from_json(item) for item in data))
+
+
+AS_WRITTEN = Trace()
+"""The schedule of the procedure as written."""

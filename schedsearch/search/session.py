@@ -10,13 +10,14 @@ from pathlib import Path
 
 from schedsearch import __version__
 from schedsearch.core.records import RunStatus
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.evaluate.build.host import host_state
 from schedsearch.evaluate.roof.roofline import roof_of
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.search.baseline import measure_baseline, root_record
 from schedsearch.search.caches import in_use
+from schedsearch.search.engine.confirmation import once
 from schedsearch.search.engine.driver import Search
 from schedsearch.search.engine.ending import (
     closing_s,
@@ -25,7 +26,6 @@ from schedsearch.search.engine.ending import (
     search_until,
     session_noise,
 )
-from schedsearch.search.engine.inspection import once
 from schedsearch.search.engine.minimal import shorten_with
 from schedsearch.search.engine.plans import CLOSING_S, SLOW_CLOSING_S
 from schedsearch.search.engine.progress import Observer
@@ -38,14 +38,12 @@ from schedsearch.search.setup.subject import Subject, bench_of, load_subject
 from schedsearch.search.setup.trust import remember
 from schedsearch.search.strategies.make import make_strategy, strategy_name
 from schedsearch.search.strategies.protocol import Strategy
-from schedsearch.search.strategies.subtree import Subtree
 from schedsearch.search.warmstart.counterpart import find_counterpart
 from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_before
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
-from schedsearch.search.workers.executor import Executor
+from schedsearch.search.workers.executor import Executor, make_executor
 from schedsearch.search.workers.interrupts import raised_interrupts
-from schedsearch.search.workers.make import make_executor
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
 from schedsearch.transforms.registry import Transform
@@ -70,8 +68,15 @@ class Session:
     first: tuple[Trace, ...] = ()
     began: float | None = None
 
-    def search(self, strategy: Strategy, budget: Budget, observer: Observer) -> Search:
-        """From what the store knows now."""
+    def search(
+        self,
+        strategy: Strategy,
+        budget: Budget,
+        observer: Observer,
+        seed: int = 0,
+        start: Trace = AS_WRITTEN,
+    ) -> Search:
+        """From what the store knows now, for what follows `start`."""
         setting, scope = self.setting, self.setting.scope
         subject, standard = setting.subject, self.bench.standard
         inspector = Inspector(subject.ast, subject.code, self.bench, subject.builder)
@@ -94,6 +99,8 @@ class Session:
             first=self.first,
             shorten=shorten_with(self.bench, replayer, subject.target, subject.builder),
             began=self.began,
+            seed=seed,
+            start=start,
         )
         for summary in map(RunSummary.of, runs):
             search.ledger.superseded.update(summary.superseded)
@@ -103,13 +110,13 @@ class Session:
 
 def tune(options: Options, listener: Listener) -> Result:
     """Run one search. Raises UserError for whatever the user can mend."""
-    strategy = make_strategy(options.strategy, options.start.key, options.seed)
-    if options.start.steps:
-        strategy = Subtree(strategy, options.start)
+    strategy = make_strategy(options.strategy)
     began = time.monotonic()
     with begun(options, listener) as session:
         session = replace(session, began=began)
-        search = session.search(strategy, options.budget, listener.progress)
+        search = session.search(
+            strategy, options.budget, listener.progress, options.seed, options.start
+        )
         result = _run(search, session)
         other = find_counterpart(session.store, session.setting.subject, options.sizes)
         return replace(result, counterpart=other)
@@ -156,7 +163,7 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         try:
             yield _begin(options, listener, subject, store, scope, executor, transforms, began)
         except KeyboardInterrupt:
-            if options.executor == "ray":  # it has to start before it can be stopped
+            if options.executor == "ray":  # Ray can only be stopped once it has started
                 listener.phase("stopping workers (Ctrl-C again ends at once)")
             raise
         finally:
@@ -179,7 +186,8 @@ def _begin(
         patience_s = PATIENCE * options.budget.seconds
         bench = bench_of(subject, cache=options.cache, patience_s=patience_s)
         baseline = measure_baseline(bench, subject, listener.phase)
-    listener.phase("starting workers")
+    if options.executor == "ray" and options.ray_address is not None:
+        listener.phase("starting workers")  # our own start while the first candidate is measured
     executor.attach(bench)
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
     ending_s = _closing_s(store.runs(scope), budget_s, bench)

@@ -79,7 +79,7 @@ class PostgresqlDatabase:
     def open(self, create: bool) -> Engine:
         engine = self._engine()
         try:
-            # Who only looks may have no right to write.
+            # A user that only reads may have no right to write.
             if create or not self._is_newest(engine):
                 with writing(engine).begin() as connection:
                     self._check(connection, create)

@@ -47,8 +47,8 @@ class UtcDateTime(TypeDecorator[datetime]):
 
 
 class ShownText(TypeDecorator[str]):
-    """Text that people are shown, from a file that may come from elsewhere: what would steer
-    their terminal is read as backslash escapes."""
+    """Text that users see, from a file that may come from elsewhere. Characters that would steer
+    their terminal are read as backslash escapes."""
 
     impl = Text
     cache_ok = True
@@ -91,8 +91,8 @@ _said = datetime.min.replace(tzinfo=UTC)
 
 
 def utc_now() -> datetime:
-    """Now; in one process never before what it said before, also when the clock is set back:
-    what a run writes is in order, and no duration is negative."""
+    """The time now, always later than the last answer in this process, even if the clock was set
+    back. So the rows of a run are in order, and no duration is negative."""
     global _said
     _said = max(datetime.now(UTC), _said + timedelta(microseconds=1))
     return _said
@@ -156,7 +156,7 @@ class RunRow(Base):
     strategy: Mapped[str]
     settings: Mapped[dict[str, Any]]
     environment: Mapped[dict[str, Any]]
-    process: Mapped[str]  # process.token(): who writes this run
+    process: Mapped[str]  # process.token() of the process that writes this run
     status: Mapped[RunStatus]
     started_at: Mapped[datetime]
     finished_at: Mapped[datetime | None]

@@ -12,7 +12,7 @@ from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline, session
 from schedsearch.search.engine import ending as closing
-from schedsearch.search.engine.inspection import not_inspected
+from schedsearch.search.engine.confirmation import not_inspected
 from schedsearch.search.workers import jobs
 
 

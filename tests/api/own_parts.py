@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from random import Random
 
 from schedsearch.analysis.walkers import fresh, loops, names
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
-from schedsearch.search.strategies.protocol import Event, Expanded, Measured
-from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
+from schedsearch.search.strategies.protocol import Node
 from schedsearch.transforms.operators.ops import At, Op
 from schedsearch.transforms.registry import Transform
 
 
-class Widest(TreeStrategy):
+class Widest:
     """Measures everything in order, expands everything."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        super().__init__(root, seed)
-        self.nodes = [self.root]
+    def begin(self, root: Node, rng: Random) -> None:
+        self.nodes = [root]
 
     def measure(self) -> Node | None:
         return next((node for node in self.nodes if node.measure), None)
@@ -34,27 +33,17 @@ class Widest(TreeStrategy):
         pass
 
 
-class Newest:
-    """The contract itself: the newest schedule first."""
+class Newest(Widest):
+    """The newest schedule first; an object counts what it was told of."""
 
-    def __init__(self, root: str) -> None:
-        self.to_expand, self.to_measure = {root: None}, dict[str, None]()
+    nodes: list[Node]
 
-    def ask_measure(self, n: int) -> list[str]:
-        return [self.to_measure.popitem()[0] for _ in range(min(n, len(self.to_measure)))]
+    def __init__(self, told: int) -> None:
+        self.told = told
 
-    def ask_expand(self, n: int) -> list[str]:
-        return [self.to_expand.popitem()[0] for _ in range(min(n, len(self.to_expand)))]
-
-    def tell(self, event: Event) -> None:
-        match event:
-            case Expanded():
-                self.to_expand.pop(event.key, None)
-                new = {child.key: None for child in event.children}
-                self.to_expand.update(new)
-                self.to_measure.update(new)
-            case Measured():
-                self.to_measure.pop(event.key, None)
+    def found(self, nodes: Sequence[Node]) -> None:
+        self.nodes[:0] = nodes
+        self.told += len(nodes)
 
 
 def propose(ast: q.Proc, target: Target) -> Iterator[tuple[q.Stmt, Mapping[str, ArgValue]]]:

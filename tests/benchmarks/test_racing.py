@@ -16,7 +16,7 @@ from benchmarks.racing.__main__ import table
 from benchmarks.racing.recording import Recording, load, save
 from benchmarks.racing.replay import SCHEMES, Session, chances
 from schedsearch.core.errors import UserError
-from schedsearch.search.engine.race import CLOSE, HEATS
+from schedsearch.search.engine.confirmation import CLOSE, HEATS
 
 pytestmark = pytest.mark.normal
 

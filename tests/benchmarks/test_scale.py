@@ -32,6 +32,6 @@ def test_a_run_of_some_size_is_measured_and_resumed(tmp_path: Path) -> None:
     assert sum(outcomes.values()) == grown.candidates + 1 >= 301
     assert 10 < grown.measured < grown.candidates
     assert grown.store_bytes == path.stat().st_size / grown.candidates
-    assert {"ask_measure", "tell Expanded", "tell Measured", "record"} <= grown.each_us.keys()
+    assert {"measure", "found", "measured", "record"} <= grown.each_us.keys()
     assert min(grown.run_s, grown.resume_s) > 0.0
     assert grown.resume_peak_bytes >= grown.resume_bytes > 0.0

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.strategies.make import STRATEGIES
-from schedsearch.search.strategies.protocol import Event, Expanded, Measured
+from schedsearch.search.strategies.protocol import Node
 from schedsearch.store.database import Store
 
 pytestmark = pytest.mark.normal
@@ -268,29 +269,31 @@ def space(name: str = "by hand") -> Space:
 
 
 class Script:
-    """Asks for what it is given, in order; expects nothing."""
+    """Asks for the nodes with these keys, in order."""
 
     def __init__(self, measure: Sequence[str] = (), expand: Sequence[str] = ()) -> None:
-        self.measure, self.expand = list(measure), list(expand)
-        self.known = {"root"}
-        self.told: list[Event] = []
+        self.to_measure, self.to_expand = list(measure), list(expand)
+        self.known: dict[str, Node] = {}
+        self.failed: list[str] = []
 
-    def ask_measure(self, n: int) -> list[str]:
-        return self._take(self.measure, n)
+    def begin(self, root: Node, rng: Random) -> None:
+        self.known[root.key] = root
 
-    def ask_expand(self, n: int) -> list[str]:
-        return self._take(self.expand, n)
+    def measure(self) -> Node | None:
+        return self._take(self.to_measure)
 
-    def tell(self, event: Event) -> None:
-        self.told.append(event)
-        if isinstance(event, Expanded):
-            self.known.update(child.key for child in event.children)
+    def expand(self) -> Node | None:
+        return self._take(self.to_expand)
 
-    def _take(self, keys: list[str], n: int) -> list[str]:
+    def found(self, nodes: Sequence[Node]) -> None:
+        self.known |= {node.key: node for node in nodes}
+
+    def measured(self, node: Node) -> None:
+        self.failed += [node.key] if node.failed else []
+
+    def _take(self, keys: list[str]) -> Node | None:
         """Only what it has been told of may be asked for."""
-        asked = keys[:n] if keys and keys[0] in self.known else []
-        del keys[: len(asked)]
-        return asked
+        return self.known[keys.pop(0)] if keys and keys[0] in self.known else None
 
 
 def test_measuring_and_expanding_go_on_at_once_and_take_what_was_recorded() -> None:
@@ -308,7 +311,7 @@ def test_what_does_not_compile_and_what_is_known_by_its_machine_code_cost_no_tri
     assert simulation.best_so_far == (3.0, 4.0)
     script = Script(measure="ced", expand=["root", "a"])
     assert simulate(space(), script, trials=10).best_so_far == (4.0,)
-    assert Measured("c", None) in script.told
+    assert script.failed == ["c"]
 
 
 def test_a_simulation_ends_with_its_trials() -> None:
@@ -318,15 +321,16 @@ def test_a_simulation_ends_with_its_trials() -> None:
 
 def test_a_strategy_that_finds_nothing_to_measure_ends_when_recording_did() -> None:
     script = Script(expand=["root", *"abcdef"])
-    assert simulate(space(), script, trials=10).best_so_far == ()
-    # Recording took 20 s; an expansion takes 3 s.
-    assert sum(isinstance(event, Expanded) for event in script.told) == 6
+    simulation = simulate(space(), script, trials=10)
+    assert simulation.best_so_far == ()
+    # Recording took 20 s; an expansion takes 3 s, and one is begun that does not end.
+    assert simulation.expanded == 7
 
 
 def test_a_node_that_the_record_did_not_expand_has_no_children() -> None:
     script = Script(expand=["root", "b"])
-    simulate(space(), script, trials=10)
-    assert Expanded("b", ()) in script.told
+    assert simulate(space(), script, trials=10).expanded == 2
+    assert script.known["b"].children == ()
 
 
 @pytest.mark.parametrize("name", sorted(STRATEGIES))

@@ -16,7 +16,7 @@ from schedsearch.search import baseline, session
 from schedsearch.search import other_alignment as elsewhere
 from schedsearch.search.engine import ending as closing
 from schedsearch.search.engine import plans
-from schedsearch.search.engine.inspection import not_inspected
+from schedsearch.search.engine.confirmation import not_inspected
 
 KERNELS = Path(__file__).parent / "kernels"
 MATMUL = KERNELS / "matmul32.py"

@@ -39,7 +39,7 @@ NOT_RUN = {
 """Reasons, by how commands begin or what they contain."""
 
 SHORT = {
-    "run exhaustive": "--executor inline --budget 5s --transforms reorder",
+    "run exhaustive": "--executor inline --trials 3 --budget 30s --transforms reorder",
     "run": " ".join(SHORT_RUN),
     "check --repair": "--budget 5s",
     "check": "--correct-only",

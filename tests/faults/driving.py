@@ -12,7 +12,6 @@ from search.worlds import start
 
 from faults.spaces import space
 from schedsearch.core.records import Outcome, TuningRecord
-from schedsearch.core.trace import Trace
 from schedsearch.search.engine.driver import Search
 from schedsearch.search.strategies.make import make_strategy
 from schedsearch.store.database import Store
@@ -103,7 +102,7 @@ def begin(store: Any, plan: Plan, interrupt_at: int | None = None) -> Search:
     return start(
         store,
         space(plan.seed, plan.states),
-        strategy=make_strategy(plan.strategy, Trace().key, plan.seed),
+        strategy=make_strategy(plan.strategy),
         seed=plan.seed,
         interrupt_at=interrupt_at,
         proc=plan.proc,

@@ -21,14 +21,14 @@ from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search import baseline, session
-from schedsearch.search.engine.inspection import not_inspected
+from schedsearch.search.engine.confirmation import not_inspected
 from schedsearch.search.result import Listener
 from schedsearch.search.session import tune
 from schedsearch.search.setup import subject
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
 from schedsearch.search.workers import core_sharing as turns
-from schedsearch.search.workers import make
+from schedsearch.search.workers import executor
 
 TESTS = Path(__file__).parents[1]
 KERNEL = Path(__file__).parent / "kernels" / "transpose.py"
@@ -115,7 +115,7 @@ def live(setup: Setup, tell: Connection) -> None:
     vars(baseline).update({"roof_of": roof_of})
     vars(turns).update(slot_file=own_slot, common_file=own_common)
     # Few candidates: they would be through in this process before workers are there to be killed.
-    vars(make).update(HandingOver=lambda here, workers: workers)
+    vars(executor).update(HandingOver=lambda here, workers: workers)
     options = Options(
         file=KERNEL,
         proc=None,

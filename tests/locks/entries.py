@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+from samples import AVX512, WORKLOAD
+
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest
 from schedsearch.core.records import (
@@ -12,7 +14,6 @@ from schedsearch.core.records import (
     GeneratedC,
     InstructionSet,
     Keys,
-    Target,
     Workload,
 )
 from schedsearch.core.stats import Estimate
@@ -20,19 +21,8 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.locks.entry import LockedRoof, LockedSpeed, LockedTarget, LockEntry
 from schedsearch.locks.result import Checked, Status, Timing
 
-TARGET = Target(
-    cpu="zen5",
-    features=("avx2", "avx512f"),
-    isa="avx512",
-    vector_bits=512,
-    vector_registers=32,
-    line_bytes=64,
-    cache_bytes=(32768, 1048576),
-    cores=2,
-    compiler=Compiler("gcc", "12.2.0", "/usr/bin/gcc"),
-    flags=("-O3", "-march=native"),
-    exo_version="1.0.0",
-    z3_version="4.13",
+TARGET = replace(
+    AVX512,
     other_compilers=(Compiler("clang", "19.1.4 (Debian)", "/usr/bin/clang"),),
     instructions=(InstructionSet("avx512", "aa", "/somewhere/avx512.py"),),
 )
@@ -45,7 +35,7 @@ TRACE = Trace(
     )
 )
 ENTRY = LockEntry(
-    Workload("gemm", "abc", (("M", 8), ("N", 9)), "kernels/gemm.py", "sha", ("M",)),
+    replace(WORKLOAD, specialized=("M",)),
     LockedTarget.of(TARGET, SETS),
     TRACE,
     Keys("aaaa", "cccc"),

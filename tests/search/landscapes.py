@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product
@@ -11,30 +11,88 @@ from itertools import product
 from hypothesis import strategies as st
 
 from schedsearch.core.trace import Rewrite
-from schedsearch.search.strategies.protocol import (
-    ChildInfo,
-    Event,
-    Expanded,
-    Measured,
-    Replayed,
-    Strategy,
-)
+from schedsearch.search.strategies.frontier import Frontier
+from schedsearch.search.strategies.make import AnyStrategy, make_strategy
+from schedsearch.search.strategies.protocol import Node
 
 ROOT = "root"
 TRANSFORMS = ("reorder", "split", "unroll")
 
 
-def child(key: str, transform: str, predicted: float = 0.0, variant: bool = False) -> ChildInfo:
+@dataclass(frozen=True)
+class Child:
+    key: str
+    rewrite: Rewrite
+    predicted: float = 0.0
+
+
+@dataclass(frozen=True)
+class Expanded:
+    key: str
+    children: tuple[Child, ...]
+
+
+@dataclass(frozen=True)
+class Replayed:
+    """New nodes on the way of a trace, each after the key of its parent, and where it ended."""
+
+    chain: tuple[tuple[str, Child], ...]
+    key: str
+
+
+@dataclass(frozen=True)
+class Measured:
+    key: str
+    speedup: float | None
+
+
+Event = Expanded | Replayed | Measured
+
+
+class Told:
+    """A strategy in a search: nodes by their keys."""
+
+    def __init__(self, strategy: AnyStrategy, seed: int = 0) -> None:
+        self.nodes = {ROOT: Node(ROOT)}
+        self.frontier = Frontier(make_strategy(strategy), self.nodes[ROOT], seed)
+
+    def ask_measure(self, n: int) -> list[str]:
+        return [node.key for node in self.frontier.to_measure(n)]
+
+    def ask_expand(self, n: int) -> list[str]:
+        return [node.key for node in self.frontier.to_expand(n)]
+
+    def tell(self, event: Event) -> None:
+        match event:
+            case Expanded():
+                self.nodes[event.key].expanding = True
+                self._found((event.key, child) for child in event.children)
+            case Replayed():
+                self._found(event.chain)
+                self.frontier.replayed(self.nodes[event.key])
+            case Measured():
+                self.frontier.measured(self.nodes[event.key], event.speedup)
+
+    def _found(self, links: Iterable[tuple[str, Child]]) -> None:
+        new = []
+        for parent, child in links:
+            above = self.nodes[parent]
+            steps = (*above.steps, child.rewrite)
+            self.nodes[child.key] = Node(child.key, steps, above, child.predicted)
+            new.append(self.nodes[child.key])
+        self.frontier.found(new)
+
+
+def child(key: str, transform: str, predicted: float = 0.0) -> Child:
     """Made by some rewrite of a transform."""
-    rewrite = Rewrite(transform, 1, (), "procedure", (("to", key),))
-    return ChildInfo(key, rewrite, predicted, variant)
+    return Child(key, Rewrite(transform, 1, (), "procedure", (("to", key),)), predicted)
 
 
 @dataclass(frozen=True)
 class Landscape:
     """A finite tree: children and speed-up (None: cannot be measured) of every node."""
 
-    children: dict[str, tuple[ChildInfo, ...]]
+    children: dict[str, tuple[Child, ...]]
     speedup: dict[str, float | None]
 
     def expanded(self, key: str) -> Expanded:
@@ -43,10 +101,10 @@ class Landscape:
     def measured(self, key: str) -> Measured:
         return Measured(key, self.speedup[key])
 
-    def chain(self, key: str) -> list[tuple[str, ChildInfo]]:
+    def chain(self, key: str) -> list[tuple[str, Child]]:
         """The way from the root to a node."""
         origin = {c.key: (parent, c) for parent, infos in self.children.items() for c in infos}
-        way: list[tuple[str, ChildInfo]] = []
+        way: list[tuple[str, Child]] = []
         while key in origin:
             way.append(origin[key])
             key = origin[key][0]
@@ -60,7 +118,7 @@ class Landscape:
 def landscapes(draw: st.DrawFn, max_nodes: int = 40) -> Landscape:
     """Random trees; an integer speed-up makes ties likely."""
     count = draw(st.integers(1, max_nodes))
-    children: dict[str, list[ChildInfo]] = {ROOT: []}
+    children: dict[str, list[Child]] = {ROOT: []}
     speedup: dict[str, float | None] = {ROOT: 1.0}
     for number in range(1, count):
         key = f"n{number}"
@@ -74,7 +132,7 @@ def landscapes(draw: st.DrawFn, max_nodes: int = 40) -> Landscape:
 def staircase(choices: int, depth: int) -> Landscape:
     """`depth` decisions of `choices` options each; the right option doubles the speed, any
     other costs a tenth: the optimum is one path, and every right step shows."""
-    children: dict[str, tuple[ChildInfo, ...]] = {}
+    children: dict[str, tuple[Child, ...]] = {}
     speedup: dict[str, float | None] = {}
     for length in range(depth + 1):
         for path in product(range(choices), repeat=length):
@@ -100,7 +158,7 @@ class Walk:
 
 
 def walk(
-    strategy: Strategy,
+    strategy: Told,
     landscape: Landscape,
     rng: random.Random,
     max_events: int | None = None,

@@ -16,13 +16,12 @@ from hypothesis import strategies as st
 from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.sanitize import Check, Finding
+from schedsearch.search.engine.confirmation import CONTENDERS, FIELD, HEAT, HEATS
 from schedsearch.search.engine.minimal import Shorten, Shortened
 from schedsearch.search.engine.plans import ANCHOR, CLOSING_S, confirm
-from schedsearch.search.engine.race import CONTENDERS, FIELD, HEAT, HEATS
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.run_summary import Inspection
 from schedsearch.search.strategies.make import STRATEGIES, make_strategy
-from schedsearch.search.strategies.protocol import Expanded, Replayed
 from schedsearch.search.workers.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
@@ -116,34 +115,18 @@ def trace(*names: str) -> Trace:
     return Trace(tuple(step(name) for name in names))
 
 
-def replayed(ended: Ended) -> list[Replayed]:
-    return [event for event in ended.told if isinstance(event, Replayed)]
-
-
 def parents(ended: Ended) -> dict[str, str]:
-    """Parents of all nodes the strategy was told of."""
-    found: dict[str, str] = {}
-    for event in ended.told:
-        if isinstance(event, Replayed):
-            found |= {info.key: parent for parent, info in event.chain}
-        elif isinstance(event, Expanded):
-            found |= {info.key: event.key for info in event.children}
-    return found
+    """Parents of all nodes the strategy was told of, by name."""
+    return {name_of(n.trace): name_of(n.parent.trace) for n in ended.told if n.parent is not None}
 
 
 def test_every_step_of_a_replay_becomes_a_candidate(store: Store) -> None:
     """Nobody proposed `y` and `z`, and an expansion does not name `x` again."""
     world = World({ROOT: ["x", "other"], "x": ["xx"]}, {"z": Kernel(3.0)})
-    way = trace("x", "y", "z")
-    ended = run(store, world, replays=[way])
-    (event,) = replayed(ended)
-    assert event.key == way.key
-    keys = [Trace().key, trace("x").key, trace("x", "y").key]
-    assert [parent for parent, _ in event.chain] == keys
+    ended = run(store, world, replays=[trace("x", "y", "z")])
+    assert parents(ended) == {"x": ROOT, "y": "x", "z": "y", "other": ROOT, "xx": "x"}
     assert ended.candidates.keys() == {ROOT, "x", "other", "xx", "y", "z"}
     assert ended.candidates["z"].parent_id == ended.candidates["y"].id
-    (root,) = (e for e in ended.told if isinstance(e, Expanded) and e.key == keys[0])
-    assert [child.key for child in root.children] == [trace("other").key]
     assert ended.names_measured("screen")[0] == "z"
     assert ended.best == "z"
 
@@ -155,17 +138,13 @@ def test_a_replay_continues_from_what_is_known(store: Store) -> None:
     ended = run(store, world, replays=[trace("x", "z"), trace("x", "w")])
     jobs = [job for job in ended.executor.submitted if isinstance(job, ReplayJob)]
     assert [job.known for job in jobs] == [1, 1]
-    first, second = [e for e in replayed(ended) if e.chain]
-    assert [parent for parent, _ in first.chain] == [trace("x").key]
-    assert [info.key for _, info in second.chain] == [trace("x", "w").key]
+    assert parents(ended) == {"x": ROOT, "z": "x", "w": "x"}
 
 
 def test_a_replay_ends_where_a_step_is_illegal(store: Store) -> None:
     world = World({}, {"bad": Kernel(rejected=Failure(Outcome.ILLEGAL, "no such loop"))})
     ended = run(store, world, replays=[trace("x", "bad", "y")])
-    (event,) = replayed(ended)
-    assert [info.key for _, info in event.chain] == [trace("x").key]
-    assert event.key is None
+    assert parents(ended) == {"x": ROOT}
     assert ended.candidates["bad"].record.message == "no such loop"
     assert "y" not in ended.candidates
 
@@ -176,18 +155,15 @@ def test_a_replay_goes_on_from_the_owner_of_a_schedule(store: Store) -> None:
     run(store, world)
     for attempt in range(2):
         ended = run(store, world, replays=[trace("twin", "z")] if attempt == 0 else [])
-        event = replayed(ended)[-1]
-        assert event.key == trace("twin", "z").key
-        assert [parent for parent, _ in event.chain] == [trace("first").key]
+        assert parents(ended) == {"first": ROOT, "z": "first"}
         assert ended.candidates["twin"].record.duplicate_of == trace("first").key
-    again = run(store, world, replays=[trace("twin")])
-    assert replayed(again)[-1] == Replayed((), trace("first").key)
+    assert "twin" not in parents(run(store, world, replays=[trace("twin")]))
 
 
 def test_a_replay_whose_worker_dies_leads_nowhere(store: Store) -> None:
     world = World({ROOT: ["x"]}, lost=Counter({(ReplayJob, "z"): 2, (ReplayJob, "w"): 1}))
     ended = run(store, world, replays=[trace("x", "z"), trace("x", "w")])
-    assert [event.key for event in replayed(ended) if event.chain] == [trace("x", "w").key]
+    assert parents(ended) == {"x": ROOT, "w": "x"}
 
 
 @pytest.mark.normal
@@ -199,7 +175,9 @@ def test_replays_are_told_again_when_a_run_resumes(store: Store) -> None:
     resumed = run(store, world, budget=Budget(0.0))
     assert parents(first) == parents(resumed)
     assert len(parents(first)) == 4 + 1
-    assert {e.key for e in replayed(first)} == {e.key for e in replayed(resumed)}
+    assert first.names_measured("screen") == ["z"]
+    # What a replay ended in is still measured before anything else.
+    assert run(store, world).names_measured("screen")[0] == "w"
 
 
 # -- failures ------------------------------------------------------------------------
@@ -554,7 +532,7 @@ def test_the_end_has_its_share_of_the_budget(store: Store) -> None:
         waited: start(
             store,
             World({}),
-            strategy=make_strategy("random", Trace().key, 0),
+            strategy=make_strategy("random"),
             budget=Budget(60.0),
             began=begin - waited,
         )
@@ -671,7 +649,12 @@ def test_a_resumed_run_never_has_the_whole_store_in_memory(
     monkeypatch.setattr(Store, "walk", walk)
     again = run(store, world, budget=Budget(0.0))
     assert left[0] <= 1 < len(first.candidates)
-    assert again.search.ledger.tree.nodes == first.search.ledger.tree.nodes
+
+    def known(ended: Ended) -> dict[str, tuple[object, ...]]:
+        nodes = ended.search.ledger.tree.nodes
+        return {key: (n.steps, n.keys, n.outcome, n.measurement) for key, n in nodes.items()}
+
+    assert known(again) == known(first)
 
 
 @pytest.mark.normal

@@ -9,10 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.trace import Rewrite
-from schedsearch.search.strategies.best_first import OPTIMISM, BestFirst, Gains
-from schedsearch.search.strategies.protocol import ChildInfo, Expanded, Measured
+from schedsearch.search.strategies.best_first import OPTIMISM, Gains
 
-from .landscapes import ROOT, child
+from .landscapes import ROOT, Child, Expanded, Measured, Told, child
 
 
 def split(factor: int, place: int = 0) -> Rewrite:
@@ -53,11 +52,11 @@ def test_many_trials_outweigh_the_prior(surplus: float) -> None:
 
 
 def test_best_first_prefers_what_gained_elsewhere_and_defers_what_lost() -> None:
-    strategy = BestFirst(ROOT, 4)
+    strategy = Told("best-first", 4)
     factors = (2, 4, 8, 16, 32)
     strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("b", "reorder"))))
-    strategy.tell(Expanded("a", tuple(ChildInfo(f"a{n}", split(n)) for n in factors)))
-    strategy.tell(Expanded("b", tuple(ChildInfo(f"b{n}", split(n, place=1)) for n in factors)))
+    strategy.tell(Expanded("a", tuple(Child(f"a{n}", split(n)) for n in factors)))
+    strategy.tell(Expanded("b", tuple(Child(f"b{n}", split(n, place=1)) for n in factors)))
     strategy.tell(Measured("a", e))
     strategy.tell(Measured("b", e))
     for factor in factors:

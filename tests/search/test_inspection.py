@@ -9,7 +9,7 @@ import pytest
 
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.sanitize import COVERAGE, Check, Finding
-from schedsearch.search.engine.inspection import once
+from schedsearch.search.engine.confirmation import once
 from schedsearch.search.setup.run_summary import Inspection
 
 MEMORY = Check("memory", Finding.PASSED)

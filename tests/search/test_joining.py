@@ -18,8 +18,7 @@ import ray
 from ray._private.utils import check_version_info
 
 from schedsearch.core.errors import UserError
-from schedsearch.search.workers.ray_hosts import joined_ray
-from schedsearch.search.workers.ray_token import require_token
+from schedsearch.search.workers.ray_hosts import joined_ray, require_token
 
 from .ray_cluster import ON_LOOPBACK, started
 

@@ -3,142 +3,112 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from schedsearch.core.errors import UserError
-from schedsearch.search.strategies.make import (
-    STRATEGIES,
-    CheckedStrategy,
-    make_strategy,
-    strategy_name,
-)
-from schedsearch.search.strategies.protocol import Event, Measured
-
-from .landscapes import ROOT, Landscape, landscapes, walk
+from schedsearch.search.strategies.frontier import Frontier
+from schedsearch.search.strategies.make import make_strategy, strategy_name
+from schedsearch.search.strategies.protocol import Node
 
 
 class Scripted:
-    """Answers what it was made with."""
+    """Answers `answers`, one after the other; "root" is the node."""
 
-    def __init__(self, measure: Any = (), expand: Any = ()) -> None:
-        self.measure, self.expand = measure, expand
+    def __init__(self, *answers: Any) -> None:
+        self.answers = list(answers)
 
-    def ask_measure(self, n: int) -> Any:
-        return self.measure or []
+    def begin(self, root: Node, rng: random.Random) -> None:
+        self.answers = [root if answer == "root" else answer for answer in self.answers]
 
-    def ask_expand(self, n: int) -> Any:
-        return self.expand or []
+    def measure(self) -> Any:
+        return self.answers.pop(0) if self.answers else None
 
-    def tell(self, event: Event) -> None:
+    expand = measure
+
+    def found(self, nodes: Sequence[Node]) -> None:
+        pass
+
+    def measured(self, node: Node) -> None:
         pass
 
 
 class Half:
-    def ask_measure(self, n: int) -> list[str]:
-        return []
-
-
-class Lazy:
-    def __init__(self, *_: object) -> None: ...
-
     def measure(self) -> None: ...
 
 
-class Rootless(Scripted):
-    def __init__(self, width: int) -> None: ...
+class Wide(Scripted):
+    def __init__(self, width: int) -> None:
+        super().__init__(width)
 
 
 def stream() -> Any:
-    yield ROOT
+    yield "root"
 
 
-@pytest.mark.parametrize("name", sorted(STRATEGIES))
-@settings(max_examples=5)
-@given(landscape=landscapes(), seed=st.integers(0, 100))
-def test_who_keeps_the_contract_notices_nothing(name: str, landscape: Landscape, seed: int) -> None:
-    plain, held = (make_strategy(name, ROOT, seed) for _ in range(2))
-    logs = [
-        walk(strategy, landscape, random.Random(seed))
-        for strategy in (plain, CheckedStrategy(name, held, ROOT))
-    ]
-    assert logs[0] == logs[1]
+class Generating(Scripted):
+    def __init__(self) -> None:
+        self.keys = stream()
 
 
 @pytest.mark.parametrize(
     ("answers", "why"),
     [
-        (Scripted(measure=["nowhere"]), "ask_measure answered 'nowhere', a key that it was never"),
-        (Scripted(measure=[ROOT, ROOT]), "ask_measure answered 2 of at most 1"),
-        (Scripted(expand=(ROOT,)), "ask_expand answered .*not a list of str"),
-        (Scripted(expand=[7]), "ask_expand answered .*not a list of str"),
+        ([Node("nowhere")], "'nowhere', a node that it was never told of"),
+        (["root", "root"], "'root' again, asked for or told before"),
+        ([(7,)], ".*not a node"),
+        (["its key"], "'its key', not a node"),
     ],
 )
-def test_other_answers_are_refused(answers: Scripted, why: str) -> None:
-    strategy = make_strategy(answers, ROOT, 0)
-    with pytest.raises(UserError, match=f"Scripted.{why}"):
-        [ask(1) for ask in (strategy.ask_measure, strategy.ask_expand)]
+def test_other_answers_are_refused(answers: list[Any], why: str) -> None:
+    frontier = Frontier(make_strategy(Scripted(*answers)), Node("root"), 0)
+    with pytest.raises(UserError, match=f"Scripted.expand answered {why}"):
+        frontier.to_expand(2)
 
 
-@pytest.mark.parametrize(
-    "first",
-    [
-        lambda strategy: strategy.ask_measure(1),
-        lambda strategy: strategy.tell(Measured(ROOT, 1.0)),
-    ],
-    ids=["asked", "told"],
-)
-def test_what_is_known_is_not_asked_again(first: Callable[[Any], None]) -> None:
-    strategy = make_strategy(Scripted(measure=[ROOT]), ROOT, 0)
-    first(strategy)
-    with pytest.raises(UserError, match="again, asked for or told before"):
-        strategy.ask_measure(1)
+def test_what_is_measured_is_not_measured_again() -> None:
+    frontier = Frontier(Scripted("root"), Node("root"), 0)
+    with pytest.raises(UserError, match="measure answered 'root' again, asked for or told before"):
+        frontier.to_measure(1)
 
 
 def test_nothing_is_asked_where_nothing_is_wanted() -> None:
-    strategy = make_strategy(Scripted(["nowhere"], ["nowhere"]), ROOT, 0)
-    assert strategy.ask_measure(0) == strategy.ask_expand(-1) == []
-
-
-class Generating:
-    def __init__(self) -> None:
-        self.keys = stream()
-
-    ask_measure = ask_expand = tell = Scripted.tell
+    frontier = Frontier(Scripted("nowhere", "nowhere"), Node("root"), 0)
+    assert frontier.to_measure(0) == frontier.to_expand(-1) == []
 
 
 @pytest.mark.parametrize(
     ("choice", "why"),
     [
-        (Rootless, "Rootless does not take a root and a seed"),
-        (Half(), "Half is no strategy: it lacks ask_expand, tell"),
-        (Lazy, "Lazy is no strategy: it lacks ask_measure, ask_expand, tell"),
-        (lambda root, seed: Lazy(), "define <lambda> as a class or function"),
+        (Wide, "Wide cannot be called without arguments .*'width'"),
+        (Half(), "Half is no strategy: it lacks begin, expand, found, measured"),
+        (Half, "Half is no strategy: it lacks begin, expand, found, measured"),
+        (lambda: Scripted(), "define <lambda> as a class or function"),
         (Generating(), "Generating cannot be copied"),
-        (type("random", (Lazy,), {}), "random is a strategy of schedsearch"),
+        (type("random", (Scripted,), {}), "random is a strategy of schedsearch"),
         ("greedy", "known: best-first"),
     ],
 )
 def test_what_is_no_strategy_is_refused(choice: Any, why: str) -> None:
     with pytest.raises(UserError, match=why):
-        make_strategy(choice, ROOT, 0)
+        make_strategy(choice)
 
 
 def test_an_object_serves_many_searches() -> None:
-    given = Scripted(measure=[ROOT])
+    given = Scripted("root")
     assert strategy_name(given) == "Scripted"
     for _ in range(2):
-        assert make_strategy(given, ROOT, 0).ask_measure(1) == [ROOT]
+        root = Node("root")
+        assert Frontier(make_strategy(given), root, 0).to_expand(1) == [root]
 
 
 def test_a_class_or_function_makes_a_strategy_for_each_search() -> None:
-    def scripted(root: str, seed: int) -> Scripted:
-        return Scripted(measure=[root][seed:])
+    def scripted() -> Scripted:
+        return Scripted("root")
 
     assert strategy_name(scripted) == "scripted"
-    assert make_strategy(scripted, ROOT, 0).ask_measure(1) == [ROOT]
-    assert make_strategy(scripted, ROOT, 1).ask_measure(1) == []
+    for choice in (scripted, Scripted):
+        assert isinstance(make_strategy(choice), Scripted)
+        assert make_strategy(choice) is not make_strategy(choice)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from schedsearch.core.records import Measurement, Round
-from schedsearch.search.engine.race import CLOSE, CONTENDERS, FAR, FIELD, field, survivors
+from schedsearch.search.engine.confirmation import CLOSE, CONTENDERS, FAR, FIELD, field, survivors
 
 
 def timed(*ratios: float, kind: str = "screen", call_ns: float = 1e6) -> Measurement:

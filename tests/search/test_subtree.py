@@ -1,77 +1,89 @@
-"""Searching one part of a tree: the strategy inside sees that part as a whole tree."""
+"""Searching one part of a tree: the strategy hears of what follows a schedule, and nothing else."""
 
 from __future__ import annotations
 
-from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.search.strategies.protocol import ChildInfo, Event, Expanded, Measured, Replayed
-from schedsearch.search.strategies.subtree import Subtree
+import random
+from collections.abc import Sequence
+from math import log
+
+import pytest
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.records import Measurement, Round
+from schedsearch.core.trace import Rewrite
+from schedsearch.search.strategies.frontier import Frontier
+from schedsearch.search.strategies.protocol import Node
 
 
-def step(name: str) -> Rewrite:
-    return Rewrite(name, 1, (0,), "for i in seq(0, 8)")
-
-
-def info(trace: Trace) -> ChildInfo:
-    return ChildInfo(trace.key, trace.steps[-1])
-
-
-ROOT = Trace()
-START, OTHER = ROOT.then(step("a")), ROOT.then(step("b"))
-BELOW, ELSEWHERE = START.then(step("c")), OTHER.then(step("c"))
-DEEP = BELOW.then(step("d"))
+def below(parent: Node, name: str) -> Node:
+    rewrite = Rewrite(name, 1, (0,), "for i in seq(0, 8)")
+    return Node(parent.key + name, (*parent.steps, rewrite), parent)
 
 
 class Heard:
-    """Notes what it is told."""
+    """Notes what it is told, and answers `answer`."""
 
-    def __init__(self) -> None:
-        self.events: list[Event] = []
+    def __init__(self, answer: Node | None = None) -> None:
+        self.answer = answer
+        self.found_: list[Node] = []
+        self.measured_: list[Node] = []
 
-    def ask_measure(self, n: int) -> list[str]:
-        return [BELOW.key][:n]
+    def begin(self, root: Node, rng: random.Random) -> None:
+        self.root = root
 
-    def ask_expand(self, n: int) -> list[str]:
-        return [START.key][:n]
+    def measure(self) -> Node | None:
+        return self.answer
 
-    def tell(self, event: Event) -> None:
-        self.events.append(event)
+    expand = measure
+
+    def found(self, nodes: Sequence[Node]) -> None:
+        self.found_ += nodes
+
+    def measured(self, node: Node) -> None:
+        self.measured_.append(node)
 
 
-def test_only_what_follows_is_told_relative_to_the_start() -> None:
+@pytest.fixture
+def nodes() -> dict[str, Node]:
+    root = Node("")
+    start, other = below(root, "a"), below(root, "b")
+    start.measurement = Measurement("screen", (Round((1.0,), (4.0,)),), 1)
+    inside, outside = below(start, "c"), below(other, "c")
+    every = (root, start, other, inside, outside, below(inside, "d"))
+    return {node.key: node for node in every}
+
+
+def test_only_what_follows_is_told(nodes: dict[str, Node]) -> None:
     heard = Heard()
-    subtree = Subtree(heard, START)
-    inside = [
-        Expanded(START.key, (info(BELOW),)),
-        Expanded(BELOW.key, ()),
-    ]
-    for event in (
-        Expanded(ROOT.key, (info(START), info(OTHER))),
-        *inside,
-        Expanded(OTHER.key, (info(ELSEWHERE),)),
-        Measured(ROOT.key, 1.0),
-        Measured(START.key, 4.0),
-        Measured(BELOW.key, 6.0),
-        Measured(ELSEWHERE.key, 9.0),
-    ):
-        subtree.tell(event)
-    assert heard.events == [*inside, Measured(BELOW.key, 1.5)]
+    frontier = Frontier(heard, nodes["a"], 0)
+    frontier.found(nodes.values())
+    for node in nodes.values():
+        frontier.measured(node, 6.0)
+    assert heard.root is nodes["a"]
+    assert heard.root.value == pytest.approx(log(4.0))  # as the store knows it
+    assert [node.key for node in heard.found_] == ["ac", "acd"]
+    assert [node.key for node in heard.measured_] == ["ac", "acd"]
+    assert nodes["a"].children == (nodes["ac"],)
 
 
-def test_what_failed_has_no_speed_up() -> None:
+def test_what_failed_has_no_value(nodes: dict[str, Node]) -> None:
     heard = Heard()
-    subtree = Subtree(heard, START)
-    subtree.tell(Measured(START.key, 4.0))
-    subtree.tell(Expanded(START.key, (info(BELOW),)))
-    subtree.tell(Measured(BELOW.key, None))
-    assert heard.events[-1] == Measured(BELOW.key, None)
+    frontier = Frontier(heard, nodes["a"], 0)
+    frontier.found(nodes.values())
+    frontier.measured(nodes["ac"], None)
+    assert (heard.measured_[0].value, heard.measured_[0].failed) == (None, True)
 
 
-def test_replays_of_others_are_told_as_far_as_they_are_inside() -> None:
-    heard = Heard()
-    subtree = Subtree(heard, START)
-    subtree.tell(Expanded(START.key, (info(BELOW),)))
-    chain = ((OTHER.key, info(ELSEWHERE)), (BELOW.key, info(DEEP)))
-    subtree.tell(Replayed(chain, DEEP.key))
-    assert heard.events[-1] == Replayed(chain[1:], DEEP.key)
-    subtree.tell(Replayed(chain[:1], ELSEWHERE.key))
-    assert len(heard.events) == 2
+def test_replays_of_others_are_not_measured(nodes: dict[str, Node]) -> None:
+    frontier = Frontier(Heard(), nodes["a"], 0)
+    frontier.found(nodes.values())
+    for key in ("bc", "acd"):
+        frontier.replayed(nodes[key])
+    assert frontier.to_measure(2) == [nodes["acd"]]
+
+
+def test_what_is_elsewhere_is_no_answer(nodes: dict[str, Node]) -> None:
+    frontier = Frontier(Heard(nodes["bc"]), nodes["a"], 0)
+    frontier.found(nodes.values())
+    with pytest.raises(UserError, match="'bc', a node that it was never told of"):
+        frontier.to_expand(1)

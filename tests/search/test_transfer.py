@@ -14,7 +14,7 @@ from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.session import tune
 from schedsearch.search.setup.budget import Budget
-from schedsearch.search.warmstart.transfer import MOST, origins, similarity
+from schedsearch.search.warmstart.prior_runs import MOST, origins, similarity
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 

@@ -8,16 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from samples import AVX2 as TARGET
+
 from schedsearch.core.records import (
     Artifact,
-    Compiler,
     Failure,
     GeneratedC,
     Keys,
     Measurement,
     Outcome,
     Round,
-    Target,
     TuningRecord,
     Workload,
 )
@@ -25,13 +25,13 @@ from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
+from schedsearch.search.engine.confirmation import Inspect, not_inspected
 from schedsearch.search.engine.driver import Search
-from schedsearch.search.engine.inspection import Inspect, not_inspected
 from schedsearch.search.engine.minimal import Shorten, as_it_is
 from schedsearch.search.engine.progress import Observer, Progress
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.strategies.make import make_strategy
-from schedsearch.search.strategies.protocol import Event, Strategy
+from schedsearch.search.strategies.protocol import Node, Strategy
 from schedsearch.search.workers.jobs import (
     BuildJob,
     Built,
@@ -203,38 +203,20 @@ def measurement(speedup: float, plan: TimingPlan, anchor: Anchor) -> Measurement
     )
 
 
-TARGET = Target(
-    cpu="zen5",
-    features=("avx2", "fma"),
-    isa="avx2",
-    vector_bits=256,
-    vector_registers=16,
-    line_bytes=64,
-    cache_bytes=(49152,),
-    cores=2,
-    compiler=Compiler("gcc", "12.2.0", "gcc"),
-    flags=("-O3",),
-    exo_version="1.0.0",
-    z3_version="4.13",
-)
-
-
 @dataclass
 class Heard:
-    """A strategy, and what it is told."""
+    """A strategy, and the nodes that it is told of."""
 
     strategy: Strategy
-    told: list[Event] = field(default_factory=list)
+    told: list[Node] = field(default_factory=list)
 
-    def ask_measure(self, n: int) -> list[str]:
-        return self.strategy.ask_measure(n)
+    def __post_init__(self) -> None:
+        self.begin, self.measure = self.strategy.begin, self.strategy.measure
+        self.expand, self.measured = self.strategy.expand, self.strategy.measured
 
-    def ask_expand(self, n: int) -> list[str]:
-        return self.strategy.ask_expand(n)
-
-    def tell(self, event: Event) -> None:
-        self.told.append(event)
-        self.strategy.tell(event)
+    def found(self, nodes: Sequence[Node]) -> None:
+        self.told += nodes
+        self.strategy.found(nodes)
 
 
 @dataclass(frozen=True)
@@ -247,7 +229,7 @@ class Ended:
     executor: ScriptedExecutor
     observed: list[Progress]
     candidates: dict[str, StoredCandidate]
-    told: list[Event]
+    told: list[Node]
 
     @property
     def best(self) -> str | None:
@@ -296,6 +278,7 @@ def start(
         first=replays,
         shorten=shorten,
         began=began,
+        seed=seed,
     )
 
 
@@ -309,7 +292,7 @@ def run(
 ) -> Ended:
     """One search to its end; books and store are compared then. `how`: as for `start`."""
     observed: list[Progress] = []
-    chosen = Heard(make_strategy(strategy, Trace().key, seed))
+    chosen = Heard(make_strategy(strategy))
     search = start(store, world, strategy=chosen, seed=seed, observer=observed.append, **how)
     stop = search.run()
     candidates = {name_of(c.record.trace): c for c in store.load(search.ledger.scope)}

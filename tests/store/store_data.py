@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from samples import AVX2
+
 from schedsearch.core.records import (
-    Compiler,
     GeneratedC,
     Measurement,
     Outcome,
@@ -25,20 +28,7 @@ def workload(proc: str = "mm") -> Workload:
 
 
 def target(cpu: str = "zen5") -> Target:
-    return Target(
-        cpu=cpu,
-        features=("avx2", "fma"),
-        isa="avx2",
-        vector_bits=256,
-        vector_registers=16,
-        line_bytes=64,
-        cache_bytes=(49152, 1 << 20),
-        cores=2,
-        compiler=Compiler("gcc", "12.2.0", "/usr/bin/gcc"),
-        flags=("-O3",),
-        exo_version="1.0.0",
-        z3_version="4.13",
-    )
+    return replace(AVX2, cpu=cpu)
 
 
 def step(n: int) -> Rewrite:

@@ -1,4 +1,4 @@
-"""The dispatcher: sends jobs to the executor, and books what comes of them."""
+"""The dispatcher sends jobs to the executor and books their results."""
 
 from __future__ import annotations
 
@@ -35,19 +35,18 @@ from schedsearch.search.workers.jobs import (
 from schedsearch.transforms.expand import Expansion, Replay, merge
 
 RE_ANCHOR = 1.5
-"""A candidate this many times faster than the anchor becomes the anchor, so that a
-slow baseline does not eat the budget. It is measured well against the baseline first,
-unless that takes too long, or it just was as well as can be. Confirmations are against
-the baseline in any case."""
+"""A candidate this many times faster than the anchor becomes the anchor, so that a slow baseline
+does not eat the budget. It is first measured well against the baseline, unless that takes too
+long or has just been done. Confirmations always use the baseline."""
 
 MAX_ATTEMPTS = 2
-"""A job whose worker died is tried once more."""
+"""A job runs once more if its worker died."""
 
 
 @dataclass(frozen=True)
 class _Pending:
-    """A job for the node, or trace, `key`. `timing`: how what is built is timed, if not
-    screened. `rebase`: it is measured to become the anchor."""
+    """A job for the node or trace `key`. `timing` is None if the kernel is screened once it is
+    built. `rebase`: the kernel is measured to become the anchor."""
 
     job: Job
     key: str
@@ -57,10 +56,10 @@ class _Pending:
 
 
 class Dispatcher:
-    """What is under way, and the anchor that it is measured against.
+    """Knows the jobs that are under way, and the anchor that candidates are measured against.
 
-    What is built waits for the measuring slot, first come, first served. `waited` is called
-    after every wait for the executor; what it raises ends the work.
+    Built kernels wait for the measuring slot, first come, first served. `waited` is called after
+    every wait for the executor; an exception that it raises ends the work.
     """
 
     def __init__(
@@ -68,15 +67,15 @@ class Dispatcher:
     ) -> None:
         self.executor, self.ledger, self.waited = executor, ledger, waited
         self.baseline = self.anchor = baseline
-        self.measured = self.expanded = 0  # screened, and expanded, by this run
-        self.round_s = PROCESS_S  # of what was timed last, each in a process of its own
+        self.measured = self.expanded = 0  # nodes that this run screened, expanded
+        self.round_s = PROCESS_S  # of the last timing, with a process for each round
         self._pending: dict[int, _Pending] = {}
         self._to_measure: deque[_Pending] = deque()
         self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
 
     @property
     def idle(self) -> bool:
-        """Whether the executor has nothing to do."""
+        """Whether no job is under way."""
         return not self._pending
 
     @property
@@ -93,11 +92,11 @@ class Dispatcher:
     # -- sending ------------------------------------------------------------------
 
     def expand(self, key: str, part: int, parts: int) -> None:
-        """One of several parts of a node's children."""
+        """Enumerate one of several parts of a node's children."""
         self._submit(_Pending(ExpandJob(self._trace(key), part, parts), key))
 
     def replay(self, trace: Trace, *, adapt: bool = False) -> None:
-        """Follow a trace from what is known of it, or fit it from the root on."""
+        """Follow a trace from its last known node, or fit it from the root on (`adapt`)."""
         known = 0 if adapt else self.ledger.tree.known(trace)
         self._submit(_Pending(ReplayJob(trace, known, adapt), trace.key))
 
@@ -106,12 +105,12 @@ class Dispatcher:
         self._submit(_Pending(self._build_job(key), key))
 
     def measure_next(self) -> None:
-        """If the measuring slot is free, and something waits for it."""
+        """Measure the next kernel that waits, if the measuring slot is free."""
         if self._to_measure and not self._running()[MeasureJob]:
             self._submit(self._to_measure.popleft())
 
     def complete(self, job: ExpandJob | ReplayJob) -> None:
-        """Run a job and what follows from it, and wait for that."""
+        """Run a job and the jobs that follow from it, and wait for all of them."""
         self._complete(_Pending(job, job.trace.key))
 
     def time(self, key: str, plan: TimingPlan, anchor: Anchor) -> None:
@@ -125,7 +124,7 @@ class Dispatcher:
         self.waited()
 
     def finish(self) -> None:
-        """Give up expansions and what waits for the measuring slot; wait for the rest."""
+        """Give up expansions and kernels that wait for the measuring slot; wait for the rest."""
         for ticket in self.executor.drop_expansions():
             del self._pending[ticket]
         while self._pending:
@@ -133,7 +132,7 @@ class Dispatcher:
         self._to_measure.clear()
 
     def give_up(self) -> None:
-        """Forget what is under way."""
+        """Forget all jobs."""
         self._pending.clear()
         self._to_measure.clear()
 

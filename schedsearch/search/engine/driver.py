@@ -9,13 +9,12 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.evaluate.run.timing import TimingPlan
-from schedsearch.search.engine.confirmation import Confirmation
+from schedsearch.search.engine.confirmation import Confirmation, Inspect, not_inspected
 from schedsearch.search.engine.dispatcher import Dispatcher
 from schedsearch.search.engine.ending import Time, search_until
-from schedsearch.search.engine.inspection import Inspect, not_inspected
 from schedsearch.search.engine.ledger import Ledger
 from schedsearch.search.engine.minimal import Shorten, as_it_is
 from schedsearch.search.engine.plans import CLOSING_S
@@ -40,7 +39,7 @@ class Search:
     `first`, which are of this procedure. `inspect` looks for faults of the kernel that the
     run ends with, `shorten` leaves out what makes no difference in its schedule. `began` is when
     the run did (`time.monotonic`): its budget holds everything from then on, of which the end
-    has `closing_s`.
+    has `closing_s`. The strategy is asked for what follows `start`, and given `seed`.
     """
 
     def __init__(
@@ -60,18 +59,20 @@ class Search:
         first: Sequence[Trace] = (),
         shorten: Shorten = as_it_is,
         began: float | None = None,
+        seed: int = 0,
+        start: Trace = AS_WRITTEN,
     ) -> None:
-        self.strategy, self.budget, self.observer = strategy, budget, observer
+        self.budget, self.observer = budget, observer
         self.foreign, self.first = deque(foreign), deque(first)
         self.phase = "searching"
         self.started = time.monotonic() if began is None else began
         self.search_s = search_until(budget.seconds, closing_s, self.elapsed())
         self.closing_since: float | None = None
         self.interrupted = Event()
-        self.ledger = Ledger(store, scope, run_id, strategy, self.elapsed)
+        self.ledger = Ledger(store, scope, run_id, self.elapsed)
         self.work = Dispatcher(executor, self.ledger, baseline, self._waited)
         self.confirmation = Confirmation(self.work, inspect, shorten, self._enter)
-        self.ledger.resume(resumed)
+        self.ledger.resume(resumed, strategy, start, seed)
 
     def elapsed(self) -> float:
         """Seconds since the run began."""
@@ -131,17 +132,17 @@ class Search:
             self.work.wait(0.2)
 
     def _fill(self) -> None:
-        work = self.work
+        work, frontier = self.work, self.ledger.frontier
         work.measure_next()
-        for key in self.strategy.ask_measure(max(PIPELINE - work.ahead, 0)):
-            work.build(key)
+        for node in frontier.to_measure(PIPELINE - work.ahead):
+            work.build(node.key)
         self._fill_replays()
         idle = work.free
-        keys = self.strategy.ask_expand(idle)
-        for key in keys:
-            parts = idle // len(keys)  # near the root there are fewer nodes than workers
+        nodes = frontier.to_expand(idle)
+        for node in nodes:
+            parts = idle // len(nodes)  # near the root there are fewer nodes than workers
             for part in range(parts):
-                work.expand(key, part, parts)
+                work.expand(node.key, part, parts)
 
     def _fill_replays(self) -> None:
         """Keep at most the free workers busy with whole traces."""

@@ -1,16 +1,15 @@
 """Best-first search.
 
-Two priority queues: nodes to expand, and *groups* of children to measure, a
-group being what one transform made of one node. Values are log speed-ups over
-the baseline. A group is worth what its node reached, plus `TRUST` times what the
-cost estimate promises for its next child, plus by how much that child's rewrite and
-transform have done better than promised elsewhere (`Gains`), minus a fee for
-every sibling already tried, so that no node is drained while others are as good.
+There are two priority queues: nodes to expand, and *groups* of children to measure. A group has
+the children that one transform made of one node. Values are log speed-ups over the baseline. The
+value of a group is the value of its node, plus `TRUST` times the predicted gain of its next child,
+plus the surplus that the child's rewrite and transform had elsewhere over their predictions
+(`Gains`), minus a fee for every sibling already tried. Because of the fee no node is drained while
+others are as good.
 
-Nodes are expanded as fast as the workers can, measured ones and unmeasured ones
-in turn, because some rewrites gain nothing and lead to what does (fission before
-a register block). With probability `EXPLORE` a choice is random instead: local
-optima are the rule in this space.
+Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
+rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). With
+probability `EXPLORE` a choice is random instead: local optima are the rule in this space.
 """
 
 from __future__ import annotations
@@ -22,32 +21,32 @@ from dataclasses import dataclass, field
 
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.search.strategies.heap import Heap
-from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
+from schedsearch.search.strategies.protocol import Node
 
 TRUST = 0.7
-"""How much of a predicted log gain is believed."""
+"""The fraction of a predicted log gain that is believed."""
 OPTIMISM = 0.15
 """Assumed surplus of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
 PRIOR_TRIALS = 3
 REWRITE_TRIALS = 1
-"""Weight, in trials of a rewrite, of what its transform says of it."""
+"""Weight of the transform's mean in the estimate for a rewrite, in trials of the rewrite."""
 VARIANT_GAIN = 0.1
-"""Log gain from which a variant is expanded: noise must not multiply the space."""
+"""A variant is expanded from this log gain on: noise must not multiply the space."""
 UNMEASURED_FEE = 0.1
-"""What an unmeasured node promises counts less by this."""
+"""Subtracted from the promise of an unmeasured node."""
 EXPLORE = 0.05
 SIBLING_FEE = 0.04
 DEPTH_FEE = 0.3
-"""What looking ahead costs for every step from the root: noise must not lead it astray."""
+"""Fee for looking ahead, per step from the root: noise must not lead the search astray."""
 LOOK_FEE = 0.1
-"""What looking ahead through a transform costs the next look through it."""
+"""Fee for each earlier look ahead through the same transform."""
 
 
 @dataclass(slots=True, eq=False)
 class _Group:
-    """Children of `node` made by `transform` that wait, the most promising last: to be
-    measured, or looked through. `worth` is what the last one promised when they were
-    ordered."""
+    """Children that `transform` made of `node` and that wait to be measured, or expanded
+    unmeasured; the most promising is the last. `worth` is the promise of the last one when they
+    were ordered."""
 
     node: Node
     transform: str
@@ -56,17 +55,17 @@ class _Group:
     worth: float = 0.0
 
 
-class BestFirst(TreeStrategy):
+class BestFirst:
     """See the module's text."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        super().__init__(root, seed)
+    def begin(self, root: Node, rng: random.Random) -> None:
+        self._random = rng
         self._gains = Gains()
         self._looked: Counter[str] = Counter()
-        self._groups = _Shelf(self.random, self._gains, self._gains.of_transform, fee=0.0)
-        self._ahead = _Shelf(self.random, self._gains, self._ahead_surplus, fee=DEPTH_FEE)
+        self._groups = _Shelf(rng, self._gains, self._gains.of_transform, fee=0.0)
+        self._ahead = _Shelf(rng, self._gains, self._ahead_surplus, fee=DEPTH_FEE)
         self._nodes: Heap[Node] = Heap()
-        self._nodes.put(self.root, 0.0)
+        self._nodes.put(root, root.reached())
         self._look_ahead = True
 
     def measure(self) -> Node | None:
@@ -90,9 +89,9 @@ class BestFirst(TreeStrategy):
     def measured(self, node: Node) -> None:
         if node.value is None:
             return
-        if node.parent is not None and node.info is not None:
+        if node.parent is not None:
             expected = _promise(node.parent) + TRUST * node.predicted
-            self._gains.learn(node.info.rewrite, node.value - expected)
+            self._gains.learn(node.rewrite, node.value - expected)
         self._open(node)
         self._groups.revalue(node)
         self._ahead.revalue(node)
@@ -105,8 +104,8 @@ class BestFirst(TreeStrategy):
 
     def _best_node(self) -> Node | None:
         while len(self._nodes):
-            explore = self.random.random() < EXPLORE
-            node = self._nodes.pop_random(self.random) if explore else self._nodes.pop()
+            explore = self._random.random() < EXPLORE
+            node = self._nodes.pop_random(self._random) if explore else self._nodes.pop()
             if node.expand:
                 return node
         return None
@@ -116,12 +115,12 @@ class BestFirst(TreeStrategy):
             self._nodes.put(node, node.value)
 
     def _ahead_surplus(self, transform: str) -> float:
-        """Transforms in turn: which one opens the way does not show."""
+        """Transforms take turns: nothing shows which one opens the way."""
         return self._gains.of_transform(transform) - LOOK_FEE * self._looked[transform]
 
 
 def _promise(node: Node) -> float:
-    """What a node reached; while it is not measured, what it promises less a fee."""
+    """The value of a node; while it is not measured, its promise less a fee."""
     promised = 0.0
     while node.value is None and node.parent is not None:
         promised += TRUST * node.predicted - UNMEASURED_FEE
@@ -130,16 +129,16 @@ def _promise(node: Node) -> float:
 
 
 def _promising(node: Node, value: float) -> bool:
-    """Whether a measured node has children worth looking at. Those of a variant are
-    its parent's, built otherwise: only if that gained something clearly."""
+    """Whether a measured node has children worth looking at. The children of a variant are those
+    of its parent, compiled otherwise: they are worth it only if that gained clearly."""
     if node.parent is None or not node.variant:
         return True
     return value - node.parent.reached() > VARIANT_GAIN
 
 
 class _Shelf:
-    """Groups, those of one transform together: what is learnt of a transform changes the
-    value of all its groups alike. `fee`: what a group costs for every step from the root."""
+    """Groups, kept by transform: a lesson about a transform changes the value of all its groups
+    alike. `fee` is subtracted for every step from the root."""
 
     def __init__(
         self, rng: random.Random, gains: Gains, surplus: Callable[[str], float], fee: float
@@ -149,7 +148,8 @@ class _Shelf:
         self._groups: dict[tuple[Node, str], _Group] = {}
 
     def add(self, nodes: Sequence[Node]) -> None:
-        """Take children in. Neighbouring proposals are alike: equal promises are shuffled."""
+        """Take children in. They are shuffled, because neighbouring proposals with equal promises
+        are alike."""
         fresh: defaultdict[tuple[Node, str], list[Node]] = defaultdict(list)
         for node in nodes:
             if node.parent is not None:
@@ -161,7 +161,7 @@ class _Shelf:
             self._sort(group)
 
     def revalue(self, node: Node) -> None:
-        """The value of `node` has become known: it counts for all unmeasured ones below."""
+        """Take in a new value of `node`: it counts for all unmeasured nodes below."""
         for transform in {child.transform: None for child in node.children}:
             if (group := self._groups.get((node, transform))) is not None:
                 self._put(group)
@@ -212,9 +212,8 @@ class _Shelf:
         self._pools[group.transform].put(group, _promise(group.node) + group.worth - fees)
 
     def _worth(self, node: Node) -> float:
-        """Of a child, over its node and beyond what its transform is worth."""
-        assert node.info is not None
-        return TRUST * node.predicted + self._gains.of_rewrite(node.info.rewrite)
+        """The gain of a child over its parent, without the surplus of its transform."""
+        return TRUST * node.predicted + self._gains.of_rewrite(node.rewrite)
 
 
 _Kind = tuple[str, str, tuple[tuple[str, ArgValue], ...]]
@@ -231,16 +230,16 @@ class _Sum:
 
 
 class Gains:
-    """What rewrites gained so far, beyond what the cost estimate promised for them.
+    """The gains of rewrites so far, beyond the predictions of the cost estimate.
 
-    A rewrite is legal at many nodes of the tree, and gains about the same at most of them:
-    what was measured of it at one node is the best guess for the others (the "all moves as
-    first" heuristic; Gelly and Silver, "Combining online and offline knowledge in UCT", ICML
-    2007). Rewrites are alike if they have the same transform, arguments and label, wherever
-    in the procedure they apply. What was never tried is judged by its transform.
+    A rewrite is legal at many nodes of the tree, and gains about the same at most of them. Its gain
+    at one node is the best guess for the others (the "all moves as first" heuristic; Gelly and
+    Silver, "Combining online and offline knowledge in UCT", ICML 2007). Rewrites are alike if they
+    have the same transform, arguments and label, wherever in the procedure they apply. A rewrite
+    that was never tried is judged by its transform.
 
-    Mean surpluses, in log speed-ups over the parent: of transforms, and of rewrites
-    compared with their transform. A few hundred bytes for each rewrite that was measured.
+    Estimates are mean surpluses, in log speed-ups over the parent: of transforms, and of rewrites
+    compared with their transform. Each rewrite that was measured takes a few hundred bytes.
     """
 
     def __init__(self) -> None:
@@ -254,14 +253,14 @@ class Gains:
         self._transforms[rewrite.transform].add(surplus)
 
     def of_transform(self, transform: str) -> float:
-        """Shrunk towards a small optimistic prior, so that every transform gets its chance."""
+        """Mean surplus, shrunk towards a small optimistic prior: each transform gets a chance."""
         known = self._transforms.get(transform)
         if known is None:
             return OPTIMISM
         return (OPTIMISM * PRIOR_TRIALS + known.total) / (PRIOR_TRIALS + known.trials)
 
     def of_rewrite(self, rewrite: Rewrite) -> float:
-        """Beyond `of_transform`; 0 for what was never tried."""
+        """Mean surplus beyond `of_transform`; 0 for a rewrite that was never tried."""
         known = self._rewrites.get(_alike(rewrite))
         return known.total / (REWRITE_TRIALS + known.trials) if known else 0.0
 

@@ -1,30 +1,30 @@
-"""Exhaustive search: measures every child of whatever it expands, to record spaces.
+"""Exhaustive search: measures every child of each node that it expands, to record spaces.
 
-Nodes are expanded one after another, the fastest one measured and a random one in
-turn, so that what is recorded has both the good regions and the others that a
-strategy must not lose time in.
+It expands one node after another, in turn the fastest one and a random one. So the recorded space
+has both the good regions and the others, in which a strategy must not lose time.
 """
 
 from __future__ import annotations
 
+import random
 from collections import OrderedDict
 from collections.abc import Sequence
 
 from schedsearch.search.strategies.heap import Bag, Heap
-from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
+from schedsearch.search.strategies.protocol import Node
 
 RESERVE = 30
-"""With fewer children waiting the next node is expanded, so that measuring need not wait."""
+"""The next node is expanded if fewer children wait, so that measuring need not wait."""
 
 
-class Exhaustive(TreeStrategy):
+class Exhaustive:
     """See the module's text."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        super().__init__(root, seed)
+    def begin(self, root: Node, rng: random.Random) -> None:
+        self._random = rng
         self._to_measure: OrderedDict[Node, None] = OrderedDict()
         self._expandable: Bag[Node] = Bag()
-        self._expandable.add(self.root)
+        self._expandable.add(root)
         self._fastest: Heap[Node] = Heap()
         self._by_speed = True
 
@@ -38,7 +38,7 @@ class Exhaustive(TreeStrategy):
     def expand(self) -> Node | None:
         while len(self._to_measure) < RESERVE and len(self._expandable):
             by_speed = self._by_speed and len(self._fastest)
-            node = self._fastest.pop() if by_speed else self._expandable.pick(self.random)
+            node = self._fastest.pop() if by_speed else self._expandable.pick(self._random)
             self._expandable.discard(node)
             if node.expand:
                 self._by_speed = not self._by_speed

@@ -1,4 +1,4 @@
-"""The strategy of a search: one by name, or one of the user's own."""
+"""Makes the strategy of a search, from a name or from a strategy of the user."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from inspect import signature
 from typing import cast
 
 from schedsearch.core.errors import UserError
-from schedsearch.core.fields import brief
 from schedsearch.search.strategies.best_first import BestFirst
 from schedsearch.search.strategies.exhaustive import Exhaustive
-from schedsearch.search.strategies.protocol import Event, Expanded, Measured, Replayed, Strategy
+from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.search.strategies.random_search import RandomSearch
 
-MakeStrategy = Callable[[str, int], Strategy]
-"""From the key of the root and a seed."""
+MakeStrategy = Callable[[], Strategy]
 
 STRATEGIES: dict[str, MakeStrategy] = {
     "best-first": BestFirst,
@@ -27,11 +25,12 @@ STRATEGIES: dict[str, MakeStrategy] = {
 AnyStrategy = str | MakeStrategy | Strategy
 """A name in `STRATEGIES`, a class or function that makes a strategy, or a strategy."""
 
-_METHODS = ("ask_measure", "ask_expand", "tell")
+_METHODS = ("begin", "measure", "expand", "found", "measured")
 
 
-def make_strategy(choice: AnyStrategy, root: str, seed: int) -> Strategy:
-    """Raises UserError with the known names, or with what is missing in one of your own.
+def make_strategy(choice: AnyStrategy) -> Strategy:
+    """A strategy that no search has begun yet. Raises UserError for an unknown name, listing the
+    known ones, and for an object that lacks a method.
 
     An object is copied as it is now: the same call continues a search, and a strategy that has
     been told of everything once must not be told again.
@@ -40,16 +39,14 @@ def make_strategy(choice: AnyStrategy, root: str, seed: int) -> Strategy:
     if isinstance(choice, str):
         if choice not in STRATEGIES:
             raise UserError(f"unknown strategy {choice!r}; known: {', '.join(STRATEGIES)}")
-        return STRATEGIES[choice](root, seed)
-    made = isinstance(choice, type) or (callable(choice) and not hasattr(choice, "tell"))
+        return STRATEGIES[choice]()
+    makes = isinstance(choice, type) or (callable(choice) and not hasattr(choice, "begin"))
     own = (
-        _made(name, cast(MakeStrategy, choice), root, seed)
-        if made
-        else _copied(name, cast(Strategy, choice))
+        _made(name, cast(MakeStrategy, choice)) if makes else _copied(name, cast(Strategy, choice))
     )
     if missing := [method for method in _METHODS if not callable(getattr(own, method, None))]:
         raise UserError(f"{name} is no strategy: it lacks {', '.join(missing)}")
-    return CheckedStrategy(name, own, root)
+    return own
 
 
 def strategy_name(choice: AnyStrategy) -> str:
@@ -65,12 +62,14 @@ def strategy_name(choice: AnyStrategy) -> str:
     return name
 
 
-def _made(name: str, make: MakeStrategy, root: str, seed: int) -> Strategy:
+def _made(name: str, make: MakeStrategy) -> Strategy:
     try:
-        signature(make).bind(root, seed)
+        signature(make).bind()
     except TypeError as error:
-        raise UserError(f"{name} does not take a root and a seed: {error}") from error
-    return make(root, seed)
+        raise UserError(
+            f"{name} cannot be called without arguments ({error}); give an object instead"
+        ) from error
+    return make()
 
 
 def _copied(name: str, strategy: Strategy) -> Strategy:
@@ -81,48 +80,3 @@ def _copied(name: str, strategy: Strategy) -> Strategy:
             f"{name} cannot be copied ({error}), so that no search could be continued with it; "
             "give its class instead"
         ) from error
-
-
-class CheckedStrategy:
-    """Tells `inner` everything, and raises UserError for answers that break the contract: the
-    driver would measure twice, or fail far from the cause."""
-
-    def __init__(self, name: str, inner: Strategy, root: str) -> None:
-        self._name, self._inner = name, inner
-        self._known = {root}
-        self._measured: set[str] = set()  # or asked for
-        self._expanded: set[str] = set()
-
-    def ask_measure(self, n: int) -> list[str]:
-        return self._keys("ask_measure", n, self._measured)
-
-    def ask_expand(self, n: int) -> list[str]:
-        return self._keys("ask_expand", n, self._expanded)
-
-    def tell(self, event: Event) -> None:
-        match event:
-            case Expanded():
-                self._known.update(child.key for child in event.children)
-                self._expanded.add(event.key)
-            case Replayed():
-                self._known.update(child.key for _, child in event.chain)
-            case Measured():
-                self._measured.add(event.key)
-        self._inner.tell(event)
-
-    def _keys(self, method: str, n: int, done: set[str]) -> list[str]:
-        keys = getattr(self._inner, method)(n) if n > 0 else []
-        if not isinstance(keys, list) or not all(isinstance(key, str) for key in keys):
-            raise self._broken(method, f"{brief(keys)}, not a list of str")
-        if len(keys) > max(n, 0):
-            raise self._broken(method, f"{len(keys)} of at most {n}")
-        for key in keys:
-            if key not in self._known:
-                raise self._broken(method, f"{brief(key)}, a key that it was never told")
-            if key in done:
-                raise self._broken(method, f"{brief(key)} again, asked for or told before")
-            done.add(key)
-        return keys
-
-    def _broken(self, method: str, what: str) -> UserError:
-        return UserError(f"{self._name}.{method} answered {what} (strategies/protocol.py)")

@@ -1,94 +1,147 @@
-"""The contract between search strategies and the driver.
+"""The contract between a search and its strategy.
 
-A strategy decides what to look at next. It never touches procedures, compilers or
-the store, and sees nodes as keys:
+A strategy decides which schedule of the search tree to measure next, and which to expand. It
+never touches procedures, compilers or the store: it sees nodes.
 
-- `ask_measure(n)` and `ask_expand(n)` return at most `n` keys, the most wanted
-  first: nodes to measure, and nodes whose children to enumerate. There are two
-  questions because these use different resources. A key is asked for at most once
-  each.
-- An answer may be empty while results are outstanding. If both are empty with
-  nothing outstanding, the space is exhausted.
-- `tell(event)` reports a result: `Expanded` with the new, distinct children,
-  `Replayed` with the new nodes on the way of a whole trace, `Measured` with the
-  speed-up over the unscheduled procedure (None: duplicate, failed or wrong). Events
-  may come in any order and for keys never asked for: this is how a run resumes from
-  the store, and how it starts from schedules of other kernels. What has been told is
-  not asked again.
+- `begin` gives it the root of the tree and a random number generator, once and first.
+- `found` and `measured` tell it what is new: nodes, parents first, then what was measured of
+  them. After `begin`, a resumed search tells everything that the store knows.
+- `measure` and `expand` ask for the next node. There are two questions because the answers use
+  different resources. None means "nothing at present". If both answer None while no result is
+  outstanding, the space is exhausted, and the search ends.
 
-Two strategies of the same kind and seed, told and asked the same in the same
-order, give the same answers.
+Strategies of the same class that were given the same seed, and were told and asked the same in
+the same order, give the same answers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
-from schedsearch.core.trace import Rewrite
+from schedsearch.core.build import COMPILE_WITH
+from schedsearch.core.records import Keys, Measurement, Outcome
+from schedsearch.core.trace import Rewrite, Trace
 
 
-@dataclass(frozen=True, slots=True)
-class ChildInfo:
-    """A distinct new child: its trace key, the rewrite that made it, and the log
-    speed-up over its parent that a cost estimate promises. `variant`: the procedure
-    is its parent's, built otherwise."""
+@dataclass(slots=True, eq=False)
+class Node:
+    """A distinct, legal schedule in the search tree. The engine keeps these up to date; strategies
+    read them.
+
+    `value` is the log speed-up over the procedure as written when the node was first measured,
+    None if it was not measured, or failed (`failed`). `predicted` is the log speed-up over the
+    parent that a cost estimate promises. `measure`: nobody has measured the node or asked for
+    that. `expanding`: somebody has expanded it or asked for that. `told`: the strategy knows the
+    node, so it may answer it. `children` are those that the strategy knows.
+
+    `parent` is None for the procedure as written. If two schedules have the same query AST, only
+    the first is a node, and what was found below the other has the first as its parent.
+    `measurement` is the one that ranks the node in results. A tree may have a million nodes: they
+    keep the steps of their traces only.
+    """
 
     key: str
-    rewrite: Rewrite
+    steps: tuple[Rewrite, ...] = ()
+    parent: Node | None = None
     predicted: float = 0.0
-    variant: bool = False
+    value: float | None = None
+    measure: bool = True
+    expanding: bool = False
+    failed: bool = False
+    told: bool = False
+    children: tuple[Node, ...] = ()
+    keys: Keys = field(default_factory=Keys)
+    outcome: Outcome | None = None
+    measurement: Measurement | None = None
+
+    @property
+    def trace(self) -> Trace:
+        return Trace(self.steps)
+
+    @property
+    def rewrite(self) -> Rewrite:
+        """The last one. Raises IndexError for the procedure as written."""
+        return self.steps[-1]
 
     @property
     def transform(self) -> str:
-        return self.rewrite.transform
+        """The name of the last rewrite's transform, empty for the procedure as written."""
+        return self.steps[-1].transform if self.steps else ""
 
+    @property
+    def variant(self) -> bool:
+        """Whether the procedure is the parent's, compiled otherwise."""
+        return self.transform == COMPILE_WITH
 
-@dataclass(frozen=True)
-class Expanded:
-    """All children of a node, but those that a replay found before."""
+    @property
+    def expand(self) -> bool:
+        """Whether its children are worth asking for: nobody did, and the node did not fail."""
+        return not (self.expanding or self.failed)
 
-    key: str
-    children: tuple[ChildInfo, ...]
+    @property
+    def depth(self) -> int:
+        depth, node = 0, self
+        while node.parent is not None:
+            depth, node = depth + 1, node.parent
+        return depth
 
+    @property
+    def speedup(self) -> float | None:
+        """Over the procedure as written, by the measurement that ranks the node."""
+        return self.measurement.middle if self.measurement else None
 
-@dataclass(frozen=True)
-class Replayed:
-    """A trace from elsewhere was followed. `chain` are the new nodes on its way, each after
-    the key of its parent, in order. `key` is the node it ended in, or the one that had the
-    same schedule before; None if a step is illegal and cannot be fitted."""
+    @property
+    def confirmed(self) -> bool:
+        return self.measurement is not None and self.measurement.confirmed
 
-    chain: tuple[tuple[str, ChildInfo], ...]
-    key: str | None
-
-
-@dataclass(frozen=True)
-class Measured:
-    key: str
-    speedup: float | None
-
-
-Event = Expanded | Replayed | Measured
+    def reached(self) -> float:
+        """`value` of the node, or of the nearest measured node above it."""
+        node: Node | None = self
+        while node is not None:
+            if node.value is not None:
+                return node.value
+            node = node.parent
+        return 0.0
 
 
 class Strategy(Protocol):
     """See the module's text for the contract."""
 
-    def ask_measure(self, n: int) -> list[str]: ...
+    def begin(self, root: Node, rng: random.Random) -> None:
+        """Start a search below `root`, which is measured: the procedure as written, or the
+        schedule that a search goes on from."""
 
-    def ask_expand(self, n: int) -> list[str]: ...
+    def measure(self) -> Node | None:
+        """The next node to measure. Its `measure` holds."""
 
-    def tell(self, event: Event) -> None: ...
+    def expand(self) -> Node | None:
+        """The next node whose children to enumerate. It is not `expanding` yet."""
+
+    def found(self, nodes: Sequence[Node]) -> None:
+        """Hear of new nodes, parents first. Some may be expanded."""
+
+    def measured(self, node: Node) -> None:
+        """Hear that a node has a `value`, or has `failed`. A node that has the machine code of one
+        that is still to be measured fails first, and has a value later."""
 
 
 class Idle:
     """Asks for nothing, in searches that go by hand."""
 
-    def ask_measure(self, n: int) -> list[str]:
-        return []
+    def begin(self, root: Node, rng: random.Random) -> None:
+        pass
 
-    def ask_expand(self, n: int) -> list[str]:
-        return []
+    def measure(self) -> None:
+        pass
 
-    def tell(self, event: Event) -> None:
+    def expand(self) -> None:
+        pass
+
+    def found(self, nodes: Sequence[Node]) -> None:
+        pass
+
+    def measured(self, node: Node) -> None:
         pass

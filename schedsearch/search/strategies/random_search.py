@@ -6,33 +6,34 @@ or not, whenever fewer than `RESERVE` children wait.
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 
 from schedsearch.search.strategies.heap import Bag
-from schedsearch.search.strategies.tree_strategy import Node, TreeStrategy
+from schedsearch.search.strategies.protocol import Node
 
 RESERVE = 100
 
 
-class RandomSearch(TreeStrategy):
+class RandomSearch:
     """See the module's text."""
 
-    def __init__(self, root: str, seed: int) -> None:
-        super().__init__(root, seed)
+    def begin(self, root: Node, rng: random.Random) -> None:
+        self._random = rng
         self._waiting: Bag[Node] = Bag()
         self._expandable: Bag[Node] = Bag()
-        self._expandable.add(self.root)
+        self._expandable.add(root)
 
     def measure(self) -> Node | None:
         while len(self._waiting):
-            node = self._waiting.pop_random(self.random)
+            node = self._waiting.pop_random(self._random)
             if node.measure:
                 return node
         return None
 
     def expand(self) -> Node | None:
         while len(self._expandable) and len(self._waiting) < RESERVE:
-            node = self._expandable.pop_random(self.random)
+            node = self._expandable.pop_random(self._random)
             if not node.expanding:
                 return node
         return None

@@ -1,10 +1,10 @@
-"""Who may use the machine's cores when.
+"""Turns on the machine's cores.
 
-One process at a time measures. Others compute on the cores that kernels are not
-timed on; where no core is left, computing and measuring take turns.
+One process at a time measures. The others compute on cores that kernels are not timed on. If no
+such core is left, computing and measuring take turns.
 
-The locks are between all processes of a user, and as far as others keep to it, between all
-users of the machine (`lease.py`).
+The locks hold between all processes of a user, and between all users of the machine as far as they
+respect them (`lease.py`).
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 from schedsearch.core.machine import boot_id
 from schedsearch.core.records import Target
@@ -23,8 +22,8 @@ from schedsearch.evaluate.build.host import measuring_cores, usable_cores
 from schedsearch.search.workers.lease import Patience, common_lock, lent, locked, own_lock
 
 TURN_S = 1.0
-"""Computing goes on at least so long once it may: a candidate is measured in about as
-long, and children of one expansion are many and short."""
+"""A turn to compute lasts at least so long. Measuring a candidate takes about as long; an expansion
+has many short steps."""
 
 
 _PATIENCE = Patience()
@@ -42,7 +41,7 @@ def common_file(what: str) -> Path:
 def _slot(
     what: str, shared: bool = False, waiting: Callable[[str], None] = lambda holder: None
 ) -> Iterator[None]:
-    """Of this user's processes first, so that only one of them asks other users."""
+    """Wait for this user's processes first, so that only one of them asks other users."""
     with (
         locked(slot_file(what), shared, waiting),
         lent(common_file(what), _PATIENCE, shared, waiting),
@@ -52,10 +51,10 @@ def _slot(
 
 @contextmanager
 def measuring_slot(waiting: Callable[[str], None] = lambda holder: None) -> Iterator[None]:
-    """Wait until nobody else measures on this machine, and those who take turns with
-    measuring have stopped; keep others waiting. `waiting` is told who has to end first.
+    """Wait until no other process measures on this machine, and processes that take turns with
+    measuring have stopped; keep others waiting. `waiting` hears which process has to end first.
 
-    Who waits holds the place `next`, so that whoever has measured comes after it.
+    A process that waits holds the lock `next`, so that one that has just measured comes after it.
     """
     with ExitStack() as held:
         with _slot("next"):
@@ -64,33 +63,23 @@ def measuring_slot(waiting: Callable[[str], None] = lambda holder: None) -> Iter
         yield
 
 
-class Turn(Protocol):
-    """What is computed inside (`with turn:`) calls `offer` now and then."""
-
-    def __enter__(self) -> object: ...
-
-    def __exit__(self, *error: object) -> None: ...
-
-    def offer(self) -> None: ...
-
-
 class AnyTime:
-    """Measuring has cores of its own."""
+    """Compute at any time: measuring has cores of its own."""
 
-    def __enter__(self) -> object:
-        return self
+    def __enter__(self) -> None:
+        pass
 
     def __exit__(self, *error: object) -> None:
         pass
 
     def offer(self) -> None:
-        pass
+        """Code in the `with` block calls this now and then."""
 
 
-class SharedTurn:
-    """Compute, together with others, while nobody measures.
+class SharedTurn(AnyTime):
+    """Compute, together with others, while no process measures.
 
-    Who waits for its turn to measure holds the slot, so that no turn to compute begins
+    A process that waits for its turn to measure holds the slot, so that no turn to compute begins
     before it has measured.
     """
 
@@ -98,11 +87,10 @@ class SharedTurn:
         self._held = ExitStack()
         self._since = 0.0
 
-    def __enter__(self) -> object:
+    def __enter__(self) -> None:
         with _slot("measuring", shared=True):
             self._held.enter_context(_slot("computing", shared=True))
         self._since = time.monotonic()
-        return self
 
     def __exit__(self, *error: object) -> None:
         self._held.close()
@@ -114,7 +102,7 @@ class SharedTurn:
             self.__enter__()
 
 
-def make_turn(target: Target) -> Turn:
+def make_turn(target: Target) -> AnyTime:
     """When this machine's cores may be used for computing while `target` is tuned."""
     return SharedTurn() if target.threads >= target.cores else AnyTime()
 

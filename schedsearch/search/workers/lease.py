@@ -37,7 +37,7 @@ _OPEN = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK  # a FIFO would be waited f
 
 
 def own_lock(what: str) -> Path:
-    """This user's lock of this machine: homes may be shared by several."""
+    """This user's lock on this machine. Several machines may share the home directory."""
     locks = state_dir() / "locks"
     folder = locks / (platform.node() or "here")
     with disk_explained(folder):
@@ -46,14 +46,14 @@ def own_lock(what: str) -> Path:
 
 
 def common_lock(what: str) -> Path:
-    """The same for all users: their `TMPDIR` may differ."""
+    """The lock of all users. It is not in `TMPDIR`, which may differ between users."""
     return _EVERYBODYS / f"schedsearch-{what}.lock"
 
 
 class Patience:
-    """How long a process waits for other users: `most_s` at a time, and on the whole no more
-    than that and the `share` of the time that it runs. They may measure as much as this one
-    does, and some more, but not stop it."""
+    """How long a process waits for other users: at most `most_s` at a time, and in total no more
+    than `most_s` plus `share` of its run time. Others may measure somewhat more than this process
+    does, but cannot stop it."""
 
     def __init__(self, most_s: float = 60.0, share: float = 0.8) -> None:
         self.most_s, self.share = most_s, share
@@ -83,8 +83,8 @@ class Patience:
 def locked(
     path: Path, shared: bool = False, waiting: Waiting = lambda holder: None
 ) -> Iterator[None]:
-    """Hold a lock of this user. `waiting` is called once if another process has it, with who:
-    `process 123`.
+    """Hold a lock of this user. If another process has it, `waiting` is called once with the
+    holder's name, `process 123`.
 
     Raises UserError if the file is not this user's.
     """
@@ -105,8 +105,8 @@ def locked(
 def lent(
     path: Path, patience: Patience, shared: bool = False, waiting: Waiting = lambda holder: None
 ) -> Iterator[None]:
-    """Hold a lock of all users, or go on without it: if they keep it for longer than there is
-    `patience`, or made something else of the file."""
+    """Hold a lock of all users. Go on without it if others keep it for longer than there is
+    `patience`, or replaced the file by something else."""
     descriptor = _lent(path, patience, shared, waiting)
     try:
         yield
@@ -155,7 +155,7 @@ def _taken(descriptor: int, shared: bool) -> bool:
 
 
 def _open_own(path: Path, shared: bool) -> int:
-    """Others could hold what they can open."""
+    """Open a file that no other user can open: they could hold a lock on it."""
     flags = _OPEN | (os.O_RDONLY if shared else os.O_RDWR)  # NFS wants just that
     try:
         with disk_explained():
@@ -173,8 +173,8 @@ def _open_own(path: Path, shared: bool) -> int:
 
 
 def _open_common(path: Path, patience: Patience) -> int | None:
-    """Only to read, which is enough to lock: the file may be another user's. None if it cannot
-    be locked."""
+    """Open the file for reading, which is enough to lock it, because it may belong to another user.
+    None if it cannot be locked."""
     try:
         with suppress(FileExistsError):
             descriptor = os.open(path, _OPEN | os.O_RDONLY | os.O_CREAT | os.O_EXCL, 0o644)
@@ -194,7 +194,7 @@ def _open_common(path: Path, patience: Patience) -> int | None:
 
 
 def _holder(descriptor: int) -> str:
-    """Who holds the lock, as far as the system tells: not across containers."""
+    """The process that holds the lock. The system does not tell it across containers."""
     status = os.fstat(descriptor)
     place = f"{os.major(status.st_dev):02x}:{os.minor(status.st_dev):02x}:{status.st_ino}"
     with suppress(OSError):
@@ -214,7 +214,8 @@ def _process(pid: str) -> str:
 
 
 def _is_at(path: Path, descriptor: int) -> bool:
-    """Who cleans up temporary files may have removed it: then others lock another."""
+    """Whether the open file is still the one at `path`. If it was cleaned up, other processes lock
+    a new one."""
     with suppress(FileNotFoundError):
         return os.path.samestat(os.fstat(descriptor), path.stat())
     return False

@@ -17,7 +17,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.machine import collect_rarely
 from schedsearch.search.workers.core_sharing import AnyTime, MeasuringPlace
 from schedsearch.search.workers.jobs import BuildWorker, ExpandWorker, Loaded, WorkSpec
-from schedsearch.search.workers.ray_token import HOW_TO_START
+from schedsearch.search.workers.ray_hosts import HOW_TO_START
 from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.exo.mirror import mirror
 

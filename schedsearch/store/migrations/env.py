@@ -1,4 +1,4 @@
-"""Alembic's entry point: migrate over the connection of whoever opens the store."""
+"""Alembic's entry point: migrate over the connection that opened the store."""
 
 from __future__ import annotations
 
