@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 import z3
-from exo import proc
-from exo.backend.LoopIR_compiler import compile_to_strings
+from exo import DRAM, proc
+from exo.backend.LoopIR_compiler import LoopIR_FindMems, compile_to_strings
 from exo.core.LoopIR import LoopIR
+from exo.libs.memories import DRAM_STACK
 from exo.rewrite import LoopIR_scheduling
 from exo.rewrite.new_eff import Check_FissionLoop
 from exo.stdlib import scheduling
@@ -561,3 +562,39 @@ def test_32_and_33_values_that_are_not_needed(
     after = run_op(procedure, Op(op, (At(place), *args), kwargs))
     assert str(after) != str(procedure)
     assert results(after) == results(procedure)
+
+
+def test_35_text_of_memories_of_one_name_comes_in_the_order_of_a_set() -> None:
+    """As of a user's memory that is called like one of ours."""
+    kept = [stored_in_two(first, second) for first, second in [("a", "b"), ("b", "a")] * 12]
+    orders = {
+        tuple(memory.global_() for memory in LoopIR_FindMems(procedure._loopir_proc).result())
+        for procedure in kept
+    }
+    assert len(orders) > 1
+    assert len({generate_c(procedure).key for procedure in kept}) == 1
+
+
+def stored_in_two(first: str, second: str) -> Any:
+    """A procedure with two memories of one name; the text that each adds to C."""
+    one, other = memory_with_text(first), memory_with_text(second)
+
+    @proc
+    def stored(x: f32[4] @ DRAM):  # type: ignore[valid-type]  # noqa: F821
+        a: f32[4] @ one
+        b: f32[4] @ other
+        for i in seq(0, 4):  # noqa: F821
+            a[i] = x[i]
+            b[i] = a[i]
+            x[i] = b[i]
+
+    return stored
+
+
+def memory_with_text(text: str) -> Any:
+    class VEC_F32X4(DRAM_STACK):
+        @classmethod
+        def global_(cls) -> str:
+            return f"/* {text} */"
+
+    return VEC_F32X4

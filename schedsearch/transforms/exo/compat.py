@@ -78,11 +78,14 @@ that fails once Exo no longer needs it:
    the value may change before it is read                -> refused by `unsound_result`.
 34. Checks that meet `0 - x / 4` crash                   -> left to crash by `exo/speed`, so that
    no schedule has what Exo alone does not accept.
+35. Generated C has the text of memories, and of external functions, of one name in the order
+   of a set                                             -> `_sorted_by_text` comes before the
+   sort by name, which keeps the order of equals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -90,6 +93,7 @@ from typing import Any
 
 import z3
 from exo.API import Procedure
+from exo.backend import LoopIR_compiler
 from exo.backend.LoopIR_compiler import LoopIR_FindExterns, compile_to_strings
 from exo.core.internal_cursors import InvalidCursorError
 from exo.core.LoopIR import LoopIR
@@ -165,6 +169,12 @@ def prepare() -> None:
     z3.set_param("rlimit", SOLVER_STEPS)
     z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
     LoopIR_FindExterns.do_e = _note_externs
+    for name, text in (
+        ("find_all_mems", lambda memory: memory.global_()),
+        ("find_all_externs", lambda extern: extern[0].globl(extern[1]) or ""),
+    ):
+        found = getattr(LoopIR_compiler, name)
+        setattr(LoopIR_compiler, name, _sorted_by_text(found, text))
     exo_fission.install()  # before it is made faster
     exo_order.install()
     exo_speed.install()
@@ -187,6 +197,13 @@ def _note_externs(finder: Any, expr: Any) -> None:
     if isinstance(expr, LoopIR.Extern):
         finder._externs.add((expr.f, expr.type.basetype().ctype()))
     super(LoopIR_FindExterns, finder).do_e(expr)
+
+
+def _sorted_by_text(
+    found: Callable[[Any], Iterable[Any]], text: Callable[[Any], str]
+) -> Callable[[Any], list[Any]]:
+    """Exo's search for what a file needs; `text` is the C that each result adds to the file."""
+    return lambda procs: sorted(found(procs), key=text)
 
 
 ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
