@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 import pytest
 import z3
-from exo import DRAM, proc
+from exo import proc
 from exo.backend.LoopIR_compiler import LoopIR_FindMems, compile_to_strings
 from exo.core.LoopIR import LoopIR
-from exo.libs.memories import DRAM_STACK
 from exo.rewrite import LoopIR_scheduling
 from exo.rewrite.new_eff import Check_FissionLoop
 from exo.stdlib import scheduling
@@ -51,7 +50,7 @@ from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
-from transforms.procs.compat import copy_up_to_8
+from transforms.procs.compat import copy_up_to_8, stored_in_two
 
 PROCEDURES = source("compat").procs
 
@@ -573,28 +572,3 @@ def test_35_text_of_memories_of_one_name_comes_in_the_order_of_a_set() -> None:
     }
     assert len(orders) > 1
     assert len({generate_c(procedure).key for procedure in kept}) == 1
-
-
-def stored_in_two(first: str, second: str) -> Any:
-    """A procedure with two memories of one name; the text that each adds to C."""
-    one, other = memory_with_text(first), memory_with_text(second)
-
-    @proc
-    def stored(x: f32[4] @ DRAM):  # type: ignore[valid-type]  # noqa: F821
-        a: f32[4] @ one
-        b: f32[4] @ other
-        for i in seq(0, 4):  # noqa: F821
-            a[i] = x[i]
-            b[i] = a[i]
-            x[i] = b[i]
-
-    return stored
-
-
-def memory_with_text(text: str) -> Any:
-    class VEC_F32X4(DRAM_STACK):
-        @classmethod
-        def global_(cls) -> str:
-            return f"/* {text} */"
-
-    return VEC_F32X4
