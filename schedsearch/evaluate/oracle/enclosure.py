@@ -18,7 +18,6 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.evaluate.oracle.indices import Indices, Layout, dense, field_of, name_of
 
 # unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.
@@ -116,6 +115,71 @@ def expression_kind(expr: q.Expr, stored: str) -> str:
         if isinstance(node, q.Read | q.ReadConfig) and node.type != "bool":
             return "f32" if node.type == "R" else node.type
     return "f32" if stored == "R" else stored
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a buffer is addressed: C expressions of its extents and strides."""
+
+    extents: tuple[str, ...]
+    strides: tuple[str, ...]
+
+
+def dense(extents: Sequence[str]) -> Layout:
+    """Strides of a buffer without gaps."""
+    strides = (" * ".join(extents[dim + 1 :]) or "1" for dim in range(len(extents)))
+    return Layout(tuple(extents), tuple(strides))
+
+
+@dataclass(kw_only=True)
+class Indices:
+    """Writes C of control expressions: of indices and conditions. The C has functions `floor_div`
+    and `floor_mod`, and a `context`."""
+
+    buffers: dict[q.Var, Layout] = field(default_factory=dict)
+
+    def index(self, value: q.Affine) -> str:
+        """C of a control expression, an int64_t."""
+        terms = [f"{coefficient} * {self.atom(atom)}" for atom, coefficient in value.terms]
+        return f"({' + '.join([*terms, f'INT64_C({value.const})'])})"
+
+    def atom(self, atom: q.Atom) -> str:
+        match atom:
+            case q.Var():
+                return name_of(atom)
+            case q.FloorDiv():
+                return f"floor_div({self.index(atom.num)}, {atom.den})"
+            case q.Mod():
+                return f"floor_mod({self.index(atom.num)}, {atom.den})"
+            case q.StrideOf():
+                return f"({self.buffers[atom.buf].strides[atom.dim]})"
+            case q.ConfigField():
+                return field_of(atom.config, atom.field)
+
+    def truth(self, expr: q.Expr) -> str:
+        match expr:
+            case q.Const():
+                return str(int(bool(expr.value)))
+            case q.Read():
+                return name_of(expr.buf)
+            case q.ReadConfig():
+                return field_of(expr.config, expr.field)
+            case q.Affine():
+                return self.index(expr)
+            case q.BinOp():
+                op = {"and": "&&", "or": "||"}.get(expr.op, expr.op)
+                return f"({self.truth(expr.lhs)} {op} {self.truth(expr.rhs)})"
+            case _:
+                raise AssertionError("not a condition")
+
+
+def name_of(var: q.Var) -> str:
+    """Unique in C, and readable."""
+    return f"{var.name}_{var.uid}"
+
+
+def field_of(config: str, name: str) -> str:
+    return f"((kernel_Context *)context)->{config}.{name}"
 
 
 @dataclass

@@ -24,9 +24,9 @@ that fails once Exo no longer needs it:
 12. `parallelize_loop` accepts races                   -> refused by `unsound`, and wherever
    else one comes from by `registry.carry_out`; what races is decided in `analysis/independence.py`.
 13. `replace` ignores the asserts of an instruction     -> refused by `unsound_result` unless
-   they can be shown to hold (`analysis/asserts.py`).
+   they can be shown to hold (`analysis/certain.py`).
 14. `fission` moves `s = 0` away from `s += x`           -> its check is replaced
-   (`exo_fission.py`).
+   (`checks.py`).
 15. Shapes of arrays keep index variables that a rewrite
    has replaced since                                   -> `mirror.shape_of` drops those that
    cancel; others are refused by `registry.carry_out`.
@@ -39,7 +39,7 @@ that fails once Exo no longer needs it:
    named windows, of calls that are given one, and of
    reads in arguments of external functions             -> `outside`, asked by `loader.pick`.
 19. A window of a named window ends the front end with
-   an AttributeError                                    -> `exo_messages` says what is wrong.
+   an AttributeError                                    -> `messages` says what is wrong.
 20. `lift_scope` of an `if` without `else` out of one that
    has one forgets the other branch                     -> refused by `unsound`.
 21. yapf, which prints for Exo, may find its cached
@@ -50,7 +50,7 @@ that fails once Exo no longer needs it:
 23. External functions in arguments of others (`relu` in
    `select`) are called, but not defined                -> `_note_externs` finds them too.
 24. C of named windows is `const` where it is written, of
-   windows given by name whatever the callee takes      -> `exo_windows` writes them out
+   windows given by name whatever the callee takes      -> `canonical` writes them out
    (`tests/transforms/test_exo_windows.py`).
 25. `merge_writes`, `inline_assign`, `bind_expr` and
    `set_precision` take numbers for real numbers, which
@@ -104,7 +104,7 @@ from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
 
-from schedsearch.analysis.asserts import broken_assert
+from schedsearch.analysis.certain import broken_assert
 from schedsearch.analysis.conversions import (
     CONVERTING,
     Route,
@@ -120,14 +120,11 @@ from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.exo import fission_check as exo_fission
-from schedsearch.transforms.exo import order as exo_order
-from schedsearch.transforms.exo import speed as exo_speed
+from schedsearch.transforms.exo import checks, speed
 from schedsearch.transforms.exo.canonical import Canonicaliser
 from schedsearch.transforms.exo.generated import with_build
 from schedsearch.transforms.exo.messages import said
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.exo.speed.facts import blocks
+from schedsearch.transforms.exo.mirror import blocks, mirror, statements
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
@@ -175,9 +172,8 @@ def prepare() -> None:
     ):
         found = getattr(LoopIR_compiler, name)
         setattr(LoopIR_compiler, name, _sorted_by_text(found, text))
-    exo_fission.install()  # before it is made faster
-    exo_order.install()
-    exo_speed.install()
+    checks.install()  # before they are made faster
+    speed.install()
 
 
 @contextmanager
@@ -293,17 +289,10 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
 def statements_apart(procedure: Any) -> Any | None:
     """An equal procedure whose statements are in one place each; None if they are anyway."""
     proc = procedure._loopir_proc
-    places = [id(stmt) for stmt in _statements(proc.body)]
+    places = [id(stmt) for stmt in statements(proc.body)]
     if len(set(places)) == len(places):
         return None
     return Procedure(proc.update(body=_copies(proc.body)))
-
-
-def _statements(stmts: Any) -> Iterator[Any]:
-    for stmt in stmts:
-        yield stmt
-        for block in blocks(stmt):
-            yield from _statements(block)
 
 
 def _copies(stmts: Any) -> list[Any]:

@@ -15,7 +15,7 @@ from schedsearch.analysis.certain import Certain
 from schedsearch.analysis.conditions import NEGATED
 from schedsearch.analysis.ranges import bind_args, bind_loop
 from schedsearch.core import ast as q
-from schedsearch.transforms.exo.mirror import is_control, to_affine
+from schedsearch.transforms.exo.mirror import blocks, is_control, to_affine
 
 
 class Undecided(Exception):
@@ -126,14 +126,3 @@ def _search(stmts: Any, wanted: Any) -> list[Any] | None:
             if inner is not None:
                 return [stmt, *inner]
     return None
-
-
-def blocks(stmt: Any) -> tuple[Any, ...]:
-    """The blocks of statements in a statement."""
-    match stmt:
-        case LoopIR.For():
-            return (stmt.body,)
-        case LoopIR.If():
-            return stmt.body, stmt.orelse
-        case _:
-            return ()
