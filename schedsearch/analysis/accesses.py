@@ -30,17 +30,26 @@ def reads(expr: q.Expr) -> Iterator[q.Read]:
     return (node for node in q.walk_expr(expr) if isinstance(node, q.Read))
 
 
+def touched(stmt: q.Stmt) -> Iterator[tuple[q.Var, tuple[q.Interval | q.Affine, ...], bool]]:
+    """Elements, windows and whole buffers in the text of one statement, and whether it is what
+    the statement assigns or reduces into; this comes first."""
+    if isinstance(stmt, q.Assign | q.Reduce):
+        yield stmt.buf, stmt.idx, True
+    for part in q.stmt_parts(stmt):
+        if isinstance(part, q.Read | q.Window):
+            yield part.buf, part.idx, False
+
+
 def accesses(body: tuple[q.Stmt, ...]) -> Iterator[Access]:
     """Every access in `body`, in textual order; a reduction is a write here."""
     for stmt in q.walk(body):
         opaque = isinstance(stmt, q.Call | q.WindowStmt)
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                match node:
-                    case q.Read():
-                        yield Access(node.buf, () if opaque else node.idx, opaque)
-                    case q.Window() | q.StrideOf():
-                        yield Access(node.buf, (), True)
+        for part in q.stmt_parts(stmt):
+            match part:
+                case q.Read():
+                    yield Access(part.buf, () if opaque else part.idx, opaque)
+                case q.Window() | q.StrideOf():
+                    yield Access(part.buf, (), True)
         if isinstance(stmt, q.Assign | q.Reduce):
             yield Access(stmt.buf, stmt.idx, True)
 

@@ -18,6 +18,7 @@ before it converts, changes the result.
 
 from __future__ import annotations
 
+from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS, PLAIN
@@ -78,11 +79,7 @@ def conversion_lost(value: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
     return any(
         not _inlinable(value, user)
         for user in q.walk(after)
-        if any(
-            isinstance(node, q.Read | q.Window) and node.buf == value.buf
-            for expr in q.stmt_exprs(user)
-            for node in q.walk_expr(expr)
-        )
+        if any(buf == value.buf and not writes for buf, _, writes in touched(user))
     )
 
 
@@ -143,7 +140,7 @@ def float_of_integers(proc: q.Proc) -> str | None:
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.Call) and (found := float_of_integers(stmt.proc)):
             return found
-        for node in (node for expr in q.stmt_exprs(stmt) for node in q.walk_expr(expr)):
+        for node in q.stmt_parts(stmt):
             if isinstance(node, q.Extern) and node.name in FLOAT_EXTERNS:
                 kinds = _types(node) & INTEGERS.keys()
                 if kinds:

@@ -27,6 +27,8 @@ from schedsearch.core import ast as q
 Box = tuple[tuple[q.Affine, q.Affine], ...]
 """First and last index of an access in each dimension; empty if not known."""
 
+# By name, not by an attribute of the memory's class: schedules exported by earlier versions define
+# these classes themselves, and a query AST knows of a memory its name alone.
 _PRIVATE = ("DRAM", "DRAM_STACK", "DRAM_STACK_ALIGNED", "DRAM_ALIGNED", "AVX2", "AVX512", "Neon")
 _PRIVATE_PREFIX = "VEC_"
 
@@ -119,6 +121,13 @@ def sweep(
     return Sweep(step or 0, frozenset(bases), low, high)
 
 
+def box_of(idx: Iterable[q.Interval | q.Affine]) -> Box:
+    """Of the element or window at `idx`."""
+    return tuple(
+        (part.lo, part.hi - 1) if isinstance(part, q.Interval) else (part, part) for part in idx
+    )
+
+
 def separates(
     loop: q.Var, boxes: Sequence[tuple[Box, Ranges]], steady: Callable[[q.Atom], bool]
 ) -> bool:
@@ -152,11 +161,7 @@ class _Accesses:
         buf, place = behind(access.buf, self.views), access.idx
         if place and access.buf in self.views:
             place = self.views[access.buf].at(place).idx or ()
-        box = tuple(
-            (part.lo, part.hi - 1) if isinstance(part, q.Interval) else (part, part)
-            for part in place
-        )
-        self.boxes.setdefault(buf, []).append(box)
+        self.boxes.setdefault(buf, []).append(box_of(place))
         if writes:
             self.written.add(buf)
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
-from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.accesses import placed, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
@@ -34,8 +34,8 @@ KNOWN_EXTERNS = frozenset(_FUNCTIONS | _SELECTIONS)
 
 def unknown_externs(proc: q.Proc) -> tuple[str, ...]:
     """External functions of `proc` whose meaning is not known here."""
-    exprs = (e for s in q.walk(inline_calls(proc).body) for e in q.stmt_exprs(s))
-    names = (n.name for e in exprs for n in q.walk_expr(e) if isinstance(n, q.Extern))
+    parts = (part for s in q.walk(inline_calls(proc).body) for part in q.stmt_parts(s))
+    names = (part.name for part in parts if isinstance(part, q.Extern))
     return tuple(sorted({name for name in names if name not in KNOWN_EXTERNS}))
 
 
@@ -69,20 +69,17 @@ def sampled_loops(proc: q.Proc) -> tuple[q.Var, ...]:
 
 def _owns_elements(loop: q.For) -> bool:
     own = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
+    if any(isinstance(stmt, q.WriteConfig) for stmt in q.walk(loop.body)):
+        return False
     places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
-    for stmt in q.walk(loop.body):
-        if isinstance(stmt, q.WriteConfig):
-            return False
-        if isinstance(stmt, q.Assign | q.Reduce):
-            places.setdefault(stmt.buf, []).append(stmt.idx)
-    exprs = (e for stmt in q.walk(loop.body) for e in q.stmt_exprs(stmt))
-    for node in (node for expr in exprs for node in q.walk_expr(expr)):
-        if isinstance(node, q.Read) and node.buf in places:
-            places[node.buf].append(node.idx)
+    for access in placed(loop.body):
+        places.setdefault(access.buf, []).append(access.idx)
     return all(
-        any(all(idx[dim].as_var == loop.iter for idx in found) for dim in range(len(found[0])))
-        for buf, found in places.items()
-        if buf not in own
+        any(
+            all(idx[dim].as_var == loop.iter for idx in places[buf])
+            for dim in range(len(places[buf][0]))
+        )
+        for buf in written_buffers(loop.body) - own
     )
 
 

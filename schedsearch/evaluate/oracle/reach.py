@@ -159,12 +159,11 @@ def _landmarks(kernel: q.Proc) -> tuple[set[int], set[int]]:
     for stmt in q.walk(kernel.body):
         if isinstance(stmt, q.For) and stmt.extent is not None:
             tiles.add(stmt.extent)
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                if isinstance(node, q.FloorDiv | q.Mod):
-                    tiles.add(node.den)
-                if isinstance(node, q.Affine) and isinstance(stmt, q.For | q.If):
-                    thresholds.add(abs(node.const))
+        for part in q.stmt_parts(stmt):
+            if isinstance(part, q.FloorDiv | q.Mod):
+                tiles.add(part.den)
+            if isinstance(part, q.Affine) and isinstance(stmt, q.For | q.If):
+                thresholds.add(abs(part.const))
     return (
         {tile for tile in tiles if 1 < tile <= _LARGEST_TILE},
         {limit for limit in thresholds if 1 < limit <= 4 * _LARGEST_TILE},

@@ -317,8 +317,7 @@ def _called_alike(proc: q.Proc, path: q.Path) -> bool:
             or (read.idx != stmt.idx and [*map(_names, read.idx)] == [*map(_names, stmt.idx)])
         )
         for later in q.walk(rest_of_block(proc, path))
-        for expr in q.stmt_exprs(later)
-        for read in q.walk_expr(expr)
+        for read in q.stmt_parts(later)
         if isinstance(read, q.Read)
     )
 

@@ -32,7 +32,7 @@ READ, REDUCE, WRITE = "read", "reduce", "write"
 
 
 @dataclass(frozen=True)
-class Access:
+class BoxAccess:
     """First and last index per dimension, and what is known there."""
 
     kind: str
@@ -41,11 +41,11 @@ class Access:
 
 
 @dataclass
-class Accesses:
-    """Accesses by buffer. `inner`: variables bound on the way; `local`: buffers allocated."""
+class BoxAccesses:
+    """BoxAccesses by buffer. `inner`: variables bound on the way; `local`: buffers allocated."""
 
     facts: Facts
-    of: dict[q.Var, list[Access]] = field(default_factory=dict)
+    of: dict[q.Var, list[BoxAccess]] = field(default_factory=dict)
     inner: set[q.Var] = field(default_factory=set)
     local: set[q.Var] = field(default_factory=set)
 
@@ -108,7 +108,7 @@ class Accesses:
                 self.expr(value)
 
     def touch(self, sym: Any, kind: str, box: list[tuple[q.Affine, q.Affine]]) -> None:
-        access = Access(kind, tuple(box), self.facts.copy())
+        access = BoxAccess(kind, tuple(box), self.facts.copy())
         self.of.setdefault(variable(sym), []).append(access)
 
 
@@ -125,7 +125,7 @@ def _extent(access: Any) -> tuple[q.Affine, q.Affine]:
 
 def _kinds(proc: Any) -> dict[Any, str]:
     """What a procedure of plain loops does with its arguments; raises Undecided for others."""
-    found = Accesses(Facts())
+    found = BoxAccesses(Facts())
     found.block(proc.body)
     kinds = {}
     for arg in proc.args:
@@ -134,14 +134,14 @@ def _kinds(proc: Any) -> dict[Any, str]:
     return kinds
 
 
-def harmless(accesses: Iterable[Access], in_order: bool = False) -> bool:
+def harmless(accesses: Iterable[BoxAccess], in_order: bool = False) -> bool:
     """Whether accesses of a buffer commute wherever they go: all read, or all reduce and are
     not to stay `in_order`."""
     kinds = {access.kind for access in accesses}
     return kinds == {READ} or (kinds == {REDUCE} and not in_order)
 
 
-def separates(loop: q.Var, accesses: list[Access], moving: set[q.Var]) -> bool:
+def separates(loop: q.Var, accesses: list[BoxAccess], moving: set[q.Var]) -> bool:
     """Whether accesses in different iterations of `loop` are certainly to different elements.
     `moving` are the variables that need not be the same in both iterations."""
     other = moving | {loop}
@@ -219,7 +219,7 @@ def _in_bounds(proc: Any, alloc: Any, block: Any) -> bool:
     if not block:
         return True
     facts = facts_at(proc, block[0])
-    found = Accesses(facts)
+    found = BoxAccesses(facts)
     found.block(block)
     buf = variable(alloc.name)
     if buf in found.local:
@@ -264,7 +264,7 @@ def _may_reorder(proc: Any, outer: Any) -> bool:
     facts = facts_at(proc, outer)
     facts.enter(outer)
     facts.enter(inner)
-    found = Accesses(facts)
+    found = BoxAccesses(facts)
     found.block(inner.body)
     if found.local:
         return False
@@ -283,7 +283,7 @@ def _may_fission(
     """The first statements of a later iteration do not depend on the last of an earlier one."""
     facts = facts_at(proc, loop)
     facts.enter(loop)
-    one, other = Accesses(facts), Accesses(facts)
+    one, other = BoxAccesses(facts), BoxAccesses(facts)
     one.block(before)
     other.block(after)
     shared = one.of.keys() & other.of.keys()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from schedsearch.analysis.independence import box_of, separates
+from schedsearch.analysis.ranges import Ranges
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
 from schedsearch.transforms.vector.fused.model import (
@@ -18,7 +20,7 @@ from schedsearch.transforms.vector.fused.model import (
 from schedsearch.transforms.vector.registers import register_kind
 
 MAX_SPAN = 64
-"""Accesses to one array that are further apart do not make one window."""
+"""ArrayAccesses to one array that are further apart do not make one window."""
 
 Indices = tuple[q.Affine, ...]
 
@@ -56,7 +58,7 @@ def declared(proc: q.Proc) -> Mapping[q.Var, Array]:
 
 
 @dataclass(frozen=True)
-class Accesses:
+class ArrayAccesses:
     """How a loop accesses one array: where, in which order; the statements that write it;
     the loop over lanes, and that over registers if there is one."""
 
@@ -87,7 +89,7 @@ def scalar(uid: int) -> Given:
     return Given(operand(uid), Operand("", (), False, False, True), lambda idx: idx)
 
 
-def as_operand(uid: int, array: Array, accesses: Accesses, lanes: int) -> Given | None:
+def as_operand(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> Given | None:
     """The operand number `uid`; None if the array cannot be one."""
     if array.type not in VECTORS or not array.dense or None in accesses.moves:
         return None
@@ -106,13 +108,15 @@ def as_operand(uid: int, array: Array, accesses: Accesses, lanes: int) -> Given 
     return _window(uid, array, accesses) or _whole(uid, array, accesses)
 
 
-def _apart(accesses: Accesses) -> bool:
+def _apart(accesses: ArrayAccesses) -> bool:
     """Whether no lane accesses what another one writes, sums aside."""
     if not accesses.writes:
         return True
     if not any(accesses.moves):
         return len(accesses.places) == 1 and isinstance(accesses.writes[0], q.Reduce)
-    return all(accesses.moves) and len({place[-1] for place in accesses.places}) == 1
+    # All other variables are bound outside of the loop.
+    boxes = [(box_of(place), Ranges()) for place in accesses.places]
+    return separates(accesses.loop.iter, boxes, lambda atom: True)
 
 
 def _moves(idx: Indices, lane: q.Var) -> bool | None:
@@ -124,7 +128,7 @@ def _moves(idx: Indices, lane: q.Var) -> bool | None:
     return True if used == [len(idx) - 1] and lane not in q.expr_vars(rest) else None
 
 
-def _register(uid: int, array: Array, accesses: Accesses, lanes: int) -> Given | None:
+def _register(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> Given | None:
     """A whole register, or as many as there are copies."""
     (first, *others), lane = accesses.places, q.as_affine(accesses.loop.iter)
     if (
@@ -144,7 +148,7 @@ def _register(uid: int, array: Array, accesses: Accesses, lanes: int) -> Given |
     return Given(operand(uid), made, _from_corner(accesses, tuple(corner)))
 
 
-def _window(uid: int, array: Array, accesses: Accesses) -> Given | None:
+def _window(uid: int, array: Array, accesses: ArrayAccesses) -> Given | None:
     """The box of all accesses, if they have constant distances."""
     first, moves = accesses.places[0], bool(accesses.moves[0])
     corner: list[q.Affine] = []
@@ -164,7 +168,7 @@ def _window(uid: int, array: Array, accesses: Accesses) -> Given | None:
     return Given(operand(uid), made, _from_corner(accesses, tuple(corner)))
 
 
-def _from_corner(accesses: Accesses, corner: Indices) -> Callable[[Indices], Indices]:
+def _from_corner(accesses: ArrayAccesses, corner: Indices) -> Callable[[Indices], Indices]:
     variables = {accesses.loop.iter: LANE}
     if accesses.outer:
         variables[accesses.outer.iter] = COPY
@@ -180,7 +184,7 @@ def _from_corner(accesses: Accesses, corner: Indices) -> Callable[[Indices], Ind
     return within
 
 
-def _whole(uid: int, array: Array, accesses: Accesses) -> Given | None:
+def _whole(uid: int, array: Array, accesses: ArrayAccesses) -> Given | None:
     """The array itself, with the indices of every place."""
     lane = accesses.loop.iter
     starts = list(dict.fromkeys(_start(place, lane) for place in accesses.places))

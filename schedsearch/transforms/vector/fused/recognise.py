@@ -17,7 +17,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
 from schedsearch.transforms.vector.fused.model import EXTERNS, Fused, arithmetic
 from schedsearch.transforms.vector.fused.operands import (
-    Accesses,
+    ArrayAccesses,
     Given,
     as_operand,
     declared,
@@ -59,7 +59,9 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
         return None
     given: dict[q.Var, Given] = {}
     for uid, buf in enumerate(buffers):
-        accesses = Accesses(tuple(places[buf]), [s for s in simple if s.buf == buf], loop, outer)
+        accesses = ArrayAccesses(
+            tuple(places[buf]), [s for s in simple if s.buf == buf], loop, outer
+        )
         found = buf in arrays and as_operand(uid, arrays[buf], accesses, lanes)
         if not found:
             return None

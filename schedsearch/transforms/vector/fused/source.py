@@ -100,8 +100,8 @@ def _loops(fused: Fused) -> list[str]:
 
 
 def _externs(fused: Fused) -> list[str]:
-    nodes = (n for s in fused.body for e in q.stmt_exprs(s) for n in q.walk_expr(e))
-    return sorted({node.name for node in nodes if isinstance(node, q.Extern)})
+    parts = (part for stmt in fused.body for part in q.stmt_parts(stmt))
+    return sorted({part.name for part in parts if isinstance(part, q.Extern)})
 
 
 def _window(fused: Fused, op: Operand) -> str:
