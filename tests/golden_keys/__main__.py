@@ -1,6 +1,7 @@
 """Writes golden files. Only a change that is meant to give candidates other keys may do so.
 
-Run in the directory tests: python -m golden_keys spaces, or library, or store FILE NAME.
+In the directory tests, run PYTHONPATH=.. python -m golden_keys spaces, or library, or
+store FILE NAME.
 """
 
 from __future__ import annotations

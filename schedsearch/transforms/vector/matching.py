@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
 from schedsearch.core import ast as q
-from schedsearch.transforms.vector.fused.operands import Array, declared
+from schedsearch.transforms.vector.fused.recognise import Array, declared
 
 
 @dataclass(frozen=True)
