@@ -1,5 +1,5 @@
-"""What is certain of control values at a statement, and whether the asserts of a procedure hold
-where it is called. True answers are proofs."""
+"""Facts about control values at a statement, and whether the asserts of a procedure hold where it
+is called. True answers are proofs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Loop = tuple[q.Var, q.Affine, q.Affine]
 
 @dataclass
 class Certain:
-    """Ranges of variables, the loops around, outermost first, and what is at most 0."""
+    """Ranges of variables; the loops around, outermost first; expressions that are at most 0."""
 
     ranges: Ranges = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
@@ -122,12 +122,12 @@ def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
 
 
 class _Unknown(Exception):
-    """What a condition is about has no value that the caller knows."""
+    """A condition depends on a value that the caller does not know."""
 
 
 @dataclass(frozen=True)
 class _Site:
-    """A call in a procedure, and what is certain there."""
+    """A call in a procedure, and the facts that hold there."""
 
     proc: q.Proc
     call: q.Call
@@ -169,7 +169,7 @@ class _Site:
         return next((value for arg, value in pairs if arg.var == formal), None)
 
     def stride(self, array: q.Expr, dim: int) -> q.Affine | None:
-        """Elements from one index to the next along `dim` of what a call is given."""
+        """Elements from one index to the next along `dim` of an argument."""
         known = views(self.proc.body)
         match array:
             case q.Read(idx=()):

@@ -25,7 +25,7 @@ from schedsearch.core.element_types import INTEGERS, PLAIN
 from schedsearch.core.errors import RewriteError
 
 FLOAT_EXTERNS = frozenset({"expf", "fmaxf", "sin", "sqrt"})
-"""External functions that in C return a float whatever they are given."""
+"""External functions that return a float in C, for arguments of any type."""
 
 Store = q.Assign | q.Reduce
 
@@ -33,7 +33,7 @@ Route = tuple[str | int, ...]
 """Way to a part of an expression: names of Exo's cursor methods, numbers among arguments."""
 
 CONVERTING = frozenset({"merge_writes", "inline_assign", "bind_expr", "set_precision"})
-"""Operators that may move conversions. The others move statements and what they access."""
+"""Operators that may move conversions. The others move whole statements."""
 
 
 def promoted(kind: str) -> str:
@@ -93,7 +93,7 @@ def _inlinable(value: q.Assign, user: q.Stmt) -> bool:
     )
     if isinstance(user.rhs, q.Read) and wanted == stored:  # what is stored next converts it
         return isinstance(user, q.Assign) or kind != stored or stored != "f16"
-    # A constant takes the type of what it is stored in.
+    # A constant takes the type of its destination.
     return kind == stored and stored in PLAIN and (wanted == stored or bool(_types(value.rhs)))
 
 

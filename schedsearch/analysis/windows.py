@@ -13,7 +13,7 @@ Index = q.Interval | q.Affine
 
 @dataclass(frozen=True)
 class View:
-    """What a name stands for: `buf[idx]`, or all of `buf` if there are no indices.
+    """The meaning of a name: `buf[idx]`, or all of `buf` if there are no indices.
 
     An `Interval` keeps its dimension: its `lo` is added to the index used there.
     """
@@ -45,7 +45,7 @@ def _within(kept: q.Interval, own: Index) -> Index:
 
 
 Views = Mapping[q.Var, View]
-"""What names of windows stand for; other names stand for themselves."""
+"""The meaning of the names of windows; other names stand for themselves."""
 
 
 def views(body: tuple[q.Stmt, ...]) -> dict[q.Var, View]:

@@ -1,4 +1,4 @@
-"""What C compilers make of a loop by themselves, as far as a cost estimate needs it.
+"""How C compilers optimise a loop by themselves, as far as a cost estimate needs it.
 
 gcc 12 and clang 19, `-O3 -march=native -ffast-math`, unless the build says otherwise.
 """
@@ -23,7 +23,8 @@ ALIAS_CHECKS = 10
 
 
 def is_cautious(target: Target) -> bool:
-    """gcc at -O2 vectorises only what needs no other code beside, and unrolls nothing."""
+    """Whether this is gcc at -O2, which vectorises only loops that need no code beside the vector
+    loop, and unrolls nothing."""
     build = target.build
     if build.options != "-O2":
         return False

@@ -55,7 +55,7 @@ its array is in memory."""
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one call costs: `compute`, and `misses` of the caches."""
+    """The cost of one call: `compute`, and `misses` of the caches."""
 
     compute: float
     misses: float

@@ -142,7 +142,7 @@ class _Walk:
         return {key: _once(region, inside[key]) for key, region in whole.items()}
 
     def settle(self, merged: Regions) -> Regions:
-        """What statements of a block share is missed once, if all they touch fits."""
+        """Elements that statements of a block share are missed once, if all they touch fits."""
         pairs = zip(merged.items(), self.fits(merged), strict=True)
         return {key: _once(region, fit) for (key, region), fit in pairs}
 
@@ -238,7 +238,7 @@ def _sweep(key: Key, box: Box, var: q.Var, values: Interval) -> tuple[Key, Box]:
 
 
 def _range(atom: q.Atom, var: q.Var, values: Interval) -> Interval:
-    """Values of an atom while `var` runs; what else it depends on is taken as zero."""
+    """Values of an atom while `var` runs; its other variables are taken as zero."""
     match atom:
         case q.FloorDiv():
             low, high = _run(atom.num, var, values)

@@ -1,4 +1,5 @@
-"""What a statement or an instruction costs, whatever is around it: asked once per node."""
+"""Costs of statements and instructions that do not depend on their surroundings. Each is
+computed once per node."""
 
 from __future__ import annotations
 
@@ -25,7 +26,7 @@ def loads(stmt: q.Assign | q.Reduce) -> tuple[Element, ...]:
 
 @q.per_node
 def loaded(stmt: q.Assign | q.Reduce) -> frozenset[Element]:
-    """What is read, each once; a reduction reads what it adds to."""
+    """The elements read, each once; a reduction also reads its target."""
     found = frozenset(loads(stmt))
     return found | {(stmt.buf, stmt.idx)} if isinstance(stmt, q.Reduce) else found
 

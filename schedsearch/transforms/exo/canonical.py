@@ -1,4 +1,7 @@
-"""Exo procedures in one form: equal C for what is equal (2 to 6, 9 and 24 of `exo/compat.py`)."""
+"""Exo procedures in one form: equal C for equal procedures.
+
+Works around 2 to 6, 9 and 24 of `exo/compat.py`.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +34,7 @@ def canonical(proc: Any) -> Any:
 class Canonicaliser:
     """Copies a LoopIR procedure. Binds in the same order as the mirror does.
 
-    `callees` are copies of what it calls, by the original's id. `drops_modulo`: some `e % m`
+    `callees` are copies of its callees, by the original's id. `drops_modulo`: some `e % m`
     is of an `e` that may be negative, but is below `m`.
     """
 
@@ -174,7 +177,7 @@ class Canonicaliser:
         return to_affine(e, self.env)
 
     def note(self, e: Any) -> None:
-        """Remember what the normal form does not keep: config objects, and numerators
+        """Remember facts that the normal form does not keep: config objects, and numerators
         of `%` as written."""
         match e:
             case LoopIR.ReadConfig():
@@ -243,12 +246,12 @@ Where = list[tuple[str, int]]
 
 
 def with_right_windows(proc: Any) -> Any:
-    """The LoopIR procedure with what its C cannot have written out; itself if there is nothing
-    (24 of `exo/compat.py`).
+    """The LoopIR procedure with windows written out for which Exo generates wrong C; itself if
+    there are none (24 of `exo/compat.py`).
 
     Exo's C of a window is a struct, of a type for reading only or of one for writing. A named
     window gets the type by its array: `const` if that is written through the window alone. And an
-    argument that is a window's name has the window's type, whatever the callee takes.
+    argument that is a window's name has the window's type, even if the callee takes the other one.
 
     `w = x[2:n]; w[i] = 1.0  ->  x[i + 2] = 1.0`, and
     `f(w)  ->  f(w[0:n])`, for a window `w` that is an argument.

@@ -1,10 +1,11 @@
 """Exo's checks of sums, made sound.
 
-Exo 1.0.0 moves `s = 0` out of the loop around `s = 0; s += x`; here it does not. And it takes
-additions to one element for commutative, as those of real numbers are; those of floating-point
-numbers are not associative. Inside `sums_in_order` every check takes `x += e`
-for what it is, `x = x + e`: it reads what came before. What Exo then accepts adds up every
-element in the order as written.
+Exo 1.0.0 moves `s = 0` out of the loop around `s = 0; s += x`; here it does not.
+
+Exo also takes additions to one element for commutative, as those of real numbers are; those of
+floating-point numbers are not associative. Inside `sums_in_order` every check takes `x += e` for
+`x = x + e`, which reads the value that came before. The rewrites that Exo then accepts add up
+every element in the order as written.
 """
 
 from __future__ import annotations
@@ -66,9 +67,9 @@ def _as_written(effect: Any) -> tuple[Any, ...]:
 def _without_sums(exo: Callable[..., Any]) -> Callable[..., Any]:
     """Exo's check of `fission`, with `repeatable` only where no sum would be undone.
 
-    `repeatable` lets a first part that looks the same in every iteration overwrite what the second
-    reads: it would only write the same values again. Exo forgets that the second part may add to
-    them. (It does look at what the second part assigns.)
+    `repeatable` lets a first part that looks the same in every iteration overwrite elements that
+    the second reads: it would only write the same values again. Exo forgets that the second part
+    may add to them. (It does look at the assignments of the second part.)
     """
 
     def check(proc: Any, loop: Any, before: Any, after: Any, repeatable: bool = False) -> Any:
@@ -78,8 +79,8 @@ def _without_sums(exo: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _undone(proc: Any, before: Any, after: Any) -> bool:
-    """Whether `after` may add to what `before` writes; certain to be seen only if no buffer
-    has a second name."""
+    """Whether `after` may add to elements that `before` writes. Without more analysis this is
+    certain only if no buffer has a second name."""
     if any(isinstance(stmt, LoopIR.WindowStmt) for stmt in statements(proc.body)):
         return True
     sums = {stmt.name for stmt in statements(after) if isinstance(stmt, LoopIR.Reduce)}

@@ -144,7 +144,7 @@ EXO_ERRORS: tuple[type[Exception], ...] = (
     IndexError,
     AttributeError,
 )
-"""What Exo raises when a rewrite is illegal or not supported. Catch only around
+"""Exceptions of Exo when a rewrite is illegal or not supported. Catch only around
 calls of Exo: several are also ordinary programming errors."""
 
 SOLVER_STEPS = 10_000_000
@@ -160,7 +160,7 @@ symbols are numbered, and they are numbered otherwise in each process."""
 def prepare() -> None:
     """Put the workarounds into Exo and z3, in this process.
 
-    Importing changes nothing. Whatever loads, rewrites or compiles a procedure calls this
+    Importing changes nothing. All code that loads, rewrites or compiles a procedure calls this
     first, so that no rewrite is ever checked without them.
     """
     z3.set_param("rlimit", SOLVER_STEPS)
@@ -178,7 +178,7 @@ def prepare() -> None:
 
 @contextmanager
 def patient_solver() -> Iterator[None]:
-    """What was accepted once is accepted again: questions have `PATIENT_STEPS`."""
+    """Questions have `PATIENT_STEPS`, so that rewrites accepted once are accepted again."""
     prepare()
     before = z3.get_param("rlimit")
     z3.set_param("rlimit", PATIENT_STEPS)
@@ -198,7 +198,7 @@ def _note_externs(finder: Any, expr: Any) -> None:
 def _sorted_by_text(
     found: Callable[[Any], Iterable[Any]], text: Callable[[Any], str]
 ) -> Callable[[Any], list[Any]]:
-    """Exo's search for what a file needs; `text` is the C that each result adds to the file."""
+    """Exo's search for memories or functions, sorted by the C `text` that each adds to a file."""
     return lambda procs: sorted(found(procs), key=text)
 
 
@@ -275,7 +275,7 @@ def unsound(
 
 
 def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str | None:
-    """The same for what only the result shows; `path` is where the operator was applied."""
+    """The same for faults that only the result shows; the operator was applied at `path`."""
     if operator == "inline_assign":
         return left_stale(mirror(before), path, mirror(after))
     if operator != "replace":

@@ -4,8 +4,8 @@ Built from Exo's LoopIR rather than its public cursors: cursors do not show loop
 modes, asserts, or which of two equal names is meant. A test checks that the
 structure agrees with the cursors, which remain the way to *address* statements.
 
-An operator changes a small part of a procedure, and Exo keeps the nodes of the rest: what
-was mirrored from a node is used again where it would be equal (`SHARED`).
+An operator changes a small part of a procedure, and Exo keeps the nodes of the rest: the mirror
+of a node is used again where it would be equal (`SHARED`).
 """
 
 from __future__ import annotations
@@ -232,7 +232,7 @@ class _Mirror:
         return stmt
 
     def skip(self, node: Any, stmt: q.Stmt) -> None:
-        """Bind what a statement binds. Nothing refers to what was bound in its blocks."""
+        """Bind the variable of a statement. Nothing refers to variables bound in its blocks."""
         self.symbols += [None] * q.bound_count(stmt)
         if var := q.binds(stmt):
             self.symbols[var.uid] = node.name
@@ -327,7 +327,7 @@ def statements(stmts: Any) -> Iterator[Any]:
 STATEMENTS = 20_000
 """LoopIR statements whose query ASTs are kept: some 2 KB each."""
 PLACES = 16
-"""Query ASTs kept of one of them: children move and renumber what they share in a few ways."""
+"""Query ASTs kept of one of them: children move and renumber shared nodes in a few ways."""
 
 Place = tuple[q.Path, int, tuple[int, ...]]
 """All that the query AST of a LoopIR statement depends on: its path, how many variables are
@@ -336,8 +336,8 @@ bound before it, and the numbers of those it uses."""
 
 @dataclass(frozen=True, slots=True)
 class Shared:
-    """What was mirrored from one LoopIR statement, by place; `free` are the symbols that it
-    uses and does not bind."""
+    """The mirrors of one LoopIR statement, by place; `free` are the symbols that it uses and does
+    not bind."""
 
     free: tuple[Any, ...]
     at: dict[Place, q.Stmt] = field(default_factory=dict)

@@ -2,8 +2,8 @@
 
 A set has a name (its file's) and is identified by a digest of its text. Rewrites refer to
 instructions by both, so that a trace says which text it needs. Text is executed only if
-this package generates it, or if its file was given to `load_instructions`: what a
-store or a trace says about sets is compared, never run.
+this package generates it, or if its file was given to `load_instructions`. Sets in a store or
+a trace are compared, never run.
 """
 
 from __future__ import annotations
@@ -46,14 +46,14 @@ class Instructions:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the text defines at top level, without executing it."""
+        """Functions and classes at the top level of the text, which is not executed."""
         body = ast.parse(self.text).body
         return tuple(s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef))
 
     @cached_property
     def operands(self) -> dict[str, frozenset[Operand]]:
-        """What kinds of arrays each function of the text takes, without executing it:
-        Exo needs a second or more for a set, and most kernels need none of it."""
+        """The kinds of arrays that each function of the text takes. The text is not executed: Exo
+        needs a second or more for a set, and most kernels need none of it."""
         body = ast.parse(self.text).body
         imported = {
             alias.asname: alias.name
@@ -212,7 +212,7 @@ class Excerpt:
 
 
 def excerpt(text: str, names: Iterable[str]) -> Excerpt:
-    """What defines `names` in `text`, and whatever that refers to.
+    """The definitions of `names` in `text`, and all that they refer to.
 
     A file that does more at top level than import, define and assign is taken whole.
     """

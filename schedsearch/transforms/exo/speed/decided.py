@@ -33,7 +33,7 @@ READ, REDUCE, WRITE = "read", "reduce", "write"
 
 @dataclass(frozen=True)
 class BoxAccess:
-    """First and last index per dimension, and what is known there."""
+    """First and last index per dimension, and the facts that hold there."""
 
     kind: str
     box: independence.Box
@@ -124,7 +124,8 @@ def _extent(access: Any) -> tuple[q.Affine, q.Affine]:
 
 
 def _kinds(proc: Any) -> dict[Any, str]:
-    """What a procedure of plain loops does with its arguments; raises Undecided for others."""
+    """How a procedure of plain loops accesses each argument. Raises Undecided for other
+    procedures."""
     found = BoxAccesses(Facts())
     found.block(proc.body)
     kinds = {}
@@ -215,7 +216,7 @@ def _equal(proc: Any, one: Any, at_one: Any, other: Any, at_other: Any = None) -
 
 
 def _in_bounds(proc: Any, alloc: Any, block: Any) -> bool:
-    """All accesses in `block` to what `alloc` allocates are to elements it has."""
+    """All accesses in `block` to the buffer of `alloc` are within its bounds."""
     if not block:
         return True
     facts = facts_at(proc, block[0])

@@ -1,4 +1,4 @@
-"""What is certain about control values at a statement of a LoopIR procedure.
+"""Facts about control values at a statement of a LoopIR procedure.
 
 True answers are proofs; otherwise nothing is known.
 """
@@ -54,7 +54,7 @@ class Facts(Certain):
     """The same of LoopIR."""
 
     def enter(self, loop: Any) -> None:
-        """Add what holds in the body of a loop.
+        """Add the facts that hold in the body of a loop.
 
         Raises Undecided if a loop around has the same variable: Exo copies loops with
         their symbols, and an index would be taken for the outer one's.
@@ -94,7 +94,7 @@ class Facts(Certain):
 
 
 def facts_in(proc: Any, around: Iterable[Any]) -> Facts:
-    """What holds inside of some statements of a procedure, outermost first."""
+    """Facts inside of some statements of a procedure, which are given outermost first."""
     facts = Facts()
     bind_args(facts.ranges, [(variable(a.name).uid, a.type is T.size) for a in proc.args])
     for stmt in around:
@@ -104,7 +104,7 @@ def facts_in(proc: Any, around: Iterable[Any]) -> Facts:
 
 
 def facts_at(proc: Any, stmt: Any) -> Facts:
-    """What holds at a statement, the first with this identity (as Exo looks for it).
+    """Facts at a statement, the first with this identity (as Exo looks for it).
 
     Raises Undecided if windows are named before it: one buffer has several names then.
     """

@@ -3,9 +3,9 @@
 `fuse` recognises a loop whose iterations are independent (or only add to what the
 loop does not move) and describes it without names.
 
-Exo takes an instruction at its word: that the C does what the loop does is proved
-here. Statements are carried out one after the other on all lanes, so that a lane of
-an array that is written may be accessed by that lane only.
+Exo does not check that the C of an instruction does the same as the loop: it is proved here.
+Statements are carried out one after the other on all lanes, so that a lane of an array that is
+written may be accessed by that lane only.
 """
 
 from __future__ import annotations
@@ -220,7 +220,7 @@ def as_operand(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> G
 
 
 def _apart(accesses: ArrayAccesses) -> bool:
-    """Whether no lane accesses what another one writes, sums aside."""
+    """Whether no lane accesses an element that another one writes, sums aside."""
     if not accesses.writes:
         return True
     if not any(accesses.moves):

@@ -1,8 +1,8 @@
 """Exo source of fused vector instructions, and the C function that each calls.
 
 The function works on whole registers in the vector extension of gcc and clang, so that one
-text serves SSE, AVX2, AVX-512 and NEON. What the extension has no operator for
-(conversions, square roots, sums over a register) is a loop over the lanes in an
+text serves SSE, AVX2, AVX-512 and NEON. An operation that the extension lacks
+(a conversion, a square root, a sum over a register) is a loop over the lanes in an
 inlined snippet, which both compilers turn into the one instruction meant. Only
 partial loads and stores name instructions, where there are masked ones.
 
@@ -125,7 +125,7 @@ def _place_params(uid: int, op: Operand) -> list[str]:
 
 
 def _bounds(fused: Fused, uid: int, op: Operand) -> list[str]:
-    """What Exo has to know of the places to see that the body stays inside the array."""
+    """Asserts on the places, from which Exo sees that the body stays inside the array."""
     length = "n" if fused.counted else str(fused.lanes)
     conditions = []
     for place in range(op.places):
