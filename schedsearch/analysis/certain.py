@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.conditions import at_most_zero, guards
 from schedsearch.analysis.ranges import Ranges, bounds, loops_at, ranges_at
 from schedsearch.analysis.windows import View, of_window, views
@@ -181,17 +182,11 @@ class _Site:
         return self.buffer_stride(view.buf, view.dim(dim))
 
     def buffer_stride(self, buf: q.Var, dim: int) -> q.Affine | None:
-        for stmt in q.walk(self.proc.body):
-            if isinstance(stmt, q.Alloc) and stmt.buf == buf:
-                return _dense_stride(stmt.shape, dim)
-        arg = next((arg for arg in self.proc.args if arg.var == buf), None)
-        if arg is None or arg.shape is None:
+        array = declared(self.proc).get(buf)
+        if array is None:
             return None
-        return (
-            self.asserted_stride(q.StrideOf(buf, dim))
-            if arg.window
-            else _dense_stride(arg.shape, dim)
-        )
+        stride = q.StrideOf(buf, dim)
+        return self.asserted_stride(stride) if array.window else _dense_stride(array.shape, dim)
 
     def asserted_stride(self, stride: q.StrideOf) -> q.Affine:
         """The stride of a window as the caller's own asserts give it, else as it is."""

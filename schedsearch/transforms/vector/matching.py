@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from schedsearch.analysis.arrays import Array, declared
 from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
 from schedsearch.core import ast as q
-from schedsearch.transforms.vector.fused.recognise import Array, declared
 
 
 @dataclass(frozen=True)

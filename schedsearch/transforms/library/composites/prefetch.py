@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import touched
+from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS, VECTORS
@@ -92,13 +93,11 @@ def _streams(proc: q.Proc, loop: q.For) -> Iterator[_Stream]:
 
 def _arrays(proc: q.Proc) -> dict[q.Var, str]:
     """Arrays in plain memory, with their element types."""
-    found = {a.var: a.type for a in proc.args if a.shape and a.mem == "DRAM"}
-    found |= {
-        s.buf: s.type
-        for s in q.walk(proc.body)
-        if isinstance(s, q.Alloc) and s.shape and s.mem == "DRAM"
+    return {
+        buf: array.type
+        for buf, array in declared(proc).items()
+        if array.shape and array.mem == "DRAM" and array.type in VECTORS
     }
-    return {buf: kind for buf, kind in found.items() if kind in VECTORS}
 
 
 def _names_at(proc: q.Proc, loop: q.For) -> list[str]:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.arrays import Array, declared
 from schedsearch.analysis.independence import box_of, separates
 from schedsearch.analysis.ranges import Ranges
 from schedsearch.core import ast as q
@@ -134,38 +135,6 @@ MAX_SPAN = 64
 """ArrayAccesses to one array that are further apart do not make one window."""
 
 Indices = tuple[q.Affine, ...]
-
-
-@dataclass(frozen=True)
-class Array:
-    """A declaration: element type, memory, shape; whether the last dimension is
-    contiguous, and whether it is a window."""
-
-    type: str
-    mem: str
-    shape: tuple[q.Affine, ...]
-    dense: bool = True
-    window: bool = False
-
-
-def declared(proc: q.Proc) -> Mapping[q.Var, Array]:
-    """Every data argument and allocation of a procedure."""
-    unit = {
-        cond.lhs.terms[0][0]
-        for cond in proc.asserts
-        if isinstance(cond, q.BinOp) and cond.op == "==" and cond.rhs == q.Affine(1)
-        if isinstance(cond.lhs, q.Affine) and len(cond.lhs.terms) == 1 and cond.lhs.const == 0
-    }
-    found = {}
-    for arg in proc.args:
-        if arg.mem is not None:
-            shape = arg.shape or ()
-            dense = not arg.window or q.StrideOf(arg.var, len(shape) - 1) in unit
-            found[arg.var] = Array(arg.type, arg.mem, shape, dense, arg.window)
-    for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.Alloc):
-            found[stmt.buf] = Array(stmt.type, stmt.mem, stmt.shape)
-    return found
 
 
 @dataclass(frozen=True)
