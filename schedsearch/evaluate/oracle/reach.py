@@ -11,7 +11,7 @@ are none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
@@ -228,12 +228,13 @@ def _blocks(body: tuple[q.Stmt, ...], within: Within) -> Iterator[_Block]:
                 pass
 
 
+@dataclass
 class _Run:
     """Runs the control code of a call, as far as blocks are left that it has not run."""
 
-    def __init__(self, left: set[int], values: dict[q.Atom, int]) -> None:
-        self.left, self.values = left, values
-        self.found: set[int] = set()
+    left: set[int]
+    values: dict[q.Atom, int]
+    found: set[int] = field(default_factory=set)
 
     def block(self, body: tuple[q.Stmt, ...], at: int) -> int:
         """Run `body`, whose first block has this number; the number after its last one."""
