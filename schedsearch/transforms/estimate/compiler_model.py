@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container
 
+from schedsearch.analysis.walkers import element_bits
 from schedsearch.core import ast as q
 from schedsearch.core.build import PEEL
-from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
 from schedsearch.transforms.estimate.statements import Element, loads
 
@@ -37,9 +37,7 @@ def auto_lanes(loop: q.For, target: Target) -> int:
     none."""
     wide = target.build.options in ("-mprefer-vector-width=512", PEEL)
     bits = target.vector_bits if wide else min(target.vector_bits, AUTO_BITS)
-    kinds = {stmt.type for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)}
-    widest = max((ELEMENT_BITS[kind] for kind in kinds if kind in ELEMENT_BITS), default=32)
-    width = max(bits // widest, 1)
+    width = max(bits // element_bits(loop.body), 1)
     if is_cautious(target) and (loop.extent is None or loop.extent % width):
         return 0
     return width

@@ -51,7 +51,7 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
         return None
     simple = [stmt for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)]
     allocs = [stmt for stmt in loop.body if isinstance(stmt, q.Alloc)]
-    if not simple or not all(_computable(stmt, counted) for stmt in simple):
+    if not simple or not all(_computable(stmt) for stmt in simple):
         return None
     if any(alloc.shape or alloc.type not in VECTORS for alloc in allocs):
         return None
@@ -81,7 +81,7 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
     return Fused(lanes, counted, operands, body, copies)
 
 
-def _computable(stmt: q.Assign | q.Reduce, counted: bool) -> bool:
+def _computable(stmt: q.Assign | q.Reduce) -> bool:
     """Whether the expression has a vector form. Whole-number division has none that is fast,
     and lanes beyond `n` would divide by 0."""
     kind = arithmetic(stmt)
