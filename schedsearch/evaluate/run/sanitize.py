@@ -25,7 +25,6 @@ from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Tim
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.runtime_text import runtime_source
 from schedsearch.evaluate.oracle.harness import (
-    CONTRACTS,
     Case,
     Placement,
     own_sources,
@@ -199,12 +198,8 @@ class Inspector:
         limits = Limits(run_s, run_s, _ADDRESS_BYTES, _FILE_BYTES, _THREADS)
 
         def job(nonce: str) -> str:
-            cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
-            bounds = f"{_ADDRESS_BYTES} {_FILE_BYTES} {math.ceil(run_s)}"
             head = [nonce, "evaluate", str(kernel), str(kernel)]
-            nothing_timed, contract = "0 0 0 0 0 0 0", CONTRACTS[self.bench.plan.fp]
-            numbers = f"{cores} {bounds} {nothing_timed} {contract} {len(cases)}"
-            return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])
+            return self.bench.job(head, limits, math.ceil(run_s), cases)
 
         files = [kernel, *(case.expected for case in cases)]
         failure = run_harness(program, job, limits, heard.handle, words=_MESSAGE, files=files)
