@@ -1,4 +1,4 @@
-"""What statements access: every load and store of their text."""
+"""The accesses of statements: every load and store in their text."""
 
 from __future__ import annotations
 
@@ -30,17 +30,26 @@ def reads(expr: q.Expr) -> Iterator[q.Read]:
     return (node for node in q.walk_expr(expr) if isinstance(node, q.Read))
 
 
+def touched(stmt: q.Stmt) -> Iterator[tuple[q.Var, tuple[q.Interval | q.Affine, ...], bool]]:
+    """Elements, windows and whole buffers in the text of one statement, each with whether it is
+    the target of an assignment or a reduction. The target comes first."""
+    if isinstance(stmt, q.Assign | q.Reduce):
+        yield stmt.buf, stmt.idx, True
+    for part in q.stmt_parts(stmt):
+        if isinstance(part, q.Read | q.Window):
+            yield part.buf, part.idx, False
+
+
 def accesses(body: tuple[q.Stmt, ...]) -> Iterator[Access]:
     """Every access in `body`, in textual order; a reduction is a write here."""
     for stmt in q.walk(body):
         opaque = isinstance(stmt, q.Call | q.WindowStmt)
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                match node:
-                    case q.Read():
-                        yield Access(node.buf, () if opaque else node.idx, opaque)
-                    case q.Window() | q.StrideOf():
-                        yield Access(node.buf, (), True)
+        for part in q.stmt_parts(stmt):
+            match part:
+                case q.Read():
+                    yield Access(part.buf, () if opaque else part.idx, opaque)
+                case q.Window() | q.StrideOf():
+                    yield Access(part.buf, (), True)
         if isinstance(stmt, q.Assign | q.Reduce):
             yield Access(stmt.buf, stmt.idx, True)
 
@@ -48,8 +57,8 @@ def accesses(body: tuple[q.Stmt, ...]) -> Iterator[Access]:
 def placed(
     body: tuple[q.Stmt, ...], loops: Loops = (), conditions: Conditions = ()
 ) -> Iterator[Access]:
-    """Every load and store of an inlined procedure, with what is around it; of a statement,
-    loads first. A reduction loads and stores."""
+    """Every load and store of an inlined procedure, with the loops and conditions around it. Loads
+    of a statement come first. A reduction loads and stores."""
     for stmt in body:
         for expr in q.stmt_exprs(stmt):
             for read in reads(expr):  # type: ignore[arg-type]  # there are no windows

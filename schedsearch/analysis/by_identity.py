@@ -1,4 +1,4 @@
-"""What is remembered about nodes of trees, which never change, by their identity."""
+"""Caches by the identity of a node: nodes of trees never change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What is certain of control values at a statement. True answers are proofs."""
+"""Facts about control values at a statement, and whether the asserts of a procedure hold where it
+is called. True answers are proofs."""
 
 from __future__ import annotations
 
@@ -6,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.conditions import at_most_zero, guards
 from schedsearch.analysis.ranges import Ranges, bounds, loops_at, ranges_at
+from schedsearch.analysis.windows import View, of_window, views
 from schedsearch.core import ast as q
+from schedsearch.core.text import show_expr
 
 Loop = tuple[q.Var, q.Affine, q.Affine]
 """A loop variable, and the first and the end of its values."""
@@ -16,7 +20,7 @@ Loop = tuple[q.Var, q.Affine, q.Affine]
 
 @dataclass
 class Certain:
-    """Ranges of variables, the loops around, outermost first, and what is at most 0."""
+    """Ranges of variables; the loops around, outermost first; expressions that are at most 0."""
 
     ranges: Ranges = field(default_factory=dict)
     loops: list[Loop] = field(default_factory=list)
@@ -99,3 +103,109 @@ def _undivided(value: q.Affine) -> q.Affine:
                 value - q.as_affine(atom).scaled(factor) + rest.scaled(factor // atom.den)
             )
     return value
+
+
+def broken_assert(proc: q.Proc, path: q.Path) -> str | None:
+    """A sentence on the first assert of the procedure called at `path` that cannot be shown
+    to hold there; None if all hold, or if there is no call.
+
+    Exo's `replace` does not ask (exo issue 758): it accepts an instruction for at most 8 elements,
+    or for elements that lie next to each other, where there are 16, or a column.
+    """
+    call = proc.by_path.get(path)
+    if not isinstance(call, q.Call):
+        return None
+    site = _Site(proc, call, certain_at(proc, path))
+    for condition in call.proc.asserts:
+        if not site.holds(condition):
+            return f"{call.proc.name} needs {show_expr(condition)}, which may not hold here"
+    return None
+
+
+class _Unknown(Exception):
+    """A condition depends on a value that the caller does not know."""
+
+
+@dataclass(frozen=True)
+class _Site:
+    """A call in a procedure, and the facts that hold there."""
+
+    proc: q.Proc
+    call: q.Call
+    certain: Certain
+
+    def holds(self, condition: q.Expr) -> bool:
+        match condition:
+            case q.Const():
+                return bool(condition.value)
+            case q.BinOp(op="and"):
+                return self.holds(condition.lhs) and self.holds(condition.rhs)
+            case q.BinOp(op="or"):
+                return self.holds(condition.lhs) or self.holds(condition.rhs)
+            case q.BinOp(lhs=q.Affine() as lhs, rhs=q.Affine() as rhs):
+                try:
+                    difference = q.substituted(lhs - rhs, self.leaf)
+                except _Unknown:
+                    return False
+                return self.certain.compare(difference, condition.op, q.Affine())
+            case _:
+                return False
+
+    def leaf(self, atom: q.Leaf) -> q.Affine:
+        """A variable or stride of the callee in terms of the caller."""
+        match atom:
+            case q.Var():
+                found = self.actual(atom)
+            case q.StrideOf():
+                actual = self.actual(atom.buf)
+                found = self.stride(actual, atom.dim) if actual is not None else None
+            case q.ConfigField():
+                found = q.as_affine(atom)
+        if not isinstance(found, q.Affine):
+            raise _Unknown
+        return found
+
+    def actual(self, formal: q.Var) -> q.Expr | None:
+        pairs = zip(self.call.proc.args, self.call.args, strict=True)
+        return next((value for arg, value in pairs if arg.var == formal), None)
+
+    def stride(self, array: q.Expr, dim: int) -> q.Affine | None:
+        """Elements from one index to the next along `dim` of an argument."""
+        known = views(self.proc.body)
+        match array:
+            case q.Read(idx=()):
+                view = known.get(array.buf, View(array.buf))
+            case q.Window():
+                view = of_window(array, known)
+            case _:
+                return None
+        return self.buffer_stride(view.buf, view.dim(dim))
+
+    def buffer_stride(self, buf: q.Var, dim: int) -> q.Affine | None:
+        array = declared(self.proc).get(buf)
+        if array is None:
+            return None
+        stride = q.StrideOf(buf, dim)
+        return self.asserted_stride(stride) if array.window else _dense_stride(array.shape, dim)
+
+    def asserted_stride(self, stride: q.StrideOf) -> q.Affine:
+        """The stride of a window as the caller's own asserts give it, else as it is."""
+        own = q.as_affine(stride)
+        for condition in self.proc.asserts:
+            match condition:
+                case q.BinOp(op="==", lhs=q.Affine() as lhs, rhs=q.Affine() as rhs) if lhs == own:
+                    return rhs
+        return own
+
+
+def _dense_stride(shape: tuple[q.Affine, ...], dim: int) -> q.Affine | None:
+    """Stride in an array without gaps; None if it is a product of several sizes."""
+    total = q.Affine(1)
+    for extent in shape[dim + 1 :]:
+        if extent.is_const:
+            total = total.scaled(extent.const)
+        elif total.is_const:
+            total = extent.scaled(total.const)
+        else:
+            return None
+    return total

@@ -1,4 +1,4 @@
-"""Conditions: their values, what is known at a statement, and which branch is taken."""
+"""Conditions: their values, those that hold at a statement, and the branches that may be taken."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def sizes_of(proc: q.Proc) -> frozenset[q.Var]:
 
 
 def known(proc: q.Proc, path: q.Path) -> Iterator[q.Expr]:
-    """What is true of sizes at a statement: asserts, and the conditions it is under."""
+    """Conditions on sizes that hold at a statement: asserts, and those of the branches around."""
     sizes = sizes_of(proc)
     around = (cond for cond in guards(proc, path) if q.expr_vars(cond) <= sizes)
     for condition in (*proc.asserts, *around):

@@ -18,13 +18,14 @@ before it converts, changes the result.
 
 from __future__ import annotations
 
+from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS, PLAIN
 from schedsearch.core.errors import RewriteError
 
 FLOAT_EXTERNS = frozenset({"expf", "fmaxf", "sin", "sqrt"})
-"""External functions that in C return a float whatever they are given."""
+"""External functions that return a float in C, for arguments of any type."""
 
 Store = q.Assign | q.Reduce
 
@@ -32,7 +33,7 @@ Route = tuple[str | int, ...]
 """Way to a part of an expression: names of Exo's cursor methods, numbers among arguments."""
 
 CONVERTING = frozenset({"merge_writes", "inline_assign", "bind_expr", "set_precision"})
-"""Operators that may move conversions. The others move statements and what they access."""
+"""Operators that may move conversions. The others move whole statements."""
 
 
 def promoted(kind: str) -> str:
@@ -102,11 +103,7 @@ def conversion_lost(value: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
     return any(
         not _inlinable(value, user)
         for user in q.walk(after)
-        if any(
-            isinstance(node, q.Read | q.Window) and node.buf == value.buf
-            for expr in q.stmt_exprs(user)
-            for node in q.walk_expr(expr)
-        )
+        if any(buf == value.buf and not writes for buf, _, writes in touched(user))
     )
 
 
@@ -120,7 +117,7 @@ def _inlinable(value: q.Assign, user: q.Stmt) -> bool:
     )
     if isinstance(user.rhs, q.Read) and wanted == stored:  # what is stored next converts it
         return isinstance(user, q.Assign) or kind != stored or stored != "f16"
-    # A constant takes the type of what it is stored in.
+    # A constant takes the type of its destination.
     return kind == stored and stored in PLAIN and (wanted == stored or bool(_types(value.rhs)))
 
 
@@ -167,7 +164,7 @@ def float_of_integers(proc: q.Proc) -> str | None:
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.Call) and (found := float_of_integers(stmt.proc)):
             return found
-        for node in (node for expr in q.stmt_exprs(stmt) for node in q.walk_expr(expr)):
+        for node in q.stmt_parts(stmt):
             if isinstance(node, q.Extern) and node.name in FLOAT_EXTERNS:
                 kinds = _types(node) & INTEGERS.keys()
                 if kinds:

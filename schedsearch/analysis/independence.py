@@ -7,7 +7,7 @@ iteration, there must be a dimension in which all accesses of iteration `i` are 
     c * i + base + [low, high],   0 <= high - low < |c|
 
 with the same constant `c` and the same loop-invariant `base` for reads, writes and
-reductions alike. Then different iterations touch different elements. What the
+reductions alike. Then different iterations touch different elements. All that the
 rule does not cover counts as a race.
 
 As Exo does, it takes different arguments of a procedure for different memory.
@@ -27,6 +27,8 @@ from schedsearch.core import ast as q
 Box = tuple[tuple[q.Affine, q.Affine], ...]
 """First and last index of an access in each dimension; empty if not known."""
 
+# By name, not by an attribute of the memory's class: schedules exported by earlier versions define
+# these classes themselves, and a query AST knows of a memory its name alone.
 _PRIVATE = ("DRAM", "DRAM_STACK", "DRAM_STACK_ALIGNED", "DRAM_ALIGNED", "AVX2", "AVX512", "Neon")
 _PRIVATE_PREFIX = "VEC_"
 
@@ -38,7 +40,7 @@ def thread_private(mem: str) -> bool:
 
 
 def races(proc: q.Proc) -> Iterator[str]:
-    """A sentence for each parallel loop that may race, in `proc` and what it calls."""
+    """A sentence for each parallel loop that may race, in `proc` and its callees."""
     for stmt in q.walk(proc.body):
         if isinstance(stmt, q.For) and stmt.parallel and (reason := conflict(proc, stmt)):
             yield f"the parallel loop over {stmt.iter.name} in {proc.name} may race: {reason}"
@@ -88,7 +90,7 @@ def touch_apart(proc: q.Proc, loop: q.For, buf: q.Var) -> bool:
 
 
 def _invariant(atom: q.Atom, loop: q.For) -> bool:
-    """Whether an atom has one value during the whole loop: what is bound earlier has."""
+    """Whether an atom has one value during the whole loop: its variables are bound before."""
     return all(var.uid < loop.iter.uid for var in q.expr_vars(atom))
 
 
@@ -105,7 +107,7 @@ class Sweep:
 def sweep(
     loop: q.Var, ends: Iterable[tuple[q.Affine, Ranges]], steady: Callable[[q.Atom], bool]
 ) -> Sweep:
-    """Of indices, with the ranges of variables there; a base is what is `steady`."""
+    """The sweep of indices, with the ranges of variables at each; `steady` atoms are its base."""
     step: int | None = None
     bases = set()
     low, high = inf, -inf
@@ -117,6 +119,13 @@ def sweep(
         least, most = bounds(rest - q.Affine(0, base), ranges)
         low, high = min(low, least), max(high, most)
     return Sweep(step or 0, frozenset(bases), low, high)
+
+
+def box_of(idx: Iterable[q.Interval | q.Affine]) -> Box:
+    """Of the element or window at `idx`."""
+    return tuple(
+        (part.lo, part.hi - 1) if isinstance(part, q.Interval) else (part, part) for part in idx
+    )
 
 
 def separates(
@@ -143,7 +152,7 @@ class _Accesses:
     refusal: str | None = None
 
     def enter(self, proc: q.Proc, path: q.Path) -> None:
-        """Bind what is bound around the statement at `path`, and its own variable."""
+        """Bind the variables around the statement at `path`, and its own."""
         self.ranges = ranges_at(proc, path)
         self.views = views(proc.body)
 
@@ -152,11 +161,7 @@ class _Accesses:
         buf, place = behind(access.buf, self.views), access.idx
         if place and access.buf in self.views:
             place = self.views[access.buf].at(place).idx or ()
-        box = tuple(
-            (part.lo, part.hi - 1) if isinstance(part, q.Interval) else (part, part)
-            for part in place
-        )
-        self.boxes.setdefault(buf, []).append(box)
+        self.boxes.setdefault(buf, []).append(box_of(place))
         if writes:
             self.written.add(buf)
 
@@ -219,7 +224,7 @@ def _written_args(proc: q.Proc) -> frozenset[q.Var]:
 
 
 def _shared_state(proc: q.Proc) -> str | None:
-    """What two calls of a procedure share beside their arguments; None if nothing."""
+    """A sentence on state that two calls of a procedure share; None if they share none."""
     for stmt in q.walk(proc.body):
         match stmt:
             case q.WriteConfig():

@@ -80,8 +80,8 @@ class _Inliner:
                 return (stmt,)
 
     def call(self, call: q.Call, caller: _Scope) -> tuple[q.Stmt, ...]:
-        """The body of the callee. What it is given of a field that it sets is kept, as the
-        variable of a loop that runs once: `for k in seq(Cfg.n, Cfg.n + 1): ...`."""
+        """The body of the callee. An argument that reads a field which the callee sets keeps its
+        value, as the variable of a loop that runs once: `for k in seq(Cfg.n, Cfg.n + 1): ...`."""
         scope = _callee_scope(call, caller)
         body = self.block(call.proc.body, scope)
         fields = {(s.config, s.field) for s in q.walk(body) if isinstance(s, q.WriteConfig)}

@@ -1,4 +1,4 @@
-"""Which values in buffers are read later: what three of Exo's operators do not look at.
+"""Which values in buffers are read later: three of Exo's operators do not check this.
 
 Each question is answered for any procedure, from bounds of loops and indices alone. What
 they do not show counts as read.
@@ -75,7 +75,7 @@ def _stored_twice(proc: q.Proc, path: q.Path) -> bool:
 
 
 def changes(stmt: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
-    """Whether what `stmt` stores might have another value, were it computed where the last of
+    """Whether the value that `stmt` stores might differ if it were computed where the last of
     the statements `after` reads it."""
     users = [number for number, user in enumerate(after) if stmt.buf in q.used_vars((user,))]
     if not users:
@@ -87,7 +87,7 @@ def changes(stmt: q.Assign, after: tuple[q.Stmt, ...]) -> bool:
 
 
 def _reads(proc: q.Proc, buf: q.Var) -> Iterator[tuple[q.Affine, ...]]:
-    """Indices of what may be read of a buffer: none where it is all of it."""
+    """Indices of the elements of a buffer that may be read; none where all may be."""
     for stmt in q.walk(proc.body):
         for access in accesses((stmt,)) if not q.blocks(stmt) else ():
             if access.buf == buf and not (access.writes and isinstance(stmt, q.Assign)):
@@ -146,7 +146,7 @@ class _Circle:
                     yield {row}, {row}
 
     def loop(self, loop: q.For, lows: Ends, highs: Ends) -> tuple[Ends, Ends]:
-        """What all iterations access, if an iteration accesses `lows` to `highs`."""
+        """The ends of all iterations' accesses, if one iteration accesses `lows` to `highs`."""
         if loop.extent is None or loop.extent > 1:
             for low in lows:
                 # The next iteration is the worst of the later ones, unless rows go down.

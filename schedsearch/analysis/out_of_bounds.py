@@ -157,7 +157,7 @@ class _Search:
 
     def view(self, buf: q.Var) -> _View:
         if buf not in self.views:
-            raise NoTerm  # a window whose place is
+            raise NoTerm  # a window whose place has no term
         return self.views[buf]
 
     def window(self, window: q.Window, name: str) -> _View:

@@ -1,4 +1,4 @@
-"""Where C rounds: the type that it computes an expression in, and what an Exo body rounds."""
+"""Where C rounds: the types it computes in, and the roundings of an instruction's Exo body."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def rounds_as_stored(expr: q.Expr, stored: str) -> bool:
 
 
 def _c_type(expr: q.Expr) -> str:
-    """The type that C computes in; empty for constants, which have that of what is around.
+    """The type that C computes in; empty for constants, which take the type of the other operand.
 
     Smaller integers count as `i32`. Arithmetic of f16 counts as f32: whether it is rounded
     after every operation depends on the compiler and the processor.

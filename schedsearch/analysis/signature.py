@@ -1,4 +1,4 @@
-"""What a procedure computes, so coarsely that similar ones have much in common.
+"""Coarse features of a computation: similar procedures have many in common.
 
 A feature is a text; loops are numbered by where the results use them, so that neither
 names, sizes, types nor the order of loops matter. Of `C[i, j] += A[i, k] * B[k, j]`:

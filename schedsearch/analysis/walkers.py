@@ -57,7 +57,7 @@ def fresh(taken: frozenset[str], wanted: str) -> str:
     return f"{wanted}_{number}"
 
 
-def element_bits(proc: q.Proc, body: tuple[q.Stmt, ...]) -> int:
+def element_bits(body: tuple[q.Stmt, ...]) -> int:
     """Bits of the widest element type written in `body` (32 if nothing is written)."""
     types = {s.type for s in q.walk(body) if isinstance(s, q.Assign | q.Reduce)}
     return max((ELEMENT_BITS[t] for t in types if t in ELEMENT_BITS), default=32)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import touched
 from schedsearch.core import ast as q
 
 Index = q.Interval | q.Affine
@@ -12,7 +13,7 @@ Index = q.Interval | q.Affine
 
 @dataclass(frozen=True)
 class View:
-    """What a name stands for: `buf[idx]`, or all of `buf` if there are no indices.
+    """The meaning of a name: `buf[idx]`, or all of `buf` if there are no indices.
 
     An `Interval` keeps its dimension: its `lo` is added to the index used there.
     """
@@ -44,7 +45,7 @@ def _within(kept: q.Interval, own: Index) -> Index:
 
 
 Views = Mapping[q.Var, View]
-"""What names of windows stand for; other names stand for themselves."""
+"""The meaning of the names of windows; other names stand for themselves."""
 
 
 def views(body: tuple[q.Stmt, ...]) -> dict[q.Var, View]:
@@ -86,10 +87,6 @@ def _uses(body: tuple[q.Stmt, ...]) -> Iterator[tuple[q.Var, bool]]:
     """Names of arrays that statements use, windows that they name aside, and whether they may
     write them."""
     for stmt in q.walk(body):
-        if isinstance(stmt, q.WindowStmt):
-            continue
-        if isinstance(stmt, q.Assign | q.Reduce):
-            yield stmt.buf, True
-        for part in (part for expr in q.stmt_exprs(stmt) for part in q.walk_expr(expr)):
-            if isinstance(part, q.Read | q.Window):
-                yield part.buf, isinstance(stmt, q.Call)
+        if not isinstance(stmt, q.WindowStmt):
+            for buf, _, writes in touched(stmt):
+                yield buf, writes or isinstance(stmt, q.Call)

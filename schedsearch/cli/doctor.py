@@ -16,7 +16,7 @@ from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, Measurement, Target, TimingKind
 from schedsearch.evaluate.build.host import host_state
 from schedsearch.evaluate.build.openmp import with_openmp
-from schedsearch.evaluate.run.limits import Limits, measure_limits
+from schedsearch.evaluate.roof.peak import Limits, measure_limits
 from schedsearch.evaluate.run.sandbox import Sandbox
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.present import format as fmt

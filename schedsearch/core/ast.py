@@ -466,6 +466,11 @@ def walk_expr(expr: Expr | Interval | Atom) -> Iterator[Expr | Interval | Atom]:
         yield from walk_expr(part)
 
 
+def stmt_parts(stmt: Stmt) -> Iterator[Expr | Interval | Atom]:
+    """Every part of the expressions directly in `stmt`."""
+    return (part for expr in stmt_exprs(stmt) for part in walk_expr(expr))
+
+
 def may_change(expr: Expr | Interval | Atom) -> bool:
     """Whether it reads the configuration, which statements and calls write."""
     return any(isinstance(node, ReadConfig | ConfigField) for node in walk_expr(expr))

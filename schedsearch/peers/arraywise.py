@@ -199,10 +199,9 @@ def _accesses(body: Sequence[q.Stmt]) -> Iterator[tuple[q.Var, tuple[q.Affine, .
     for stmt in q.walk(tuple(body)):
         if isinstance(stmt, q.Assign | q.Reduce):
             yield stmt.buf, stmt.idx, stmt, True
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                if isinstance(node, q.Read):
-                    yield node.buf, node.idx, stmt, False
+        for part in q.stmt_parts(stmt):
+            if isinstance(part, q.Read):
+                yield part.buf, part.idx, stmt, False
 
 
 def _never_whole(proc: q.Proc, values: Mapping[q.Atom, int]) -> set[q.Var]:

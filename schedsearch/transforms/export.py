@@ -30,11 +30,10 @@ from schedsearch.transforms.operators.ops import (
 )
 from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_source
 from schedsearch.transforms.registry import carry_out
-from schedsearch.transforms.vector.excerpt import excerpt
 from schedsearch.transforms.vector.extension import IMPORTS, vector_source
 from schedsearch.transforms.vector.fused.model import Fused, fused_name
 from schedsearch.transforms.vector.fused.source import fused_source, register_kinds
-from schedsearch.transforms.vector.instruction_sets import find
+from schedsearch.transforms.vector.instruction_sets import excerpt, find
 
 
 def schedule_lines(procedure: Any, trace: Trace) -> list[str]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from transforms.helpers import source
 
-from schedsearch.analysis.asserts import broken_assert
+from schedsearch.analysis.certain import broken_assert
 from schedsearch.core import ast as q
 from schedsearch.transforms.exo.mirror import mirror
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from schedsearch.core import ast as q
 from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.evaluate.roof import traffic
-from schedsearch.evaluate.roof.boxes import NOTHING, Progression, classes, progression
+from schedsearch.evaluate.roof.elements import NOTHING, Progression, classes, progression
 from schedsearch.evaluate.roof.traffic import Streams, count_streams
 
 OUTER, MIDDLE, INNER = q.Var("i", 1), q.Var("j", 2), q.Var("k", 3)

@@ -14,12 +14,11 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.evaluate.arguments.binding import Binding, bind
 from schedsearch.evaluate.build.builder import Builder
-from schedsearch.evaluate.oracle.coverage import blocks, counting
 from schedsearch.evaluate.oracle.reach import Reach, Reacher
 from schedsearch.evaluate.roof.work import stores_run
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.preparing import prepare
-from schedsearch.evaluate.run.sanitize import COVERAGE, Finding, Inspector
+from schedsearch.evaluate.run.sanitize import COVERAGE, Finding, Inspector, blocks, counting
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 

@@ -13,11 +13,10 @@ import pytest
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.host import measuring_cores, probe_target
 from schedsearch.evaluate.build.process import Finished, run_group
-from schedsearch.evaluate.roof.peak import measure_peaks
+from schedsearch.evaluate.roof.peak import WAYS, measure_limits, measure_peaks, thread_counts
 from schedsearch.evaluate.roof.roofline import Roof, level, measure_roof, roof_of
 from schedsearch.evaluate.roof.traffic import Streams
 from schedsearch.evaluate.roof.work import Work
-from schedsearch.evaluate.run.limits import WAYS, measure_limits, thread_counts
 
 ROOF = Roof(2e-3, 1e-3, peak=100.0, kind="f32", bandwidth=20.0, level="L2")
 

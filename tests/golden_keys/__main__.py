@@ -1,6 +1,7 @@
 """Writes golden files. Only a change that is meant to give candidates other keys may do so.
 
-Run in the directory tests: python -m golden_keys spaces, or library, or store FILE NAME.
+In the directory tests, run PYTHONPATH=.. python -m golden_keys spaces, or library, or
+store FILE NAME.
 """
 
 from __future__ import annotations
@@ -23,10 +24,8 @@ from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, registry
 
-WITHOUT = {"use_instruction", "block_edges"}
-"""The text of C may depend on the process: the test procedure of `block_edges` has a memory with
-the name of one of ours, and Exo writes memories of one name in any order. `use_instruction` needs
-the user's files."""
+WITHOUT = {"use_instruction"}
+"""`use_instruction` needs the user's files."""
 
 app = typer.Typer(add_completion=False, help=__doc__, pretty_exceptions_enable=False)
 

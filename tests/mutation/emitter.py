@@ -19,8 +19,14 @@ from pathlib import Path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, FLOATS
 from schedsearch.core.records import Artifact, GeneratedC
-from schedsearch.evaluate.oracle.enclosure import expression_kind
-from schedsearch.evaluate.oracle.indices import Indices, Layout, dense, field_of, name_of
+from schedsearch.evaluate.oracle.enclosure import (
+    Indices,
+    Layout,
+    dense,
+    expression_kind,
+    field_of,
+    name_of,
+)
 
 
 class Floats(StrEnum):

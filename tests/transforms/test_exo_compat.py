@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 import z3
 from exo import proc
-from exo.backend.LoopIR_compiler import compile_to_strings
+from exo.backend.LoopIR_compiler import LoopIR_FindMems, compile_to_strings
 from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
 from exo.rewrite.new_eff import Check_FissionLoop
@@ -50,7 +50,7 @@ from schedsearch.transforms.registry import apply, select
 from transforms.helpers import PROCS, TARGET, arguments, source
 from transforms.interpret import interpret
 from transforms.native import Library
-from transforms.procs.compat import copy_up_to_8
+from transforms.procs.compat import copy_up_to_8, stored_in_two
 
 PROCEDURES = source("compat").procs
 
@@ -561,3 +561,14 @@ def test_32_and_33_values_that_are_not_needed(
     after = run_op(procedure, Op(op, (At(place), *args), kwargs))
     assert str(after) != str(procedure)
     assert results(after) == results(procedure)
+
+
+def test_35_text_of_memories_of_one_name_comes_in_the_order_of_a_set() -> None:
+    """As of a user's memory that is called like one of ours."""
+    kept = [stored_in_two(first, second) for first, second in [("a", "b"), ("b", "a")] * 12]
+    orders = {
+        tuple(memory.global_() for memory in LoopIR_FindMems(procedure._loopir_proc).result())
+        for procedure in kept
+    }
+    assert len(orders) > 1
+    assert len({generate_c(procedure).key for procedure in kept}) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import z3
@@ -186,14 +187,10 @@ def control_kinds(proc: q.Proc) -> dict[str, str]:
     for stmt in q.walk(body):
         if isinstance(stmt, q.WriteConfig) and stmt.type in q.CONTROL_TYPES:
             kinds[f"{stmt.config}.{stmt.field}"] = stmt.type
-    exprs = [e for stmt in q.walk(body) for e in q.stmt_exprs(stmt)] + list(proc.asserts)
-    for expr in exprs:
-        for node in q.walk_expr(expr):
-            match node:
-                case q.ConfigField():
-                    kinds.setdefault(f"{node.config}.{node.field}", "size")
-                case q.ReadConfig() if node.type in q.CONTROL_TYPES:
-                    kinds[f"{node.config}.{node.field}"] = node.type
-                case _:
-                    pass
+    for part in chain(*map(q.stmt_parts, q.walk(body)), *map(q.walk_expr, proc.asserts)):
+        match part:
+            case q.ConfigField():
+                kinds.setdefault(f"{part.config}.{part.field}", "size")
+            case q.ReadConfig() if part.type in q.CONTROL_TYPES:
+                kinds[f"{part.config}.{part.field}"] = part.type
     return kinds

@@ -49,7 +49,7 @@ class Told:
     unclear: Mapping[str, bytes] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """Without the marks, which are with what outputs may be."""
+        """Without the marks, which are stored with the intervals of outputs."""
         powers = {name: asdict(power) for name, power in self.powers.items()}
         return {"powers": powers, "call_ns": self.call_ns}
 

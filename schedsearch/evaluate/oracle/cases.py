@@ -1,4 +1,4 @@
-"""The cases of a workload: calls, inputs, and where it is written what outputs may be."""
+"""The cases of a workload: calls, inputs, and the files with the intervals of their outputs."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ def _takes(proc: q.Proc, call: Binding, steps: float, size: int) -> bool:
 
 
 Enclose = Callable[[Sequence[Case]], Sequence[Told]]
-"""Evaluates the procedure on cases; says what that tells."""
+"""Evaluates the procedure on cases; returns how much each tells."""
 
 
 def evaluated(
@@ -223,7 +223,7 @@ def _use(case: Case, told: Told) -> float:
     return told.share
 
 
-_kept: dict[tuple[Path, Binding], Case] = {}  # what candidates of this process asked for
+_kept: dict[tuple[Path, Binding], Case] = {}  # calls that candidates of this process asked for
 
 
 def cases_of_calls(

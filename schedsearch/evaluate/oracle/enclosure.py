@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
-from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.accesses import placed, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.evaluate.oracle.indices import Indices, Layout, dense, field_of, name_of
 
 # unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.
@@ -35,8 +34,8 @@ KNOWN_EXTERNS = frozenset(_FUNCTIONS | _SELECTIONS)
 
 def unknown_externs(proc: q.Proc) -> tuple[str, ...]:
     """External functions of `proc` whose meaning is not known here."""
-    exprs = (e for s in q.walk(inline_calls(proc).body) for e in q.stmt_exprs(s))
-    names = (n.name for e in exprs for n in q.walk_expr(e) if isinstance(n, q.Extern))
+    parts = (part for s in q.walk(inline_calls(proc).body) for part in q.stmt_parts(s))
+    names = (part.name for part in parts if isinstance(part, q.Extern))
     return tuple(sorted({name for name in names if name not in KNOWN_EXTERNS}))
 
 
@@ -70,20 +69,17 @@ def sampled_loops(proc: q.Proc) -> tuple[q.Var, ...]:
 
 def _owns_elements(loop: q.For) -> bool:
     own = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
+    if any(isinstance(stmt, q.WriteConfig) for stmt in q.walk(loop.body)):
+        return False
     places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
-    for stmt in q.walk(loop.body):
-        if isinstance(stmt, q.WriteConfig):
-            return False
-        if isinstance(stmt, q.Assign | q.Reduce):
-            places.setdefault(stmt.buf, []).append(stmt.idx)
-    exprs = (e for stmt in q.walk(loop.body) for e in q.stmt_exprs(stmt))
-    for node in (node for expr in exprs for node in q.walk_expr(expr)):
-        if isinstance(node, q.Read) and node.buf in places:
-            places[node.buf].append(node.idx)
+    for access in placed(loop.body):
+        places.setdefault(access.buf, []).append(access.idx)
     return all(
-        any(all(idx[dim].as_var == loop.iter for idx in found) for dim in range(len(found[0])))
-        for buf, found in places.items()
-        if buf not in own
+        any(
+            all(idx[dim].as_var == loop.iter for idx in places[buf])
+            for dim in range(len(places[buf][0]))
+        )
+        for buf in written_buffers(loop.body) - own
     )
 
 
@@ -116,6 +112,71 @@ def expression_kind(expr: q.Expr, stored: str) -> str:
         if isinstance(node, q.Read | q.ReadConfig) and node.type != "bool":
             return "f32" if node.type == "R" else node.type
     return "f32" if stored == "R" else stored
+
+
+@dataclass(frozen=True)
+class Layout:
+    """How a buffer is addressed: C expressions of its extents and strides."""
+
+    extents: tuple[str, ...]
+    strides: tuple[str, ...]
+
+
+def dense(extents: Sequence[str]) -> Layout:
+    """Strides of a buffer without gaps."""
+    strides = (" * ".join(extents[dim + 1 :]) or "1" for dim in range(len(extents)))
+    return Layout(tuple(extents), tuple(strides))
+
+
+@dataclass(kw_only=True)
+class Indices:
+    """Writes C of control expressions: of indices and conditions. The C has functions `floor_div`
+    and `floor_mod`, and a `context`."""
+
+    buffers: dict[q.Var, Layout] = field(default_factory=dict)
+
+    def index(self, value: q.Affine) -> str:
+        """C of a control expression, an int64_t."""
+        terms = [f"{coefficient} * {self.atom(atom)}" for atom, coefficient in value.terms]
+        return f"({' + '.join([*terms, f'INT64_C({value.const})'])})"
+
+    def atom(self, atom: q.Atom) -> str:
+        match atom:
+            case q.Var():
+                return name_of(atom)
+            case q.FloorDiv():
+                return f"floor_div({self.index(atom.num)}, {atom.den})"
+            case q.Mod():
+                return f"floor_mod({self.index(atom.num)}, {atom.den})"
+            case q.StrideOf():
+                return f"({self.buffers[atom.buf].strides[atom.dim]})"
+            case q.ConfigField():
+                return field_of(atom.config, atom.field)
+
+    def truth(self, expr: q.Expr) -> str:
+        match expr:
+            case q.Const():
+                return str(int(bool(expr.value)))
+            case q.Read():
+                return name_of(expr.buf)
+            case q.ReadConfig():
+                return field_of(expr.config, expr.field)
+            case q.Affine():
+                return self.index(expr)
+            case q.BinOp():
+                op = {"and": "&&", "or": "||"}.get(expr.op, expr.op)
+                return f"({self.truth(expr.lhs)} {op} {self.truth(expr.rhs)})"
+            case _:
+                raise AssertionError("not a condition")
+
+
+def name_of(var: q.Var) -> str:
+    """Unique in C, and readable."""
+    return f"{var.name}_{var.uid}"
+
+
+def field_of(config: str, name: str) -> str:
+    return f"((kernel_Context *)context)->{config}.{name}"
 
 
 @dataclass

@@ -213,12 +213,12 @@ class Case:
         return "\n".join(lines)
 
 
-_RECORD_UNIT = 8  # bytes, that every part of what outputs may be fills (`append` of verify.c)
+_RECORD_UNIT = 8  # bytes; each part of a record is padded to these (`append` of verify.c)
 
 
 def unclear_elements(case: Case, record: BinaryIO) -> dict[str, bytes]:
     """The mark of every element (`mark` of enclose.c), by output, from the end of the `record` of
-    what outputs may be; large arrays have none."""
+    the outputs' intervals; large arrays have none."""
     data, found = dict(case.oracle.data), dict[str, bytes]()
     end = record.seek(0, os.SEEK_END)
     for item in reversed(case.layout):

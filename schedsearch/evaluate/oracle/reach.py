@@ -11,7 +11,7 @@ are none.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
@@ -159,12 +159,11 @@ def _landmarks(kernel: q.Proc) -> tuple[set[int], set[int]]:
     for stmt in q.walk(kernel.body):
         if isinstance(stmt, q.For) and stmt.extent is not None:
             tiles.add(stmt.extent)
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                if isinstance(node, q.FloorDiv | q.Mod):
-                    tiles.add(node.den)
-                if isinstance(node, q.Affine) and isinstance(stmt, q.For | q.If):
-                    thresholds.add(abs(node.const))
+        for part in q.stmt_parts(stmt):
+            if isinstance(part, q.FloorDiv | q.Mod):
+                tiles.add(part.den)
+            if isinstance(part, q.Affine) and isinstance(stmt, q.For | q.If):
+                thresholds.add(abs(part.const))
     return (
         {tile for tile in tiles if 1 < tile <= _LARGEST_TILE},
         {limit for limit in thresholds if 1 < limit <= 4 * _LARGEST_TILE},
@@ -229,12 +228,13 @@ def _blocks(body: tuple[q.Stmt, ...], within: Within) -> Iterator[_Block]:
                 pass
 
 
+@dataclass
 class _Run:
     """Runs the control code of a call, as far as blocks are left that it has not run."""
 
-    def __init__(self, left: set[int], values: dict[q.Atom, int]) -> None:
-        self.left, self.values = left, values
-        self.found: set[int] = set()
+    left: set[int]
+    values: dict[q.Atom, int]
+    found: set[int] = field(default_factory=set)
 
     def block(self, body: tuple[q.Stmt, ...], at: int) -> int:
         """Run `body`, whose first block has this number; the number after its last one."""

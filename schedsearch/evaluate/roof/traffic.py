@@ -16,8 +16,18 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.evaluate.arguments.binding import Binding, control_values
 from schedsearch.evaluate.arguments.layout import Buffer, layout
-from schedsearch.evaluate.roof.boxes import NOTHING, Box, classes, progression
-from schedsearch.evaluate.roof.elements import Values, elements, halves, involved, outermost, truth
+from schedsearch.evaluate.roof.elements import (
+    NOTHING,
+    Box,
+    Values,
+    classes,
+    elements,
+    halves,
+    involved,
+    outermost,
+    progression,
+    truth,
+)
 
 # Accesses that are no box are counted iteration by iteration; where these are many, as boxes row
 # by row of a loop, or halved this often. Beyond, all of the array counts as accessed.

@@ -13,7 +13,7 @@ from schedsearch.evaluate.run.timing import TimingPlan
 _PATIENCE = 20.0
 _VERIFY_S = 3.0
 HOPELESS = 5.0
-"""While screening: what takes this many times longer than the fastest is not worth it."""
+"""While screening, a candidate that takes this many times longer than the fastest is given up."""
 _SCREEN_S = 1.0
 # Filling and comparing arrays, which is not the candidate's doing: 2 to 4 ns a byte when busy.
 _BYTE_S = 8e-9

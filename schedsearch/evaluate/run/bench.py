@@ -37,6 +37,7 @@ EXTRAPOLATED = "extrapolated"
 
 # Nothing is timed, and nothing given up early.
 _VERIFY = TimingPlan(TimingKind.VERIFY, 0, 0)
+_NOTHING_TIMED = "0 0 0 0 0 0 0"
 
 
 @dataclass(frozen=True)
@@ -217,14 +218,11 @@ class Bench:
 
         def job(nonce: str) -> str:
             head = [nonce, action, candidate.path, anchor.artifact.path]
-            limits = self._limits_text(bounds, verify_s)
             seed = int(nonce[:8], 16)  # of the order of samples: another one each time
             cold = int(self.cache is Cache.COLD)
-            numbers = f"{limits} {plan.sample_ns!r} {seed} {cold}"
-            numbers += f" {how.samples} {how.calls[0]} {how.calls[1]} {plan.most_rounds}"
-            numbers += f" {CONTRACTS[self.plan.fp]}"
-            cases = [case.job(self.fields) for case in verdict.cases]
-            return "\n".join([*head, numbers, f"{len(cases)}", *cases])
+            timing = f"{plan.sample_ns!r} {seed} {cold} {how.samples} {how.calls[0]} {how.calls[1]}"
+            timing += f" {plan.most_rounds}"
+            return self.job(head, bounds, int(verify_s) + 1, verdict.cases, timing)
 
         files = [Path(each.path) for each in (candidate, anchor.artifact)]
         files += [case.expected for case in verdict.cases if action != "time"]
@@ -285,9 +283,7 @@ class Bench:
 
         def job(nonce: str) -> str:
             head = [nonce, "enclose", self.baseline.path, self.baseline.path]
-            numbers = f"{self._limits_text(limits, _REFERENCE_S)} 0 0 0 0 0 0 0"
-            numbers += f" {CONTRACTS[self.plan.fp]} {len(cases)}"
-            return "\n".join([*head, numbers, *(case.job(self.fields) for case in cases)])
+            return self.job(head, limits, int(_REFERENCE_S) + 1, cases)
 
         with tempfile.TemporaryFile(dir=cases[0].expected.parent) as output:
             failure = run_harness(self.executable, job, limits, heard.handle, output)
@@ -341,11 +337,21 @@ class Bench:
         most_s = self.part.most_s if self.part else math.inf
         return Allowance(self.call_ns, case_bytes, len(self.cores), most_s)
 
-    def _limits_text(self, limits: Limits, verify_s: float) -> str:
-        """In the order `set_up_process` and `main` of runtime/harness.c read them."""
-        cores = f"{len(self.cores)} {' '.join(map(str, self.cores))}"
-        memory, file = limits.address_bytes, limits.file_bytes
-        return f"{cores} {memory} {file} {int(verify_s) + 1}"
+    def job(
+        self,
+        head: Sequence[str],
+        limits: Limits,
+        seconds: int,
+        cases: Sequence[Case],
+        timing: str = _NOTHING_TIMED,
+    ) -> str:
+        """A job, in the order `set_up_process` and `main` of runtime/harness.c read it. `head` are
+        the nonce, the action, candidate and anchor; verification has some `seconds`."""
+        numbers = f"{len(self.cores)} {' '.join(map(str, self.cores))}"
+        numbers += f" {limits.address_bytes} {limits.file_bytes} {seconds}"
+        numbers += f" {timing} {CONTRACTS[self.plan.fp]}"
+        texts = [case.job(self.fields) for case in cases]
+        return "\n".join([*head, numbers, f"{len(cases)}", *texts])
 
 
 def _beside(case: Case) -> Path:

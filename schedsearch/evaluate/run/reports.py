@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 from schedsearch.core.records import Failure, Measurement, Outcome, Round
 from schedsearch.evaluate.arguments.layout import Buffer
 from schedsearch.evaluate.build.host import host_state
 from schedsearch.evaluate.oracle.agreement import Power
 from schedsearch.evaluate.oracle.harness import Case, Field
-from schedsearch.evaluate.run.sandbox import NO_SANDBOX, parse_sandbox
+from schedsearch.evaluate.run.sandbox import NO_SANDBOX, Sandbox, parse_sandbox
 from schedsearch.evaluate.run.timing import Cache, Sampling, TimingPlan
 
 
@@ -48,6 +49,7 @@ class Enclosures:
                 self.error = " ".join(message)
 
 
+@dataclass
 class Verdict:
     """Collects the reports of one evaluation (the `report` calls in runtime/).
 
@@ -55,41 +57,29 @@ class Verdict:
     `earlier` are the rounds of processes before this one, `sampling` what they calibrated.
     """
 
-    def __init__(
-        self,
-        cases: Sequence[Case],
-        fields: Sequence[Field],
-        plan: TimingPlan,
-        anchor_key: str,
-        anchor_speedup: float,
-        cache: Cache,
-        earlier: Sequence[Round] = (),
-        sampling: Sampling | None = None,
-        scale: float = 1.0,
-    ) -> None:
-        self.scale = scale  # of the anchor's times
-        self.cases = cases
-        self.fields = fields
-        self.plan = plan
-        self.anchor_key = anchor_key
-        self.anchor_speedup = anchor_speedup
-        self.cache = cache
-        self.earlier = earlier
-        self.sampling = sampling
-        self.begun_at = time.perf_counter()
-        self.host = host_state()
-        self.verified_at: float | None = None
-        self.stage = "loading the kernel"
-        self.verifying = -1
-        self.unreached: list[int] = []  # blocks of a kernel that counts
-        self.call_ns: dict[int, float] = {}  # of cases, one call each
-        self.sandbox = NO_SANDBOX
-        self.difference = ""
-        self.error = ""
-        self.calls = 0
-        self.clock = ""
-        self.rounds: list[Round] = []
-        self.instructions: list[int] = []  # of a call of candidate and anchor, if counted
+    cases: Sequence[Case]
+    fields: Sequence[Field]
+    plan: TimingPlan
+    anchor_key: str
+    anchor_speedup: float
+    cache: Cache
+    earlier: Sequence[Round] = ()
+    sampling: Sampling | None = None
+    scale: float = 1.0  # of the anchor's times
+    host: tuple[tuple[str, str], ...] = field(default_factory=host_state)
+    begun_at: float = field(default_factory=time.perf_counter)
+    verified_at: float | None = None
+    stage: str = "loading the kernel"
+    verifying: int = -1
+    unreached: list[int] = field(default_factory=list)  # blocks of a kernel that counts
+    call_ns: dict[int, float] = field(default_factory=dict)  # of cases, one call each
+    sandbox: Sandbox = NO_SANDBOX
+    difference: str = ""
+    error: str = ""
+    calls: int = 0
+    clock: str = ""
+    rounds: list[Round] = field(default_factory=list)
+    instructions: list[int] = field(default_factory=list)  # a call of each kernel, if counted
 
     def handle(self, words: list[str]) -> str | None:
         """Take one report; answers `g` or `s` after a round. Raises ValueError or IndexError for a

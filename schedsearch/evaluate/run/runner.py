@@ -58,16 +58,13 @@ def was_killed(failure: Failure) -> bool:
     return failure.message.startswith(KILLED)
 
 
-class _ProtocolError(Exception):
-    """The child sent something that is not a report."""
+class _EndedError(Exception):
+    """The child must be ended: CRASH if it sent something that is not a report, TIMEOUT if it takes
+    too long, REFUSED if it started more threads than it may."""
 
-
-class _TimeoutError(Exception):
-    """The child takes too long."""
-
-
-class _TooManyThreadsError(Exception):
-    """The child started more threads than it may."""
+    def __init__(self, outcome: Outcome, message: str) -> None:
+        super().__init__(message)
+        self.failure = Failure(outcome, message)
 
 
 @disk_explained()
@@ -123,12 +120,8 @@ def _run(
         channel = _Channel(ours, nonce, handle)
         try:
             channel.serve(child, limits)
-        except _ProtocolError as error:
-            return Failure(Outcome.CRASH, str(error))
-        except _TimeoutError as error:
-            return Failure(Outcome.TIMEOUT, str(error))
-        except _TooManyThreadsError as error:
-            return Failure(Outcome.REFUSED, str(error))
+        except _EndedError as error:
+            return error.failure
         finally:
             kill_group(child)
             if not channel.confined:
@@ -167,18 +160,19 @@ class _Channel:
             if alive:  # after what it reported, so that errors say what it was doing
                 self._check(child, limits, deadline)
         if self.pending:
-            raise _ProtocolError(f"the kernel's process sent half a report: {self.pending[:80]!r}")
+            raise _EndedError(
+                Outcome.CRASH, f"the kernel's process sent half a report: {self.pending[:80]!r}"
+            )
 
     def _check(self, child: subprocess.Popen[bytes], limits: Limits, deadline: float) -> None:
         now = time.monotonic()
         if now >= deadline:
-            raise _TimeoutError(f"still running after {limits.wall_s:.3g} s")
+            raise _EndedError(Outcome.TIMEOUT, f"still running after {limits.wall_s:.3g} s")
         if now >= self.heard_at + limits.silence_s:
-            raise _TimeoutError(f"no sign of life for {limits.silence_s:.3g} s")
+            raise _EndedError(Outcome.TIMEOUT, f"no sign of life for {limits.silence_s:.3g} s")
         if (threads := count_threads(child)) > limits.threads:
-            raise _TooManyThreadsError(
-                f"the kernel started {threads} threads, and may have {limits.threads}"
-            )
+            message = f"the kernel started {threads} threads, and may have {limits.threads}"
+            raise _EndedError(Outcome.REFUSED, message)
 
     def _drain(self, wait_s: float) -> bool:
         """Handle the data that have arrived; False at the end of the stream."""
@@ -191,7 +185,7 @@ class _Channel:
                 return False
             self.received += len(data)
             if self.received > _MAX_OUTPUT:
-                raise _ProtocolError("the kernel's process flooded its result channel")
+                raise _EndedError(Outcome.CRASH, "the kernel's process flooded its result channel")
             *lines, self.pending = (self.pending + data).split(b"\n")
             for line in lines:
                 self._report(line)
@@ -201,7 +195,7 @@ class _Channel:
     def _report(self, line: bytes) -> None:
         words = line.decode("ascii", "replace").split()
         if len(words) < 2 or words[0] != self.nonce or self.ended:
-            raise _ProtocolError(f"the kernel's process sent garbage: {line[:80]!r}")
+            raise _EndedError(Outcome.CRASH, f"the kernel's process sent garbage: {line[:80]!r}")
         self.heard_at = time.monotonic()
         if words[1] == "end":
             self.ended = True
@@ -214,7 +208,7 @@ class _Channel:
                 self.confined = parse_sandbox(words[2:]).filtered
             answer = self.handle(words[1:])
         except (ValueError, IndexError) as error:
-            raise _ProtocolError(f"malformed report {line[:80]!r}: {error}") from error
+            raise _EndedError(Outcome.CRASH, f"malformed report {line[:80]!r}: {error}") from error
         if answer is not None:
             with contextlib.suppress(BrokenPipeError):  # its end is dealt with where it is read
                 self.sock.sendall(answer.encode())

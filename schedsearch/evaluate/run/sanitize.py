@@ -20,12 +20,11 @@ from pathlib import Path
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import DiskError, UserError
+from schedsearch.core.keys import digest
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TimingKind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.runtime_text import runtime_source
-from schedsearch.evaluate.oracle.coverage import blocks, counting
 from schedsearch.evaluate.oracle.harness import (
-    CONTRACTS,
     Case,
     Placement,
     own_sources,
@@ -199,12 +198,8 @@ class Inspector:
         limits = Limits(run_s, run_s, _ADDRESS_BYTES, _FILE_BYTES, _THREADS)
 
         def job(nonce: str) -> str:
-            cores = f"{len(self.bench.cores)} {' '.join(map(str, self.bench.cores))}"
-            bounds = f"{_ADDRESS_BYTES} {_FILE_BYTES} {math.ceil(run_s)}"
             head = [nonce, "evaluate", str(kernel), str(kernel)]
-            nothing_timed, contract = "0 0 0 0 0 0 0", CONTRACTS[self.bench.plan.fp]
-            numbers = f"{cores} {bounds} {nothing_timed} {contract} {len(cases)}"
-            return "\n".join([*head, numbers, *(case.job(self.bench.fields) for case in cases)])
+            return self.bench.job(head, limits, math.ceil(run_s), cases)
 
         files = [kernel, *(case.expected for case in cases)]
         failure = run_harness(program, job, limits, heard.handle, words=_MESSAGE, files=files)
@@ -232,3 +227,27 @@ def _why_not_built(message: str) -> str:
     if "cannot find" in message and "san" in message:
         return "the compiler's sanitizer libraries are not installed (Debian: libgcc-12-dev)"
     return message.splitlines()[0]
+
+
+# A block is the body of a loop or a branch, as Exo prints them. Each sets a flag when it begins;
+# the harness reports the flags that are not set at the end.
+_OPENS = re.compile(r"^ *(?:for \(.*\)|if \(.*\)|} else) \{$")
+
+
+def blocks(source: str) -> tuple[str, ...]:
+    """The lines that open the blocks of a kernel, in the order of their numbers."""
+    return tuple(line.strip(" {") for line in source.splitlines() if _OPENS.match(line))
+
+
+def counting(code: GeneratedC) -> GeneratedC:
+    """`code` with a flag per block: `for (..) {  ->  for (..) { schedsearch_reached[7] = 1;`."""
+    lines, number = [], 0
+    for line in code.source.splitlines():
+        if _OPENS.match(line):
+            line = f"{line} schedsearch_reached[{number}] = 1;"
+            number += 1
+        lines.append(line)
+    head = f"unsigned char schedsearch_reached[{number + 1}];"
+    head += f"\nconst unsigned schedsearch_blocks = {number};"
+    source = "\n".join([head, *lines, ""])
+    return replace(code, source=source, key=digest(f"{code.key} counting"))

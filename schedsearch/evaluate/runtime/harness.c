@@ -77,7 +77,7 @@ static int set_up_process(void)
     return count;
 }
 
-/* Of a kernel that counts (coverage.py): the blocks that no call has run, by number. */
+/* Of a kernel that counts (sanitize.py): the blocks that no call has run, by number. */
 static void report_unreached(struct kernel kernel)
 {
     const unsigned char *reached = dlsym(kernel.library, "schedsearch_reached");

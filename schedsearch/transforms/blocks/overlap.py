@@ -112,7 +112,7 @@ def _producer(stmt: q.Stmt) -> _Producer | None:
         return None
     if inner.buf in q.expr_vars(inner.rhs) or len(inner.idx) != len(loops):
         return None
-    if any(isinstance(n, q.ReadConfig | q.ConfigField) for n in q.walk_expr(inner.rhs)):
+    if q.may_change(inner.rhs):
         return None
     moved = {loop.iter: loop for loop in loops}
     if any(set(moved) & q.expr_vars(loop.hi) for loop in loops):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.conversions import value_type
 from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import shifted
@@ -168,14 +169,12 @@ def _as_reduction(
 
 def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
     """Whether every array of the statement is a contiguous array in plain memory."""
-    plain = {arg.var: arg.type for arg in proc.args if not arg.window and arg.mem == "DRAM"}
-    plain |= {
-        s.buf: s.type
-        for s in q.walk(proc.body)
-        if isinstance(s, q.Alloc) and s.mem.startswith("DRAM")
+    plain = {
+        buf
+        for buf, array in declared(proc).items()
+        if not array.window and array.mem.startswith("DRAM") and array.type in VECTORS
     }
-    used = [stmt.buf, *(read.buf for read in reads(stmt.rhs))]
-    return all(plain.get(buf) in VECTORS for buf in used)
+    return plain.issuperset([stmt.buf, *(read.buf for read in reads(stmt.rhs))])
 
 
 def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:
@@ -231,8 +230,5 @@ def longest_extent(proc: q.Proc, loop: q.For) -> float:
 
 def row_length(proc: q.Proc, read: q.Read) -> float:
     """Elements from one row of the array to the next; infinite if not known."""
-    shapes = {arg.var: arg.shape for arg in proc.args} | {
-        stmt.buf: stmt.shape for stmt in q.walk(proc.body) if isinstance(stmt, q.Alloc)
-    }
-    shape = shapes[read.buf]
+    shape = declared(proc)[read.buf].shape
     return shape[-1].const if shape and shape[-1].is_const else inf

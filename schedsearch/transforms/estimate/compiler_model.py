@@ -1,4 +1,4 @@
-"""What C compilers make of a loop by themselves, as far as a cost estimate needs it.
+"""How C compilers optimise a loop by themselves, as far as a cost estimate needs it.
 
 gcc 12 and clang 19, `-O3 -march=native -ffast-math`, unless the build says otherwise.
 """
@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container
 
-from schedsearch.analysis.statements import Access, loads
+from schedsearch.analysis.walkers import element_bits
 from schedsearch.core import ast as q
 from schedsearch.core.build import PEEL
-from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
+from schedsearch.transforms.estimate.statements import Element, loads
 
 UNROLLED = 8
 """Compilers unroll innermost loops of constant length up to about this."""
@@ -23,7 +23,8 @@ ALIAS_CHECKS = 10
 
 
 def is_cautious(target: Target) -> bool:
-    """gcc at -O2 vectorises only what needs no other code beside, and unrolls nothing."""
+    """Whether this is gcc at -O2, which vectorises only loops that need no code beside the vector
+    loop, and unrolls nothing."""
     build = target.build
     if build.options != "-O2":
         return False
@@ -36,9 +37,7 @@ def auto_lanes(loop: q.For, target: Target) -> int:
     none."""
     wide = target.build.options in ("-mprefer-vector-width=512", PEEL)
     bits = target.vector_bits if wide else min(target.vector_bits, AUTO_BITS)
-    kinds = {stmt.type for stmt in loop.body if isinstance(stmt, q.Assign | q.Reduce)}
-    widest = max((ELEMENT_BITS[kind] for kind in kinds if kind in ELEMENT_BITS), default=32)
-    width = max(bits // widest, 1)
+    width = max(bits // element_bits(loop.body), 1)
     if is_cautious(target) and (loop.extent is None or loop.extent % width):
         return 0
     return width
@@ -67,8 +66,8 @@ def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.
     if not all(isinstance(stmt, q.Assign | q.Reduce | q.Alloc | q.Pass) for stmt in loop.body):
         return False
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
-    read: set[Access] = set()
-    stores: set[Access] = set()
+    read: set[Element] = set()
+    stores: set[Element] = set()
     for stmt in loop.body:
         if isinstance(stmt, q.Assign | q.Reduce):
             moves = stride((stmt.buf, stmt.idx), loop.iter)
@@ -83,7 +82,7 @@ def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.
     return bool(loop.body) and _alias_checks(read, stores, pointers) <= ALIAS_CHECKS
 
 
-def _alias_checks(read: set[Access], stores: set[Access], pointers: Collection[q.Var]) -> int:
+def _alias_checks(read: set[Element], stores: set[Element], pointers: Collection[q.Var]) -> int:
     """Pairs of a store and another access to an array that may overlap its own."""
     written = [buf for buf, _ in stores if buf in pointers]
     only_read = [buf for buf, _ in read - stores if buf in pointers]
@@ -100,7 +99,7 @@ def _is_maximum(stmt: q.Assign | q.Reduce) -> bool:
     )
 
 
-def stride(access: Access, var: q.Var) -> int | None:
+def stride(access: Element, var: q.Var) -> int | None:
     """Elements an access moves per step of `var`: 0, 1, 2 (further), None (not affine)."""
     _, idx = access
     for position, index in enumerate(idx):

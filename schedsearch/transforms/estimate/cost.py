@@ -19,9 +19,13 @@ from dataclasses import dataclass, replace
 from math import log
 
 from schedsearch.analysis.independence import has_parallel_loops
-from schedsearch.analysis.statements import (
+from schedsearch.core import ast as q
+from schedsearch.core.records import Target
+from schedsearch.transforms.estimate.compiler_model import auto_lanes, stride, unrolls, vectorisable
+from schedsearch.transforms.estimate.locality import traffic
+from schedsearch.transforms.estimate.statements import (
     LOAD,
-    Access,
+    Element,
     accumulators,
     divisions,
     instruction,
@@ -29,10 +33,6 @@ from schedsearch.analysis.statements import (
     operations,
     register_operands,
 )
-from schedsearch.core import ast as q
-from schedsearch.core.records import Target
-from schedsearch.transforms.estimate.compiler_model import auto_lanes, stride, unrolls, vectorisable
-from schedsearch.transforms.estimate.locality import traffic
 from schedsearch.transforms.estimate.surroundings import Scene
 
 STRIDED = 4.0
@@ -55,7 +55,7 @@ its array is in memory."""
 
 @dataclass(frozen=True)
 class Estimate:
-    """What one call costs: `compute`, and `misses` of the caches."""
+    """The cost of one call: `compute`, and `misses` of the caches."""
 
     compute: float
     misses: float
@@ -135,8 +135,8 @@ class _Walk:
 
     def simple(self, body: tuple[q.Stmt, ...], loop: q.For | None) -> float:
         """Cost of the assignments and reductions directly in `body`."""
-        loads: frozenset[Access] = frozenset()
-        stores: set[Access] = set()
+        loads: frozenset[Element] = frozenset()
+        stores: set[Element] = set()
         cost = 0.0
         for stmt in body:
             if isinstance(stmt, q.Assign | q.Reduce):
@@ -152,7 +152,7 @@ class _Walk:
             cost += self.access(access, loop, 1.0 if access in stores else LOAD)
         return cost
 
-    def access(self, access: Access, loop: q.For | None, near: float) -> float:
+    def access(self, access: Element, loop: q.For | None, near: float) -> float:
         """Cost of an access, `near` if it is in a line that is at hand; a load that does not
         move is made outside the loop."""
         if access[0] in self.scene.scalars:

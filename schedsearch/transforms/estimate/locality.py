@@ -20,6 +20,7 @@ from functools import lru_cache
 from math import gcd
 from typing import NamedTuple
 
+from schedsearch.analysis.accesses import touched
 from schedsearch.core import ast as q
 from schedsearch.transforms.estimate.surroundings import UNKNOWN_EXTENT, Scene
 
@@ -141,7 +142,7 @@ class _Walk:
         return {key: _once(region, inside[key]) for key, region in whole.items()}
 
     def settle(self, merged: Regions) -> Regions:
-        """What statements of a block share is missed once, if all they touch fits."""
+        """Elements that statements of a block share are missed once, if all they touch fits."""
         pairs = zip(merged.items(), self.fits(merged), strict=True)
         return {key: _once(region, fit) for (key, region), fit in pairs}
 
@@ -237,7 +238,7 @@ def _sweep(key: Key, box: Box, var: q.Var, values: Interval) -> tuple[Key, Box]:
 
 
 def _range(atom: q.Atom, var: q.Var, values: Interval) -> Interval:
-    """Values of an atom while `var` runs; what else it depends on is taken as zero."""
+    """Values of an atom while `var` runs; its other variables are taken as zero."""
     match atom:
         case q.FloorDiv():
             low, high = _run(atom.num, var, values)
@@ -261,14 +262,7 @@ def _run(num: q.Affine, var: q.Var, values: Interval) -> Interval:
 @q.per_node
 def _accesses(stmt: q.Stmt) -> tuple[tuple[Key, Box], ...]:
     """Every array access of a statement."""
-    found = []
-    if isinstance(stmt, q.Assign | q.Reduce):
-        found.append(_box(stmt.buf, stmt.idx))
-    for expr in q.stmt_exprs(stmt):
-        for node in q.walk_expr(expr):
-            if isinstance(node, q.Read | q.Window):
-                found.append(_box(node.buf, node.idx))
-    return tuple(found)
+    return tuple([_box(buf, idx) for buf, idx, _ in touched(stmt)])
 
 
 def _box(buf: q.Var, idx: Sequence[q.Interval | q.Affine]) -> tuple[Key, Box]:

@@ -21,7 +21,7 @@ Arrays = tuple[tuple[int, tuple[int, ...], int], ...]
 """Uids of arrays, their shapes, and bytes of an element."""
 
 UNKNOWN_EXTENT = 256
-"""What is taken for a size that is not given."""
+"""The value assumed for a size that is not given."""
 LOOPS = 6_000
 """Loops whose estimates are kept, some 5 KB each: those of the last few expansions."""
 KEPT = 24
@@ -65,7 +65,7 @@ class Scene:
                 self._seen[arg.var.uid] = arg.type == "size"
 
     def value(self, expr: q.Affine) -> int:
-        """Value of an expression; loops are half-way, what is not known is taken as typical."""
+        """Value of an expression; loops are half-way, unknown values are typical."""
         total = expr.const
         for atom, coefficient in expr.terms:
             if type(atom) is q.Var:
@@ -142,7 +142,7 @@ class Scene:
         return answer
 
     def _context(self, loop: q.For) -> Hashable:
-        """What a loop sees of this scene."""
+        """The facts of this scene that a loop depends on."""
         uid = loop.iter.uid
         if uid not in self._contexts:
             values, seen = self.values, self._seen

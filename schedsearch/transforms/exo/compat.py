@@ -24,9 +24,9 @@ that fails once Exo no longer needs it:
 12. `parallelize_loop` accepts races                   -> refused by `unsound`, and wherever
    else one comes from by `registry.carry_out`; what races is decided in `analysis/independence.py`.
 13. `replace` ignores the asserts of an instruction     -> refused by `unsound_result` unless
-   they can be shown to hold (`analysis/asserts.py`).
+   they can be shown to hold (`analysis/certain.py`).
 14. `fission` moves `s = 0` away from `s += x`           -> its check is replaced
-   (`exo_fission.py`).
+   (`checks.py`).
 15. Shapes of arrays keep index variables that a rewrite
    has replaced since                                   -> `mirror.shape_of` drops those that
    cancel; others are refused by `registry.carry_out`.
@@ -39,7 +39,7 @@ that fails once Exo no longer needs it:
    named windows, of calls that are given one, and of
    reads in arguments of external functions             -> `outside`, asked by `loader.pick`.
 19. A window of a named window ends the front end with
-   an AttributeError                                    -> `exo_messages` says what is wrong.
+   an AttributeError                                    -> `messages` says what is wrong.
 20. `lift_scope` of an `if` without `else` out of one that
    has one forgets the other branch                     -> refused by `unsound`.
 21. yapf, which prints for Exo, may find its cached
@@ -50,7 +50,7 @@ that fails once Exo no longer needs it:
 23. External functions in arguments of others (`relu` in
    `select`) are called, but not defined                -> `_note_externs` finds them too.
 24. C of named windows is `const` where it is written, of
-   windows given by name whatever the callee takes      -> `exo_windows` writes them out
+   windows given by name whatever the callee takes      -> `canonical` writes them out
    (`tests/transforms/test_exo_windows.py`).
 25. `merge_writes`, `inline_assign`, `bind_expr` and
    `set_precision` take numbers for real numbers, which
@@ -78,11 +78,14 @@ that fails once Exo no longer needs it:
    the value may change before it is read                -> refused by `unsound_result`.
 34. Checks that meet `0 - x / 4` crash                   -> left to crash by `exo/speed`, so that
    no schedule has what Exo alone does not accept.
+35. Generated C has the text of memories, and of external functions, of one name in the order
+   of a set                                             -> `_sorted_by_text` comes before the
+   sort by name, which keeps the order of equals.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from functools import cache
@@ -90,6 +93,7 @@ from typing import Any
 
 import z3
 from exo.API import Procedure
+from exo.backend import LoopIR_compiler
 from exo.backend.LoopIR_compiler import LoopIR_FindExterns, compile_to_strings
 from exo.core.internal_cursors import InvalidCursorError
 from exo.core.LoopIR import LoopIR
@@ -100,7 +104,7 @@ from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
 
-from schedsearch.analysis.asserts import broken_assert
+from schedsearch.analysis.certain import broken_assert
 from schedsearch.analysis.conversions import (
     CONVERTING,
     Route,
@@ -119,14 +123,11 @@ from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.element_types import FLOATS
 from schedsearch.core.errors import CodegenError
 from schedsearch.core.records import GeneratedC
-from schedsearch.transforms.exo import fission_check as exo_fission
-from schedsearch.transforms.exo import order as exo_order
-from schedsearch.transforms.exo import speed as exo_speed
+from schedsearch.transforms.exo import checks, speed
 from schedsearch.transforms.exo.canonical import Canonicaliser
 from schedsearch.transforms.exo.generated import with_build
 from schedsearch.transforms.exo.messages import said
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.exo.speed.facts import blocks
+from schedsearch.transforms.exo.mirror import blocks, mirror, statements
 
 EXO_ERRORS: tuple[type[Exception], ...] = (
     SchedulingError,
@@ -146,7 +147,7 @@ EXO_ERRORS: tuple[type[Exception], ...] = (
     IndexError,
     AttributeError,
 )
-"""What Exo raises when a rewrite is illegal or not supported. Catch only around
+"""Exceptions of Exo when a rewrite is illegal or not supported. Catch only around
 calls of Exo: several are also ordinary programming errors."""
 
 SOLVER_STEPS = 10_000_000
@@ -162,20 +163,25 @@ symbols are numbered, and they are numbered otherwise in each process."""
 def prepare() -> None:
     """Put the workarounds into Exo and z3, in this process.
 
-    Importing changes nothing. Whatever loads, rewrites or compiles a procedure calls this
+    Importing changes nothing. All code that loads, rewrites or compiles a procedure calls this
     first, so that no rewrite is ever checked without them.
     """
     z3.set_param("rlimit", SOLVER_STEPS)
     z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
     LoopIR_FindExterns.do_e = _note_externs
-    exo_fission.install()  # before it is made faster
-    exo_order.install()
-    exo_speed.install()
+    for name, text in (
+        ("find_all_mems", lambda memory: memory.global_()),
+        ("find_all_externs", lambda extern: extern[0].globl(extern[1]) or ""),
+    ):
+        found = getattr(LoopIR_compiler, name)
+        setattr(LoopIR_compiler, name, _sorted_by_text(found, text))
+    checks.install()  # before they are made faster
+    speed.install()
 
 
 @contextmanager
 def patient_solver() -> Iterator[None]:
-    """What was accepted once is accepted again: questions have `PATIENT_STEPS`."""
+    """Questions have `PATIENT_STEPS`, so that rewrites accepted once are accepted again."""
     prepare()
     before = z3.get_param("rlimit")
     z3.set_param("rlimit", PATIENT_STEPS)
@@ -190,6 +196,13 @@ def _note_externs(finder: Any, expr: Any) -> None:
     if isinstance(expr, LoopIR.Extern):
         finder._externs.add((expr.f, expr.type.basetype().ctype()))
     super(LoopIR_FindExterns, finder).do_e(expr)
+
+
+def _sorted_by_text(
+    found: Callable[[Any], Iterable[Any]], text: Callable[[Any], str]
+) -> Callable[[Any], list[Any]]:
+    """Exo's search for memories or functions, sorted by the C `text` that each adds to a file."""
+    return lambda procs: sorted(found(procs), key=text)
 
 
 ORDER_KEPT = {"inline", "inline_window", "set_memory", "simplify", "delete_pass", "specialize"}
@@ -268,7 +281,7 @@ def unsound(
 
 
 def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str | None:
-    """The same for what only the result shows; `path` is where the operator was applied."""
+    """The same for faults that only the result shows; the operator was applied at `path`."""
     if operator == "inline_assign":
         return left_stale(mirror(before), path, mirror(after))
     ast = mirror(after)
@@ -286,17 +299,10 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
 def statements_apart(procedure: Any) -> Any | None:
     """An equal procedure whose statements are in one place each; None if they are anyway."""
     proc = procedure._loopir_proc
-    places = [id(stmt) for stmt in _statements(proc.body)]
+    places = [id(stmt) for stmt in statements(proc.body)]
     if len(set(places)) == len(places):
         return None
     return Procedure(proc.update(body=_copies(proc.body)))
-
-
-def _statements(stmts: Any) -> Iterator[Any]:
-    for stmt in stmts:
-        yield stmt
-        for block in blocks(stmt):
-            yield from _statements(block)
 
 
 def _copies(stmts: Any) -> list[Any]:
@@ -331,8 +337,7 @@ def _called_alike(proc: q.Proc, path: q.Path) -> bool:
             or (read.idx != stmt.idx and [*map(_names, read.idx)] == [*map(_names, stmt.idx)])
         )
         for later in q.walk(rest_of_block(proc, path))
-        for expr in q.stmt_exprs(later)
-        for read in q.walk_expr(expr)
+        for read in q.stmt_parts(later)
         if isinstance(read, q.Read)
     )
 

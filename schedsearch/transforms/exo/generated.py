@@ -11,7 +11,7 @@ from schedsearch.core.records import GeneratedC
 
 _POINTER = re.compile(r"(\w)\* (\w+)")
 
-# At the start of a line: what a function at file scope begins with, up to its parameters.
+# The beginning of a function at file scope, up to its parameters, at the start of a line.
 _FUNCTION = re.compile(
     r"^(?P<before>[A-Za-z_][\w \t*]*[ \t*])(?P<name>[A-Za-z_]\w*)\s*\([^;{}()]*\)\s*(?P<end>[{;])",
     re.MULTILINE,
@@ -86,7 +86,7 @@ def may_restrict(proc: q.Proc) -> bool:
 def _restrict(text: str, proc: str) -> str:
     """Qualify the pointers in declaration and definition of the procedure that is exported.
 
-    Its callees are left alone: what they are passed may be windows of one buffer.
+    Its callees are left alone: their arguments may be windows of one buffer.
     `__restrict__` is C and C++, gcc and clang.
     """
     signature = re.compile(rf"^void {re.escape(proc)}\( .* \)", re.MULTILINE)

@@ -14,7 +14,7 @@ from schedsearch.transforms.exo.mirror import mirror_loopir
 
 
 def ast_key(proc: q.Proc, build: Build = DEFAULT_BUILD) -> str:
-    """Key of a procedure up to the names of what it binds and the order of index terms,
+    """Key of a procedure up to the names that it binds and the order of index terms,
     and of how it is built."""
     text = canonical_text(proc)
     return digest(text if build == DEFAULT_BUILD else f"{text}\n{build}")
@@ -26,5 +26,5 @@ def proc_key(proc: q.Proc) -> str:
 
 
 def canonical_ast(procedure: Any) -> q.Proc:
-    """Query AST of what `generate_c` would print."""
+    """Query AST of the procedure that `generate_c` would print."""
     return mirror_loopir(canonical(procedure._loopir_proc))

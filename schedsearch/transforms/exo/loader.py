@@ -134,7 +134,7 @@ def import_file(path: Path) -> Any:
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
-    except (Exception, SystemExit) as error:  # whatever the user's file raises is theirs to see
+    except (Exception, SystemExit) as error:  # the user has to see anything that their file raises
         del sys.modules[name]
         reason = _reason(error)
         where = "" if f"{path}:" in reason else _where(error, path)

@@ -1,7 +1,7 @@
-"""What Exo's errors say, in words: the one place where its messages are made ours.
+"""Exo's errors in plain words: the one place where its messages are made ours.
 
 Exo 1.0.0 prints its own data structures, names operators that nobody called, and counts
-strides among the sizes of an example. What is not known here is passed on without these.
+strides among the sizes of an example. Messages that are not known here are passed on without these.
 """
 
 from __future__ import annotations

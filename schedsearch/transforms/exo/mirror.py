@@ -4,21 +4,22 @@ Built from Exo's LoopIR rather than its public cursors: cursors do not show loop
 modes, asserts, or which of two equal names is meant. A test checks that the
 structure agrees with the cursors, which remain the way to *address* statements.
 
-An operator changes a small part of a procedure, and Exo keeps the nodes of the rest: what
-was mirrored from a node is used again where it would be equal (`shared.py`).
+An operator changes a small part of a procedure, and Exo keeps the nodes of the rest: the mirror
+of a node is used again where it would be equal (`SHARED`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 from exo.core.LoopIR import LoopIR, T
 
-from schedsearch.analysis.by_identity import Same
+from schedsearch.analysis.by_identity import ByIdentity, Same
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.transforms.exo.known_statements import SHARED, Shared
 
 Env = dict[Any, q.Var]
 """Exo symbol -> variable. Symbols hash by identity, so this is only ever looked up."""
@@ -242,7 +243,7 @@ class _Mirror:
         return stmt
 
     def skip(self, node: Any, stmt: q.Stmt) -> None:
-        """Bind what a statement binds. Nothing refers to what was bound in its blocks."""
+        """Bind the variable of a statement. Nothing refers to variables bound in its blocks."""
         self.symbols += [None] * q.bound_count(stmt)
         if var := q.binds(stmt):
             self.symbols[var.uid] = node.name
@@ -314,3 +315,50 @@ class _Mirror:
         if isinstance(access, LoopIR.Interval):
             return q.Interval(to_affine(access.lo, self.env), to_affine(access.hi, self.env))
         return to_affine(access.pt, self.env)
+
+
+def blocks(stmt: Any) -> tuple[Any, ...]:
+    """The blocks of statements in a statement."""
+    match stmt:
+        case LoopIR.For():
+            return (stmt.body,)
+        case LoopIR.If():
+            return stmt.body, stmt.orelse
+        case _:
+            return ()
+
+
+def statements(stmts: Any) -> Iterator[Any]:
+    """LoopIR statements and those inside, parents first."""
+    for stmt in stmts:
+        yield stmt
+        for block in blocks(stmt):
+            yield from statements(block)
+
+
+STATEMENTS = 20_000
+"""LoopIR statements whose query ASTs are kept: some 2 KB each."""
+PLACES = 16
+"""Query ASTs kept of one of them: children move and renumber shared nodes in a few ways."""
+
+Place = tuple[q.Path, int, tuple[int, ...]]
+"""All that the query AST of a LoopIR statement depends on: its path, how many variables are
+bound before it, and the numbers of those it uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shared:
+    """The mirrors of one LoopIR statement, by place; `free` are the symbols that it uses and does
+    not bind."""
+
+    free: tuple[Any, ...]
+    at: dict[Place, q.Stmt] = field(default_factory=dict)
+
+    def keep(self, place: Place, stmt: q.Stmt) -> None:
+        if len(self.at) >= PLACES:
+            self.at.clear()
+        self.at[place] = stmt
+
+
+SHARED: ByIdentity[Shared] = ByIdentity(STATEMENTS)
+"""By LoopIR statement."""

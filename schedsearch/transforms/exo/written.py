@@ -21,9 +21,9 @@ _HEADER = '"""Written by schedsearch, as Exo prints a procedure that was not in 
 
 
 def written(procedure: Any) -> str:
-    """A module that defines the procedure and what it calls, each by its own name.
+    """A module that defines the procedure and its callees, each by its own name.
 
-    Raises UserError if it needs what cannot be imported: then it has to be in a file.
+    Raises UserError if it needs something that cannot be imported: then it has to be in a file.
     """
     found = _Found(procedure.name())
     found.collect(procedure._loopir_proc)
@@ -53,7 +53,7 @@ def _without_comment(text: str) -> str:
 
 @dataclass
 class _Found:
-    """What one procedure needs, callees before callers."""
+    """The definitions and imports that one procedure needs, callees before callers."""
 
     name: str
     procs: dict[str, Any] = field(default_factory=dict)

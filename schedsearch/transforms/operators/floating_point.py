@@ -3,7 +3,7 @@
 This is the one place where a contract decides about rewrites; whatever proposes them, and
 wherever a trace comes from, its operators are run here. Three rules, of which `fast` has none:
 
-1. Order (`strict`): Exo's checks take a sum for what it reads and writes (`exo_order.py`), so
+1. Order (`strict`): Exo's checks take a sum for what it reads and writes (`exo/checks.py`), so
    that no operator that they guard changes the order in which an element is added up.
 2. Rounding: what stores a value that was not stored, or no longer does, keeps every rounding:
    C has to compute the value in the type it is stored in.
@@ -18,17 +18,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.rounding import inexact_body, rounds_as_stored
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, INTEGERS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.transforms.exo.checks import sums_in_order
 from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.exo.order import sums_in_order
 from schedsearch.transforms.operators.ops import At, Index, Instruction, Op, Pair, Parts, run_op
 from schedsearch.transforms.vector.fused.model import Fused
-from schedsearch.transforms.vector.fused.rounding import loses_rounding, sums_lanes
 from schedsearch.transforms.vector.instruction_sets import find
 
 _HARMLESS = frozenset(
@@ -170,3 +170,60 @@ def _adds_floats(ast: q.Proc) -> bool:
     return any(isinstance(s, q.Reduce) and s.type in FLOATS for s in stmts) or any(
         isinstance(s, q.Call) and _adds_floats(s.proc) for s in stmts
     )
+
+
+_SAME = {
+    "f32": frozenset({"relu", "select", "fmaxf", "expf"}),
+    "f64": frozenset({"relu", "select", "sqrt", "sin", "sigmoid"}),
+}
+"""Functions that both compute in the type of their arguments, and give results of it."""
+
+_AS_STORED = {"f32": frozenset({"sqrt"}), "f64": frozenset[str]()}
+"""Functions that C computes in f64, whose result is the same once it is rounded to f32: a
+square root that is rounded twice is (Figueroa, 1995)."""
+
+
+def sums_lanes(fused: Fused) -> bool:
+    """Whether it adds the floating-point values of all lanes to one element."""
+    return any(
+        isinstance(stmt, q.Reduce)
+        and stmt.buf.uid < len(fused.operands)
+        and not fused.operands[stmt.buf.uid].moves
+        and {stmt.type, _kind(stmt)} & FLOATS
+        for stmt in fused.body
+    )
+
+
+def loses_rounding(fused: Fused) -> bool:
+    """Whether a function of some statement is computed in another type than C does it."""
+    stmts = (stmt for stmt in fused.body if isinstance(stmt, q.Assign | q.Reduce))
+    return not all(_exact(stmt) for stmt in stmts)
+
+
+def _exact(stmt: q.Assign | q.Reduce) -> bool:
+    kind = _kind(stmt)
+    stored = isinstance(stmt, q.Assign) and stmt.type == kind
+    return _same_as_c(stmt.rhs, kind, stored)
+
+
+def _kind(stmt: q.Assign | q.Reduce) -> str:
+    """The type of the right side, which mixes none."""
+    kinds = {read.type for read in reads(stmt.rhs)} or {stmt.type}
+    return "i32" if kinds <= INTEGERS.keys() else min(kinds)
+
+
+def _same_as_c(expr: q.Expr, kind: str, rounded: bool) -> bool:
+    """`rounded`: the value is next rounded to `kind`."""
+    match expr:
+        case q.Extern():
+            known = _SAME.get(kind, frozenset[str]())
+            if rounded:
+                known = known | _AS_STORED.get(kind, frozenset[str]())
+            # C converts every argument to the type of the function's.
+            return expr.name in known and all(_same_as_c(arg, kind, True) for arg in expr.args)
+        case q.BinOp():
+            return _same_as_c(expr.lhs, kind, False) and _same_as_c(expr.rhs, kind, False)
+        case q.USub():
+            return _same_as_c(expr.arg, kind, False)
+        case _:
+            return True

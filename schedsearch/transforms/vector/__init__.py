@@ -1,7 +1,7 @@
-"""Which vector code does what a loop does, and what is its text?
+"""Which vector code can replace a loop, and what is its text?
 
-Instructions of a set are the rows of `table`, written by `instruction_text`, or a user's file
-(`instruction_sets`); `matching` finds the one that a loop nest is the body of, and `excerpt` what
-an exported schedule has to carry along. `extension` has the registers that all of them share, and
-register blocks' own instructions. `fused` writes an instruction for a loop that is none of these.
+Instructions of a set are the rows of `table`, written by `instruction_text`, or a user's file.
+`instruction_sets` loads them, and cuts out the part that an exported schedule needs; `matching`
+finds the instruction whose body a loop nest is. `extension` has the registers that all of them
+share, and register blocks' own instructions. `fused` writes an instruction for any other loop.
 """

@@ -100,7 +100,7 @@ def define(name: str, source: str, given: Mapping[str, Any]) -> dict[str, Any]:
 def execute(name: str, text: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """The names that a text defines which is in no file, given those it uses."""
     file = f"<schedsearch {name}>"
-    # Exo reads the source of what it parses through linecache.
+    # Exo reads source code through linecache.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     namespace = dict(given)
     exec(compile(text, file, "exec"), namespace)

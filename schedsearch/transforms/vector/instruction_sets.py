@@ -2,8 +2,8 @@
 
 A set has a name (its file's) and is identified by a digest of its text. Rewrites refer to
 instructions by both, so that a trace says which text it needs. Text is executed only if
-this package generates it, or if its file was given to `load_instructions`: what a
-store or a trace says about sets is compared, never run.
+this package generates it, or if its file was given to `load_instructions`. Sets in a store or
+a trace are compared, never run.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from schedsearch.core.text_file import read_text
 from schedsearch.transforms.exo.loader import SOURCE_PREFIX, import_file
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.vector.extension import execute
+from schedsearch.transforms.vector.registers import register_kind
 from schedsearch.transforms.vector.table import SETS, set_text
 
 Operand = tuple[str, str]
@@ -45,14 +46,14 @@ class Instructions:
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """What the text defines at top level, without executing it."""
+        """Functions and classes at the top level of the text, which is not executed."""
         body = ast.parse(self.text).body
         return tuple(s.name for s in body if isinstance(s, ast.FunctionDef | ast.ClassDef))
 
     @cached_property
     def operands(self) -> dict[str, frozenset[Operand]]:
-        """What kinds of arrays each function of the text takes, without executing it:
-        Exo needs a second or more for a set, and most kernels need none of it."""
+        """The kinds of arrays that each function of the text takes. The text is not executed: Exo
+        needs a second or more for a set, and most kernels need none of it."""
         body = ast.parse(self.text).body
         imported = {
             alias.asname: alias.name
@@ -195,3 +196,77 @@ def _read(path: Path) -> Instructions:
     text = read_text(path)
     path = path.resolve()
     return Instructions(InstructionSet(path.stem, digest(text), str(path)), text)
+
+
+REGISTERS = "schedsearch.transforms.registers"
+"""The module that files of instructions import their memories from."""
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """Import lines, definitions in the file's order, and the registers they need."""
+
+    imports: tuple[str, ...]
+    definitions: tuple[str, ...]
+    registers: frozenset[tuple[str, int]]
+
+
+def excerpt(text: str, names: Iterable[str]) -> Excerpt:
+    """The definitions of `names` in `text`, and all that they refer to.
+
+    A file that does more at top level than import, define and assign is taken whole.
+    """
+    body = ast.parse(text).body
+    simple = all(isinstance(s, _SIMPLE) or _is_docstring(s) for s in body)
+    wanted = _closure(body, set(names)) if simple else {n for s in body for n in _used(s)}
+    imports, definitions, registers = [], [], set()
+    for stmt in body:
+        if isinstance(stmt, ast.ImportFrom) and stmt.module == REGISTERS:
+            kinds = {register_kind(alias.name) for alias in stmt.names if alias.name in wanted}
+            registers |= {kind for kind in kinds if kind is not None}
+        elif isinstance(stmt, ast.Import | ast.ImportFrom):
+            if wanted & set(_bound(stmt)) and getattr(stmt, "module", None) != "__future__":
+                imports.append(ast.unparse(stmt))
+        elif not _is_docstring(stmt) and (not simple or wanted & set(_bound(stmt))):
+            definitions.append(_source(text, stmt))
+    return Excerpt(tuple(imports), tuple(definitions), frozenset(registers))
+
+
+_SIMPLE = ast.Import | ast.ImportFrom | ast.FunctionDef | ast.ClassDef | ast.Assign | ast.AnnAssign
+
+
+def _is_docstring(stmt: ast.stmt) -> bool:
+    return isinstance(stmt, ast.Expr) and isinstance(stmt.value, ast.Constant)
+
+
+def _bound(stmt: ast.stmt) -> Iterator[str]:
+    """Names a top-level statement defines."""
+    match stmt:
+        case ast.FunctionDef() | ast.ClassDef():
+            yield stmt.name
+        case ast.Import() | ast.ImportFrom():
+            yield from ((alias.asname or alias.name).partition(".")[0] for alias in stmt.names)
+        case _:
+            for node in ast.walk(stmt):
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                    yield node.id
+
+
+def _used(stmt: ast.stmt) -> Iterator[str]:
+    return (node.id for node in ast.walk(stmt) if isinstance(node, ast.Name))
+
+
+def _closure(body: list[ast.stmt], names: set[str]) -> set[str]:
+    """`names` and every name that their definitions mention."""
+    mentions = {name: set(_used(stmt)) for stmt in body for name in _bound(stmt)}
+    wanted, todo = set[str](), names
+    while todo:
+        wanted |= todo
+        todo = {n for name in todo for n in mentions.get(name, ())} - wanted
+    return wanted
+
+
+def _source(text: str, stmt: ast.stmt) -> str:
+    """The statement's lines, decorators included."""
+    first = min([stmt.lineno, *(d.lineno for d in getattr(stmt, "decorator_list", ()))])
+    return "\n".join(text.splitlines()[first - 1 : stmt.end_lineno])

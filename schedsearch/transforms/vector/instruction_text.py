@@ -39,7 +39,7 @@ class Row:
 
 
 def register_words(kind: str, lanes: int) -> dict[str, str]:
-    """What follows from the elements of a register."""
+    """Words that follow from the elements of a register."""
     element = ELEMENT_TYPES[kind]
     return {
         "R": f"[{kind}][{lanes}] @ {memory_name(kind, lanes)}",
@@ -57,7 +57,7 @@ def register_words(kind: str, lanes: int) -> dict[str, str]:
 
 
 def definition(name: str, row: Row, words: Words, include: str = "") -> str:
-    """The text of one instruction; `include` is what its C needs, in Python."""
+    """The text of one instruction; `include` is the Python text of the C that it needs."""
     operands = _filled(row.operands, words)
     strings = [line.strip() for line in _filled(row.c, words).split("\n")]
     strings = [each if each.endswith("(") else f"{each} " for each in strings[:-1]] + strings[-1:]

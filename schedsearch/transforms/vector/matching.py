@@ -12,14 +12,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from schedsearch.analysis.arrays import Array, declared
 from schedsearch.analysis.ranges import Ranges, bounds, ranges_at
 from schedsearch.core import ast as q
-from schedsearch.transforms.vector.fused.operands import Array, declared
 
 
 @dataclass(frozen=True)
 class Context:
-    """What is known where a nest stands: arrays that are laid out densely, and ranges."""
+    """The surroundings of a nest: arrays that are laid out densely, and ranges."""
 
     arrays: dict[q.Var, Array]
     ranges: Ranges
@@ -44,13 +44,13 @@ def _skeleton(stmt: q.Stmt) -> tuple[object, ...]:
 
 
 def alike(instruction: q.Proc, nest: q.For) -> bool:
-    """Whether a nest has the instruction's statements, whatever they say: if not, they do not
-    match, which is seldom worth a closer look."""
+    """Whether a nest has the same kinds of statements as the instruction. A quick test: other
+    nests cannot match."""
     return len(instruction.body) == 1 and _skeleton(instruction.body[0]) == _skeleton(nest)
 
 
 def match(instruction: q.Proc, nest: q.For, context: Context) -> tuple[q.Expr, ...] | None:
-    """Arguments with which the instruction does what `nest` does; None if it cannot."""
+    """Arguments with which the instruction replaces `nest`; None if it cannot."""
     if len(instruction.body) != 1 or not isinstance(instruction.body[0], q.For):
         return None
     matcher = _Matcher(instruction, context)
@@ -61,7 +61,7 @@ def match(instruction: q.Proc, nest: q.For, context: Context) -> tuple[q.Expr, .
 
 @dataclass
 class _Operand:
-    """What an array of the instruction stands for: the same element of `buf` at index 0."""
+    """The array behind an operand of the instruction, and its element at index 0."""
 
     buf: q.Var
     outer: tuple[q.Affine, ...]
@@ -160,7 +160,7 @@ class _Matcher:
         """An index of the instruction in the loops of the nest."""
         return q.substituted(index, lambda atom: q.as_affine(self.loops[atom]))  # type: ignore[index]
 
-    # -- what the instruction relies on ---------------------------------------
+    # -- conditions of the instruction ----------------------------------------
 
     def sound(self) -> bool:
         bound = all(

@@ -52,7 +52,7 @@ OPERATIONS = {
     "sum": Row("dst: <S>, src: <R>", "dst[0] += src[l]", "<sum>"),
     "max_of": Row("dst: <S>, src: <R>", _GREATER, "<max_of>"),
 }
-"""What there is for each type of element."""
+"""Operations of each element type."""
 
 _F32, _I8, _I32 = (f"[{kind}][<lanes>] @ " for kind in ("f32", "i8", "i32"))
 CONVERSIONS = {
@@ -63,7 +63,7 @@ CONVERSIONS = {
         f"dst: <R>, src: {_I32}VEC_I32X<lanes>", "dst[l] = src[l]", "<round>"
     ),
 }
-"""What there is for one type of element."""
+"""Operations of one element type."""
 
 
 def _dot(length: int, c: str) -> Row:

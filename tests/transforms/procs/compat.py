@@ -652,3 +652,28 @@ def place_read_later(y: f32[8], x: f32[8]):
         t[Place.at] = x[i]
     Place.at = 2
     y[0] = t[Place.at + 1]
+
+
+def stored_in_two(first, second):
+    """A procedure with two memories of one name; the text that each adds to C."""
+    one, other = memory_with_text(first), memory_with_text(second)
+
+    @proc
+    def stored(x: f32[4] @ DRAM):
+        a: f32[4] @ one
+        b: f32[4] @ other
+        for i in seq(0, 4):
+            a[i] = x[i]
+            b[i] = a[i]
+            x[i] = b[i]
+
+    return stored
+
+
+def memory_with_text(text):
+    class VEC_F32X4(DRAM_STACK):
+        @classmethod
+        def global_(cls):
+            return f"/* {text} */"
+
+    return VEC_F32X4

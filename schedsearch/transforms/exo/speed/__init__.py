@@ -1,9 +1,8 @@
 """Work that Exo 1.0.0 does again and again, done once, or cheaper. Results stay the same.
 
 `install` puts replacements into Exo's modules; `exo_as_is` takes them out again, so that
-tests can compare both. `remembered` says which answers are kept, `frames` what is needed of
-Python's stack, `nodes` how syntax trees are built, `decided` which checks need no solver,
-`unify` how operands of `replace` are found.
+tests can compare both. `remembered` keeps answers, `frames` reads Python's stack, `nodes` builds
+syntax trees, `decided` answers checks without a solver, `unify` finds operands of `replace`.
 """
 
 from __future__ import annotations
@@ -16,12 +15,12 @@ from typing import Any
 from schedsearch.transforms.exo.speed import decided, frames, nodes, remembered, unify
 
 Patch = tuple[Any, str, Any]
-"""A module or class of Exo, the name of what is replaced in it, and by what."""
+"""A module or class of Exo, the name of one of its attributes, and the replacement."""
 
 
 @cache
 def _patches() -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
-    """All replacements, and what they replace."""
+    """All replacements, and the originals."""
     new = (
         *remembered.patches(),
         *frames.patches(),
@@ -33,7 +32,7 @@ def _patches() -> tuple[tuple[Patch, ...], tuple[Patch, ...]]:
 
 
 def install() -> None:
-    """Make Exo use what is in this package. May be called twice."""
+    """Make Exo use this package. May be called twice."""
     for place, name, value in _patches()[0]:
         setattr(place, name, value)
 

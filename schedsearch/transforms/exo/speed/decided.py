@@ -9,22 +9,148 @@ else is Exo's own business: no answer of Exo's changes, which tests compare.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
 
+from schedsearch.analysis import independence
 from schedsearch.core import ast as q
-from schedsearch.transforms.exo.order import in_order
-from schedsearch.transforms.exo.speed.accesses import Accesses, harmless, separates
+from schedsearch.transforms.exo.checks import in_order
 from schedsearch.transforms.exo.speed.facts import (
+    Facts,
     Undecided,
     facts_at,
     facts_in,
     value_of,
     variable,
 )
+
+READ, REDUCE, WRITE = "read", "reduce", "write"
+
+
+@dataclass(frozen=True)
+class BoxAccess:
+    """First and last index per dimension, and the facts that hold there."""
+
+    kind: str
+    box: independence.Box
+    facts: Facts
+
+
+@dataclass
+class BoxAccesses:
+    """BoxAccesses by buffer. `inner`: variables bound on the way; `local`: buffers allocated."""
+
+    facts: Facts
+    of: dict[q.Var, list[BoxAccess]] = field(default_factory=dict)
+    inner: set[q.Var] = field(default_factory=set)
+    local: set[q.Var] = field(default_factory=set)
+
+    def block(self, stmts: Any) -> None:
+        """Raises Undecided at statements that do more than access elements."""
+        for stmt in stmts:
+            self.stmt(stmt)
+
+    def stmt(self, stmt: Any) -> None:
+        match stmt:
+            case LoopIR.Assign() | LoopIR.Reduce():
+                self.expr(stmt.rhs)
+                kind = WRITE if isinstance(stmt, LoopIR.Assign) else REDUCE
+                self.touch(stmt.name, kind, [_point(index) for index in stmt.idx])
+            case LoopIR.For():
+                self.inner.add(variable(stmt.iter))
+                with self.facts.inside(stmt):
+                    self.block(stmt.body)
+            case LoopIR.If():
+                self.expr(stmt.cond)
+                self.block(stmt.body)
+                self.block(stmt.orelse)
+            case LoopIR.Alloc():
+                self.local.add(variable(stmt.name))
+            case LoopIR.Call():
+                self.call(stmt)
+            case LoopIR.Pass():
+                pass
+            case _:
+                raise Undecided
+
+    def expr(self, expr: Any) -> None:
+        match expr:
+            case LoopIR.Read() if expr.type.is_real_scalar():
+                self.touch(expr.name, READ, [_point(index) for index in expr.idx])
+            case LoopIR.BinOp():
+                self.expr(expr.lhs)
+                self.expr(expr.rhs)
+            case LoopIR.USub():
+                self.expr(expr.arg)
+            case LoopIR.Extern():
+                for arg in expr.args:
+                    self.expr(arg)
+            case LoopIR.Const() | LoopIR.StrideExpr():
+                pass
+            case LoopIR.Read() if not expr.type.is_numeric():
+                pass
+            case _:
+                raise Undecided
+
+    def call(self, call: Any) -> None:
+        """A call accesses, at most, all of the windows it is given."""
+        kinds = _kinds(call.f)
+        for arg, value in zip(call.f.args, call.args, strict=True):
+            if isinstance(value, LoopIR.WindowExpr):
+                self.touch(value.name, kinds[arg.name], [_extent(access) for access in value.idx])
+            elif arg.type.is_numeric():
+                raise Undecided
+            else:
+                self.expr(value)
+
+    def touch(self, sym: Any, kind: str, box: list[tuple[q.Affine, q.Affine]]) -> None:
+        access = BoxAccess(kind, tuple(box), self.facts.copy())
+        self.of.setdefault(variable(sym), []).append(access)
+
+
+def _point(index: Any) -> tuple[q.Affine, q.Affine]:
+    value = value_of(index)
+    return value, value
+
+
+def _extent(access: Any) -> tuple[q.Affine, q.Affine]:
+    if isinstance(access, LoopIR.Interval):
+        return value_of(access.lo), value_of(access.hi) - 1
+    return _point(access.pt)
+
+
+def _kinds(proc: Any) -> dict[Any, str]:
+    """How a procedure of plain loops accesses each argument. Raises Undecided for other
+    procedures."""
+    found = BoxAccesses(Facts())
+    found.block(proc.body)
+    kinds = {}
+    for arg in proc.args:
+        seen = {access.kind for access in found.of.get(variable(arg.name), ())}
+        kinds[arg.name] = seen.pop() if len(seen) == 1 else WRITE if seen else READ
+    return kinds
+
+
+def harmless(accesses: Iterable[BoxAccess], in_order: bool = False) -> bool:
+    """Whether accesses of a buffer commute wherever they go: all read, or all reduce and are
+    not to stay `in_order`."""
+    kinds = {access.kind for access in accesses}
+    return kinds == {READ} or (kinds == {REDUCE} and not in_order)
+
+
+def separates(loop: q.Var, accesses: list[BoxAccess], moving: set[q.Var]) -> bool:
+    """Whether accesses in different iterations of `loop` are certainly to different elements.
+    `moving` are the variables that need not be the same in both iterations."""
+    other = moving | {loop}
+    return independence.separates(
+        loop,
+        [(access.box, access.facts.ranges) for access in accesses],
+        lambda atom: other.isdisjoint(q.expr_vars(atom)),
+    )
 
 
 def patches() -> list[tuple[Any, str, Any]]:
@@ -90,11 +216,11 @@ def _equal(proc: Any, one: Any, at_one: Any, other: Any, at_other: Any = None) -
 
 
 def _in_bounds(proc: Any, alloc: Any, block: Any) -> bool:
-    """All accesses in `block` to what `alloc` allocates are to elements it has."""
+    """All accesses in `block` to the buffer of `alloc` are within its bounds."""
     if not block:
         return True
     facts = facts_at(proc, block[0])
-    found = Accesses(facts)
+    found = BoxAccesses(facts)
     found.block(block)
     buf = variable(alloc.name)
     if buf in found.local:
@@ -139,7 +265,7 @@ def _may_reorder(proc: Any, outer: Any) -> bool:
     facts = facts_at(proc, outer)
     facts.enter(outer)
     facts.enter(inner)
-    found = Accesses(facts)
+    found = BoxAccesses(facts)
     found.block(inner.body)
     if found.local:
         return False
@@ -158,7 +284,7 @@ def _may_fission(
     """The first statements of a later iteration do not depend on the last of an earlier one."""
     facts = facts_at(proc, loop)
     facts.enter(loop)
-    one, other = Accesses(facts), Accesses(facts)
+    one, other = BoxAccesses(facts), BoxAccesses(facts)
     one.block(before)
     other.block(after)
     shared = one.of.keys() & other.of.keys()

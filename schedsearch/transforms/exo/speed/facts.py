@@ -1,4 +1,4 @@
-"""What is certain about control values at a statement of a LoopIR procedure.
+"""Facts about control values at a statement of a LoopIR procedure.
 
 True answers are proofs; otherwise nothing is known.
 """
@@ -15,7 +15,7 @@ from schedsearch.analysis.certain import Certain
 from schedsearch.analysis.conditions import NEGATED
 from schedsearch.analysis.ranges import bind_args, bind_loop
 from schedsearch.core import ast as q
-from schedsearch.transforms.exo.mirror import is_control, to_affine
+from schedsearch.transforms.exo.mirror import blocks, is_control, to_affine
 
 
 class Undecided(Exception):
@@ -54,7 +54,7 @@ class Facts(Certain):
     """The same of LoopIR."""
 
     def enter(self, loop: Any) -> None:
-        """Add what holds in the body of a loop.
+        """Add the facts that hold in the body of a loop.
 
         Raises Undecided if a loop around has the same variable: Exo copies loops with
         their symbols, and an index would be taken for the outer one's.
@@ -94,7 +94,7 @@ class Facts(Certain):
 
 
 def facts_in(proc: Any, around: Iterable[Any]) -> Facts:
-    """What holds inside of some statements of a procedure, outermost first."""
+    """Facts inside of some statements of a procedure, which are given outermost first."""
     facts = Facts()
     bind_args(facts.ranges, [(variable(a.name).uid, a.type is T.size) for a in proc.args])
     for stmt in around:
@@ -104,7 +104,7 @@ def facts_in(proc: Any, around: Iterable[Any]) -> Facts:
 
 
 def facts_at(proc: Any, stmt: Any) -> Facts:
-    """What holds at a statement, the first with this identity (as Exo looks for it).
+    """Facts at a statement, the first with this identity (as Exo looks for it).
 
     Raises Undecided if windows are named before it: one buffer has several names then.
     """
@@ -126,14 +126,3 @@ def _search(stmts: Any, wanted: Any) -> list[Any] | None:
             if inner is not None:
                 return [stmt, *inner]
     return None
-
-
-def blocks(stmt: Any) -> tuple[Any, ...]:
-    """The blocks of statements in a statement."""
-    match stmt:
-        case LoopIR.For():
-            return (stmt.body,)
-        case LoopIR.If():
-            return stmt.body, stmt.orelse
-        case _:
-            return ()

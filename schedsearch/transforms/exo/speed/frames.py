@@ -1,4 +1,4 @@
-"""What Exo uses of `inspect`, without looking files and source lines up.
+"""The part of `inspect` that Exo uses, without looking files and source lines up.
 
 Every pattern, every error message and every definition of a procedure asks for the
 frames on Python's stack. It wants local variables, names of functions and line numbers;

@@ -3,8 +3,8 @@
 Every node of Exo's trees checks the type of every field whenever it is built, by
 `isinstance` on abstract classes, which Python answers in Python. The checks stay:
 
-- what is checked depends on the field and the value's class alone, so that classes
-  which passed once are remembered per field;
+- a check depends on the field and the value's class alone, so that classes which passed once
+  are remembered per field;
 - `update` builds the copy directly instead of by `attrs.evolve`;
 - the classes are given a plain metaclass: nothing is registered as a virtual subclass.
 """
@@ -97,7 +97,7 @@ def _update(fields: tuple[str, ...]) -> Callable[..., Any]:
     names = frozenset(fields)
 
     def update(self: Any, **changes: Any) -> Any:
-        """A copy with some fields changed. Raises TypeError for what is no field."""
+        """A copy with some fields changed. Raises TypeError for other names."""
         if not changes.keys() <= names:
             return _exo_update(self, **changes)
         return type(self)(

@@ -66,7 +66,7 @@ class _Partial:
         return value
 
     def value(self, hole: Any, holes: frozenset[Any]) -> Linear:
-        """What a hole is if those that may be anything are 0."""
+        """The value of a hole if holes that may have any value are 0."""
         return {x: c for x, c in self.reduce({hole: 1}).items() if x not in holes}
 
 

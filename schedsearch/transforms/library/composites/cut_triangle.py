@@ -48,7 +48,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         triangle = _triangle(proc, loop)
         if triangle is None:
             continue
-        width = lanes(target, element_bits(proc, loop.body))
+        width = lanes(target, element_bits(loop.body))
         for factor in sorted({16 * width, 4 * width, 8}):
             if loop.extent is None or 2 * factor <= loop.extent:
                 yield loop, {"factor": factor}

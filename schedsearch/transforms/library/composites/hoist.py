@@ -118,7 +118,7 @@ def _worthwhile(expr: q.Expr, arguments: set[q.Var]) -> bool:
 def _levels(expr: q.Expr, around: list[q.For]) -> int:
     """How many of the loops around leave the value of `expr` as it is."""
     used = q.expr_vars(expr)
-    if any(isinstance(node, q.ReadConfig | q.ConfigField) for node in q.walk_expr(expr)):
+    if q.may_change(expr):
         return 0
     for level, loop in enumerate(around):
         local = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}

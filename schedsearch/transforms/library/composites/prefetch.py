@@ -16,6 +16,8 @@ loop of their own, so that only elements are named which the loop does use.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from schedsearch.analysis.accesses import touched
+from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.walkers import loops
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS, VECTORS
@@ -91,13 +93,11 @@ def _streams(proc: q.Proc, loop: q.For) -> Iterator[_Stream]:
 
 def _arrays(proc: q.Proc) -> dict[q.Var, str]:
     """Arrays in plain memory, with their element types."""
-    found = {a.var: a.type for a in proc.args if a.shape and a.mem == "DRAM"}
-    found |= {
-        s.buf: s.type
-        for s in q.walk(proc.body)
-        if isinstance(s, q.Alloc) and s.shape and s.mem == "DRAM"
+    return {
+        buf: array.type
+        for buf, array in declared(proc).items()
+        if array.shape and array.mem == "DRAM" and array.type in VECTORS
     }
-    return {buf: kind for buf, kind in found.items() if kind in VECTORS}
 
 
 def _names_at(proc: q.Proc, loop: q.For) -> list[str]:
@@ -112,18 +112,11 @@ def _names_at(proc: q.Proc, loop: q.For) -> list[str]:
 
 def _touched(stmt: q.Stmt) -> Iterator[tuple[q.Var, Place, int]]:
     """Array accesses: the first element, and how many follow in the last dimension."""
-    if isinstance(stmt, q.Assign | q.Reduce) and stmt.idx:
-        yield stmt.buf, stmt.idx, 1
-    for expr in q.stmt_exprs(stmt):
-        for node in q.walk_expr(expr):
-            match node:
-                case q.Read() if node.idx:
-                    yield node.buf, node.idx, 1
-                case q.Window():
-                    low = tuple(i.lo if isinstance(i, q.Interval) else i for i in node.idx)
-                    last = node.idx[-1]
-                    span = last.hi - last.lo if isinstance(last, q.Interval) else q.Affine(1)
-                    yield node.buf, low, max(span.const, 1) if span.is_const else 1
+    for buf, idx, _ in touched(stmt):
+        if idx:
+            low = tuple(i.lo if isinstance(i, q.Interval) else i for i in idx)
+            span = idx[-1].hi - idx[-1].lo if isinstance(idx[-1], q.Interval) else q.Affine(1)
+            yield buf, low, max(span.const, 1) if span.is_const else 1
 
 
 def _first(index: q.Affine, inside: dict[q.Var, q.For]) -> q.Affine | None:

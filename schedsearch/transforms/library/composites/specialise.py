@@ -43,7 +43,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for nest in proc.body:
         if not isinstance(nest, q.For) or statement_count((nest,)) > MAX_STATEMENTS:
             continue
-        width = lanes(target, element_bits(proc, nest.body))
+        width = lanes(target, element_bits(nest.body))
         proposed = set()
         for kind in LOOPS:
             for multiple in MULTIPLES:

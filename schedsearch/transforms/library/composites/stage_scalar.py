@@ -63,10 +63,9 @@ def _elements(proc: q.Proc, loop: q.For) -> Iterator[tuple[q.Var, tuple[q.Affine
                 opaque.add(stmt.buf)
             case q.Call() | q.WindowStmt():
                 opaque |= q.used_vars((stmt,))
-        for expr in q.stmt_exprs(stmt):
-            for node in q.walk_expr(expr):
-                if isinstance(node, q.Read):
-                    read[node.buf].add(node.idx)
+        for part in q.stmt_parts(stmt):
+            if isinstance(part, q.Read):
+                read[part.buf].add(part.idx)
     for buf in reduced - opaque:
         (idx, *others) = stored[buf]
         steady = idx and not others and not any(_uses(idx, var) for var in bound)

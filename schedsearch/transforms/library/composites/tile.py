@@ -47,7 +47,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         for depth in (2, 3):
             chain = _chain(first, depth)
             if chain:
-                for sizes in _tiles(proc, chain, target):
+                for sizes in _tiles(chain, target):
                     yield first, {"sizes": "x".join(map(str, sizes))}
 
 
@@ -66,12 +66,12 @@ def _chain(first: q.Stmt, depth: int) -> tuple[q.For, ...]:
     return tuple(chain) if rectangular else ()
 
 
-def _tiles(proc: q.Proc, chain: tuple[q.For, ...], target: Target) -> Iterator[tuple[int, ...]]:
+def _tiles(chain: tuple[q.For, ...], target: Target) -> Iterator[tuple[int, ...]]:
     body = chain[-1].body
     found = [access for access in accesses(body) if access.idx]
     if not all(_reused(loop.iter, found) for loop in chain[:-1]):
         return
-    size = element_bits(proc, body) // 8
+    size = element_bits(body) // 8
     lengths = {loop.iter: _length(loop) for loop in q.walk((chain[0],)) if isinstance(loop, q.For)}
     inside = {var: n for var, n in lengths.items() if var != chain[0].iter}
     proposed = set()

@@ -34,11 +34,7 @@ def _worthwhile(stmt: q.Stmt) -> bool:
         case q.For(extent=0):
             return True
         case _:
-            return any(
-                isinstance(node, q.FloorDiv | q.Mod)
-                for expr in q.stmt_exprs(stmt)
-                for node in q.walk_expr(expr)
-            )
+            return any(isinstance(part, q.FloorDiv | q.Mod) for part in q.stmt_parts(stmt))
 
 
 def ops(path: q.Path, args: Args) -> tuple[Op, ...]:

@@ -31,7 +31,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             "outer": fresh(taken, f"{loop.iter.name}o"),
             "inner": fresh(taken, f"{loop.iter.name}i"),
         }
-        bits = element_bits(proc, loop.body)
+        bits = element_bits(loop.body)
         for factor in split_factors(target, bits, loop.extent):
             perfect = divides(proc, factor, loop.hi, loop.path)
             for tail in ("perfect",) if perfect else ("cut", "guard", "cut_and_guard"):

@@ -1,4 +1,4 @@
-"""What a fused vector instruction is: one loop over the lanes of a register, as a value."""
+"""A fused vector instruction: one loop over the lanes of a register, as a value."""
 
 from __future__ import annotations
 

@@ -1,21 +1,38 @@
-"""Exo source of fused vector instructions."""
+"""Exo source of fused vector instructions, and the C function that each calls.
+
+The function works on whole registers in the vector extension of gcc and clang, so that one
+text serves SSE, AVX2, AVX-512 and NEON. An operation that the extension lacks
+(a conversion, a square root, a sum over a register) is a loop over the lanes in an
+inlined snippet, which both compilers turn into the one instruction meant. Only
+partial loads and stores name instructions, where there are masked ones.
+
+It converts where Exo's C does (`analysis/conversions.py`): a term of a sum before it is
+added. A sum is kept in the type that C adds in.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
+from schedsearch.analysis.conversions import promoted
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.transforms.vector.extension import define, vector_set
-from schedsearch.transforms.vector.fused.function import c_function
+from schedsearch.transforms.vector.fused import snippets
 from schedsearch.transforms.vector.fused.model import (
+    LANE,
     Fused,
     Operand,
+    arithmetic,
     body_lines,
     by_value,
     fused_name,
     moving,
     place_index,
+    place_of,
     strides,
 )
 from schedsearch.transforms.vector.registers import memory_name
@@ -83,8 +100,8 @@ def _loops(fused: Fused) -> list[str]:
 
 
 def _externs(fused: Fused) -> list[str]:
-    nodes = (n for s in fused.body for e in q.stmt_exprs(s) for n in q.walk_expr(e))
-    return sorted({node.name for node in nodes if isinstance(node, q.Extern)})
+    parts = (part for stmt in fused.body for part in q.stmt_parts(stmt))
+    return sorted({part.name for part in parts if isinstance(part, q.Extern)})
 
 
 def _window(fused: Fused, op: Operand) -> str:
@@ -108,7 +125,7 @@ def _place_params(uid: int, op: Operand) -> list[str]:
 
 
 def _bounds(fused: Fused, uid: int, op: Operand) -> list[str]:
-    """What Exo has to know of the places to see that the body stays inside the array."""
+    """Asserts on the places, from which Exo sees that the body stays inside the array."""
     length = "n" if fused.counted else str(fused.lanes)
     conditions = []
     for place in range(op.places):
@@ -144,3 +161,200 @@ def _pointer(uid: int, op: Operand, place: int) -> str:
         index = f"{{{place_index(uid, place, dim).name}}}"
         offset = f"({offset}) * {{x{uid}_n{dim}}} + {index}" if offset else index
     return f"&{{x{uid}}}[{offset}]"
+
+
+def c_function(fused: Fused) -> str:
+    """C text of the instruction's function, after the snippets that it uses."""
+    return _Function(fused).text()
+
+
+Value = tuple[str, str, bool]
+"""C text, element type, and whether it is a register rather than a scalar."""
+
+
+@dataclass
+class _Function:
+    """The C function of one instruction, and the helpers it turns out to need."""
+
+    fused: Fused
+    needed: dict[str, str] = field(default_factory=dict)
+    sums: dict[int, str] = field(default_factory=dict)
+
+    def text(self) -> str:
+        body = [line for stmt in self.fused.body for line in self.stmt(stmt)]
+        lines = [f"static inline __attribute__((always_inline)) void {fused_name(self.fused)}("]
+        lines += [f"    {', '.join(self.params())})", "{"]
+        lanes = self.fused.lanes
+        for uid, kind in self.sums.items():
+            lines.append(f"    {self.vec(kind)} s{uid} = {{0}};")
+        if self.fused.counted:
+            lines.append(f"    for (long l = 0; l < n; l += {lanes}) {{")
+            lines.append(f"        const long m = n - l < {lanes} ? n - l : {lanes};")
+            lines += [f"        {line}" for line in body]
+            lines.append("    }")
+        elif self.fused.copies > 1:
+            lines.append(f"    for (int v = 0; v < {self.fused.copies}; v++) {{")
+            lines += [*(f"        {line}" for line in body), "    }"]
+        else:
+            lines += [f"    {line}" for line in body]
+        for uid, kind in self.sums.items():
+            total = f"{self.need(snippets.total(kind, lanes), kind)}(s{uid})"
+            lines.append(f"    *x{uid} += {total};")
+        lines.append("}")
+        function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
+        return "\n".join([*self.needed.values(), function])
+
+    def params(self) -> Iterator[str]:
+        if self.fused.counted:
+            yield "long n"
+        for uid, op in enumerate(self.fused.operands):
+            ctype = self.vec(op.type) if op.registers else ELEMENT_TYPES[op.type].c
+            const = "" if op.written else "const "
+            if op.places:
+                yield from (f"{const}{ctype} *x{uid}_{place}" for place in range(op.places))
+                continue
+            yield f"{const}{ctype} {'' if by_value(op) else '*'}x{uid}"
+            yield from (f"long x{uid}_s{dim}" for dim in strides(op))
+
+    def vec(self, kind: str) -> str:
+        """The register type."""
+        name, text = snippets.types(kind, self.fused.lanes)
+        self.needed.setdefault(name, text)
+        return name
+
+    def need(self, helper: snippets.Snippet, *kinds: str) -> str:
+        """Name of a helper that works on registers of `kinds`."""
+        for kind in kinds:
+            self.vec(kind)
+        name, text = helper
+        self.needed.setdefault(name, text)
+        return name
+
+    # -- statements ------------------------------------------------------------
+
+    def stmt(self, stmt: q.Stmt) -> Iterator[str]:
+        match stmt:
+            case q.Alloc():
+                yield f"{self.vec(stmt.type)} x{stmt.buf.uid};"
+            case q.Assign() | q.Reduce():
+                kind = arithmetic(stmt)
+                assert kind is not None
+                value = self.expr(stmt.rhs, kind)
+                if isinstance(stmt, q.Reduce) and self.fixed(stmt.buf):
+                    yield self.accumulate(stmt, value)
+                elif isinstance(stmt, q.Reduce):
+                    total = promoted(stmt.type)
+                    before = self.convert(self.read(q.Read(stmt.buf, stmt.idx, stmt.type)), total)
+                    term = self.convert(value, total)
+                    yield self.write(stmt, (f"{before[0]} + {term[0]}", total, True))
+                else:
+                    yield self.write(stmt, value)
+            case _:
+                raise AssertionError(stmt)
+
+    def fixed(self, buf: q.Var) -> bool:
+        """Whether it is an operand that the lanes share."""
+        return buf.uid < len(self.fused.operands) and not self.fused.operands[buf.uid].moves
+
+    def accumulate(self, stmt: q.Reduce, value: Value) -> str:
+        kind = promoted(stmt.type)
+        self.sums[stmt.buf.uid] = kind
+        text, _, _ = self.spread(self.convert(value, kind))
+        if self.fused.counted:
+            text = f"{self.need(snippets.first(kind, self.fused.lanes), kind)}({text}, m)"
+        return f"s{stmt.buf.uid} += {text};"
+
+    def write(self, stmt: q.Assign | q.Reduce, value: Value) -> str:
+        text, _, _ = self.spread(self.convert(value, stmt.type))
+        uid = stmt.buf.uid
+        if uid >= len(self.fused.operands):
+            return f"x{uid} = {text};"
+        if self.fused.operands[uid].registers:
+            register = self.register(stmt.buf)
+            if self.fused.counted:
+                merge = self.need(snippets.merge(stmt.type, self.fused.lanes), stmt.type)
+                text = f"{merge}({text}, {register}, m)"
+            return f"{register} = {text};"
+        if self.fused.counted:
+            store = self.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
+            return f"{store}({self.address(stmt.buf, stmt.idx)}, {text}, m);"
+        return f"*({self.vec(stmt.type)}_u *)({self.address(stmt.buf, stmt.idx)}) = {text};"
+
+    # -- expressions -------------------------------------------------------------
+
+    def expr(self, expr: q.Expr, kind: str) -> Value:
+        match expr:
+            case q.Const():
+                return _constant(expr.value, kind), kind, False
+            case q.Read():
+                return self.convert(self.read(expr), kind)
+            case q.USub():
+                text, _, register = self.expr(expr.arg, kind)
+                return f"(-{text})", kind, register
+            case q.BinOp():
+                left, right = self.expr(expr.lhs, kind), self.expr(expr.rhs, kind)
+                return f"({left[0]} {expr.op} {right[0]})", kind, left[2] or right[2]
+            case q.Extern():
+                args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
+                helper = self.need(snippets.extern(expr.name, kind, self.fused.lanes), kind)
+                return f"{helper}({', '.join(args)})", kind, True
+            case _:
+                raise AssertionError(expr)
+
+    def read(self, read: q.Read) -> Value:
+        uid, kind = read.buf.uid, read.type
+        if uid >= len(self.fused.operands):
+            return f"x{uid}", kind, True
+        op = self.fused.operands[uid]
+        if by_value(op):
+            return f"x{uid}", kind, False
+        if op.registers:
+            return self.register(read.buf), kind, True
+        address = self.address(read.buf, read.idx)
+        if LANE not in q.expr_vars(read.idx[-1]):
+            return f"(*({address}))", kind, False
+        if self.fused.counted:
+            load = self.need(snippets.partial_load(kind, self.fused.lanes), kind)
+            return f"{load}({address}, m)", kind, True
+        return f"(*(const {self.vec(kind)}_u *)({address}))", kind, True
+
+    def register(self, buf: q.Var) -> str:
+        """The register of an operand, one of several if there are `copies`."""
+        box = self.fused.operands[buf.uid].box
+        several = self.fused.copies > 1 and len(box) > 1 and box[-2] == self.fused.copies
+        return f"x{buf.uid}[v]" if several else f"x{buf.uid}[0]"
+
+    def address(self, buf: q.Var, idx: tuple[q.Affine, ...]) -> str:
+        """Pointer to the element of the first lane."""
+        op = self.fused.operands[buf.uid]
+        parts = [f"x{buf.uid}_{place_of(idx)}" if op.places else f"x{buf.uid}"]
+        for dim in strides(op):
+            if idx[dim].const:
+                parts.append(f"{idx[dim].const} * x{buf.uid}_s{dim}")
+        if idx and idx[-1].const:
+            parts.append(str(idx[-1].const))
+        if self.fused.counted and idx and LANE in q.expr_vars(idx[-1]):
+            parts.append("l")
+        return " + ".join(parts)
+
+    def convert(self, value: Value, kind: str) -> Value:
+        text, before, register = value
+        if before == kind:
+            return value
+        if not register:
+            return f"(({ELEMENT_TYPES[kind].c}){text})", kind, False
+        helper = self.need(snippets.conversion(before, kind, self.fused.lanes), before, kind)
+        return f"{helper}({text})", kind, True
+
+    def spread(self, value: Value) -> Value:
+        """The value as a register."""
+        text, kind, register = value
+        if register:
+            return value
+        return f"{self.need(snippets.spread(kind, self.fused.lanes), kind)}({text})", kind, True
+
+
+def _constant(value: bool | int | float, kind: str) -> str:
+    if kind == "i32":
+        return str(int(value))
+    return f"{float(value)!r}{'f' if kind == 'f32' else ''}"

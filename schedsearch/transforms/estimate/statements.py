@@ -1,4 +1,5 @@
-"""What a statement or an instruction does, whatever is around it: asked once per node."""
+"""Costs of statements and instructions that do not depend on their surroundings. Each is
+computed once per node."""
 
 from __future__ import annotations
 
@@ -14,18 +15,18 @@ EXTERN = 12.0
 SIMPLE_EXTERNS = frozenset({"fmaxf", "relu", "select", "sqrt"})
 """External functions that are an instruction."""
 
-Access = tuple[q.Var, tuple[q.Affine, ...]]
+Element = tuple[q.Var, tuple[q.Affine, ...]]
 
 
 @q.per_node
-def loads(stmt: q.Assign | q.Reduce) -> tuple[Access, ...]:
+def loads(stmt: q.Assign | q.Reduce) -> tuple[Element, ...]:
     """Every read on the right side, in textual order."""
     return tuple((read.buf, read.idx) for read in reads(stmt.rhs))
 
 
 @q.per_node
-def loaded(stmt: q.Assign | q.Reduce) -> frozenset[Access]:
-    """What is read, each once; a reduction reads what it adds to."""
+def loaded(stmt: q.Assign | q.Reduce) -> frozenset[Element]:
+    """The elements read, each once; a reduction also reads its target."""
     found = frozenset(loads(stmt))
     return found | {(stmt.buf, stmt.idx)} if isinstance(stmt, q.Reduce) else found
 
@@ -47,12 +48,8 @@ def operations(stmt: q.Assign | q.Reduce) -> float:
 @q.per_node
 def divisions(stmt: q.Stmt) -> tuple[frozenset[q.Var], ...]:
     """The variables of every division by a constant in a statement's own expressions."""
-    return tuple(
-        q.expr_vars(node)
-        for expr in q.stmt_exprs(stmt)
-        for node in q.walk_expr(expr)
-        if isinstance(node, q.FloorDiv | q.Mod)
-    )
+    parts = (part for part in q.stmt_parts(stmt) if isinstance(part, q.FloorDiv | q.Mod))
+    return tuple(map(q.expr_vars, parts))
 
 
 @dataclass(frozen=True)
