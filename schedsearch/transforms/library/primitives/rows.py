@@ -51,7 +51,7 @@ def cut_loop(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         extent = loop.extent
         if extent is None or extent < 2 or not loop.lo.is_const:
             continue
-        vector = lanes(target, element_bits(proc, loop.body))
+        vector = lanes(target, element_bits(loop.body))
         for offset in sorted({1, extent - 1, extent - extent % vector}):
             if 0 < offset < extent:
                 yield loop, {"point": loop.lo.const + offset}
