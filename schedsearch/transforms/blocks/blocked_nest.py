@@ -28,6 +28,9 @@ from schedsearch.transforms.vector.registers import memory_name, set_name
 
 Indices = tuple[q.Affine, ...]
 
+Tile = tuple[Cursor, Sequence[Cursor], int]
+"""The first of the innermost reductions, the loops of a tile, and how many rows it has."""
+
 
 class BlockedNest:
     """A perfect nest around the statement `stmt`, tiled as the arguments of `register_block` say:
@@ -147,34 +150,44 @@ class BlockedNest:
 
     def hold(self) -> Steps:
         """Stage the result's tile around the innermost reductions, in registers."""
-        if not self.rows_later:
-            chain = [self.loops[name] for name in (self.inner[0], *self.tile)]
-            yield from self._hold(chain[0], chain[1:], self.args["tile_rows"])
-            return
+        tiles = (yield from self._tiles_of_rows()) if self.rows_later else [self._whole_tile()]
+        staged = []
+        for block, tile, tile_rows in tiles:
+            staged.append((yield from self._stage(block, tile, tile_rows)))
+        yield from self.p.do("simplify")
+        for load, body, store in staged:
+            yield from self._use_instructions(load, body, store)
+
+    def _whole_tile(self) -> Tile:
+        block, *tile = (self.loops[name] for name in (self.inner[0], *self.tile))
+        return block, tile, self.args["tile_rows"]
+
+    def _tiles_of_rows(self) -> Generator[Op | None, Any, list[Tile]]:
+        """Tile the loop over rows, and what the tile does not divide of it by smaller tiles."""
         p, rest = self.p, self.loops[self.rows_later]
         above = self.order.index(self.inner[0]) - self.order.index(self.rows_later)
+        found: list[Tile] = []
         for tile_rows in _fewer_and_fewer(self.args["tile_rows"]):
             loop = p.stmt(rest)
             assert isinstance(loop, q.For)
             if loop.extent is not None and tile_rows < self.args["tile_rows"]:
                 tile_rows = loop.extent
-            done = divides(p.ast, tile_rows, loop.hi, loop.path)
-            if not done:
-                yield from p.do("cut_loop", rest, _last_multiple(loop, tile_rows))
-            rows, rest = rest, p.at(next_path(p.path(rest))) if not done else rest
+            whole = divides(p.ast, tile_rows, loop.hi - loop.lo, loop.path)
+            rows = rest
+            if not whole:
+                yield from p.do("cut_loop", rows, _last_multiple(loop, tile_rows))
+                rest = p.at(next_path(p.path(rows)))
+            if loop.lo != q.Affine(0):
+                yield from p.do("shift_loop", rows, 0)
             block = p.at(p.path(rows, *(0,) * above))
-            tile = [p.at(p.path(block, *(0,) * depth)) for depth in self._below_block()]
+            below = range(len(self.inner), len(self.inner) + len(self.tile))
+            tile = [p.at(p.path(block, *(0,) * depth)) for depth in below]
             if tile_rows > 1:
                 tile.insert(0, (yield from self._move_down(rows, tile_rows, above)))
-            yield from self._hold(block, tile, tile_rows)
-            if done:
-                return
-            yield from p.do("shift_loop", rest, 0)
-
-    def _below_block(self) -> range:
-        """How far below the innermost reductions' first loop those of the tile are."""
-        first = len(self.inner)
-        return range(first, first + len(self.tile))
+            found.append((block, tile, tile_rows))
+            if whole:
+                break
+        return found
 
     def _move_down(
         self, rows: Cursor, factor: int, above: int
@@ -188,9 +201,11 @@ class BlockedNest:
             yield from p.do("reorder_loops", inner)
         return inner
 
-    def _hold(self, block: Cursor, tile: Sequence[Cursor], tile_rows: int) -> Steps:
-        """`block` is the first of the innermost reductions, `tile` the loops of the tile."""
-        p, nest, width, body = self.p, self.nest, self.args["lanes"], tile[-1]
+    def _stage(
+        self, block: Cursor, tile: Sequence[Cursor], tile_rows: int
+    ) -> Generator[Op | None, Any, tuple[Cursor, Cursor, Cursor]]:
+        """Loops to become instructions: they load a tile, compute, and store it."""
+        p, nest, width = self.p, self.nest, self.args["lanes"]
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
         loops = [p.stmt(loop) for loop in tile]
         stored = next(s for s in q.walk((loops[-1],)) if isinstance(s, q.Reduce))
@@ -204,21 +219,23 @@ class BlockedNest:
         rows = (0,) if tile_rows > 1 else ()
         load, store = (p.at((*next_path(at), *rows)) for at in (start, p.path(block)))
         kind = nest.stmt.type
-        memory = Vector(kind, width, memory_name(kind, width))
         if self.partial:
             yield from p.do("resize_dim", alloc, len(rows), width, 0)
-            yield from p.do("set_memory", alloc, memory)
-            yield from p.do("simplify")
+        else:
+            yield from p.do("divide_dim", alloc, len(rows), width)
+        yield from p.do("set_memory", alloc, Vector(kind, width, memory_name(kind, width)))
+        for loop in () if self.partial else (load, store):
+            new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
+            yield from p.do("divide_loop", loop, width, new, perfect=True)
+        return load, tile[-1], store
+
+    def _use_instructions(self, load: Cursor, body: Cursor, store: Cursor) -> Steps:
+        p, nest, width = self.p, self.nest, self.args["lanes"]
+        if self.partial:
             for loop in (load, body, store):
                 yield from use_instruction(p, p.path(loop), width, counted=True)
             return
-        yield from p.do("divide_dim", alloc, len(rows), width)
-        yield from p.do("set_memory", alloc, memory)
-        for loop in (load, store):
-            new = (fresh(self.taken, "v"), fresh(self.taken, "l"))
-            yield from p.do("divide_loop", loop, width, new, perfect=True)
-        yield from p.do("simplify")
-        prefix = set_name(kind, width)
+        kind, prefix = nest.stmt.type, set_name(nest.stmt.type, width)
         for loop, does in ((load, "load"), (store, "store")):
             instruction = Vector(kind, width, f"{prefix}_{does}")
             yield from p.do("replace", At(p.path(loop, 0)), instruction)
@@ -317,12 +334,14 @@ def result_tile(stmt: q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
 
 
 def _last_multiple(loop: q.For, factor: int) -> OpArg:
-    """The last multiple of `factor` that a loop which starts at 0 comes to."""
+    """The last multiple of `factor` before the end of a loop."""
     if loop.extent is not None:
         return loop.extent // factor * factor
     return f"{factor} * (({show_affine(loop.hi)}) / {factor})"
 
 
 def _fewer_and_fewer(tile_rows: int) -> list[int]:
-    """Rows of the tiles for what is left by each one before, of a loop of unknown length."""
-    return [tile_rows, *(rows for rows in (4, 1) if rows < tile_rows)]
+    """Rows of the tiles for what is left by each one before, of a loop of unknown length. Each
+    divides the one before, so that all begin at a multiple of theirs."""
+    smaller = max(rows for rows in (1, 2, 3, 4) if tile_rows % rows == 0 and rows < tile_rows)
+    return [tile_rows, *sorted({smaller, 1}, reverse=True)]
