@@ -38,7 +38,9 @@ def run(
     budget: Annotated[str, typer.Option(help="Time to search: 90, 90s, 2m.")] = "60s",
     of_roof: Annotated[
         list[float] | None,
-        typer.Option(metavar="RATIO", help="A threshold: 0.4 is 40 % of the roof (repeatable)."),
+        typer.Option(
+            metavar="RATIO", help="A threshold: 0.4 is 40 % of the roofline (repeatable)."
+        ),
     ] = None,
     gflops: Annotated[
         list[float] | None,
@@ -55,7 +57,7 @@ def run(
     """Tune a kernel with `schedsearch run`, cold, and print the best so far over time and over
     measured candidates, when thresholds were passed, and where the time went.
 
-    Time counts from the start of the command. The roof is the multiply-add peak or the
+    Time counts from the start of the command. The roofline is the multiply-add peak or the
     bandwidth, whichever limits the kernel, measured before and after. A kernel of the suite is
     compared with NumPy after the run, in interleaved rounds.
     """
@@ -72,7 +74,7 @@ def run(
     roof_s, limit = roof.least_s, roof.limit
     flops = subject.work.flops
     thresholds = {
-        f"{ratio:.0%} of roof ({limit})": roof_s / ratio for ratio in of_roof or (0.4, 0.8)
+        f"{ratio:.0%} of roofline ({limit})": roof_s / ratio for ratio in of_roof or (0.4, 0.8)
     }
     thresholds |= {f"{rate:g} GFLOP/s": flops / rate * 1e-9 for rate in gflops or ()}
     if PEER in peers:

@@ -13,7 +13,7 @@ from schedsearch.present import format as fmt
 def curve_table(course: Course, flops: float, roof_s: float) -> Table:
     """`roof_s`: the least seconds of a call by the roofline; `flops` of a call."""
     table = _table(f"{course.kernel}: best so far")
-    for title in ("after", "measured", "over as written", "a call takes", "GFLOP/s", "of roof"):
+    for title in ("after", "measured", "over as written", "a call takes", "GFLOP/s", "of roofline"):
         table.add_column(title, justify="right")
     for point in course.curve:
         table.add_row(*_cells(point, flops, roof_s))

@@ -1,1 +1,1 @@
-"""How far the roofs can be trusted on this machine."""
+"""How far the rooflines can be trusted on this machine."""

@@ -1,4 +1,4 @@
-"""`python -m benchmarks.roofs`: is any plain loop faster than its roof?"""
+"""`python -m benchmarks.roofs`: is any plain loop faster than its roofline?"""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def roofs(
         Path | None, typer.Option("--json", metavar="FILE", help="Also write everything here.")
     ] = None,
 ) -> None:
-    """Hold loops that only move memory, as the compiler makes them, against their roofs.
+    """Hold loops that only move memory, as the compiler makes them, against their rooflines.
 
-    A roof that a plain loop exceeds is measured badly. Each loop is timed as the product
-    times kernels, with its arrays in parts of each cache level and in memory; its roof is
+    A roofline that a plain loop exceeds is measured badly. Each loop is timed as the product
+    times kernels, with its arrays in parts of each cache level and in memory; its roofline is
     measured before and after. Three minutes; on a machine that is otherwise idle.
 
     Example: [bold]python -m benchmarks.roofs --only copy,axpy[/]
@@ -49,15 +49,15 @@ def roofs(
     flagged = sum(reached.exceeded for reached in found)
     console.print(
         f"Highest: {highest.share:.0%} ({highest.kernel}, {highest.place}); "
-        f"{flagged} of {len(found)} above their roof, beyond its own error."
+        f"{flagged} of {len(found)} above their roofline, beyond its own error."
     )
     if json_:
         json_.write_text(json.dumps(as_json(found), indent=1))
 
 
 def table(found: list[Reached]) -> Table:
-    """Share of the roof by loop and place."""
-    out = Table(title="share of the roof, GB/s", box=None, header_style="bold", pad_edge=False)
+    """Share of the roofline by loop and place."""
+    out = Table(title="share of the roofline, GB/s", box=None, header_style="bold", pad_edge=False)
     out.add_column("loop")
     by_kernel: dict[str, list[Reached]] = {}
     for reached in found:

@@ -1,4 +1,4 @@
-"""Plain loops against the roofs that the product measures for them."""
+"""Plain loops against the rooflines that the product measures for them."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _load(kernel: str, length: int) -> Subject:
 
 
 def measure(subject: Subject) -> tuple[float, Roof]:
-    """Seconds of a call as written, and the better one of the roofs before and after it."""
+    """Seconds of a call as written, and the better one of the rooflines before and after it."""
     roof = measure_roof(subject.builder, subject.target, subject.work)
     with tempfile.TemporaryDirectory() as scratch:
         bench = bench_of(subject, Path(scratch, "bench"))

@@ -202,7 +202,8 @@ def _compare(
     if "ratios" in row:
         best = row["best_peer"]
         against = f", {row['ratios'][best]['value']:.2f}x {best}" if best else ""
-        text = f"{row['speedup']['value']:.2f}x as written{against}, {row['roofline']:.0%} of roof"
+        share = f"{row['roofline']:.0%} of its roofline"
+        text = f"{row['speedup']['value']:.2f}x as written{against}, {share}"
     else:
         text = row.get("error") or "no tuned schedule"
     console.print(f"{case.name:<20}{text}", markup=False, soft_wrap=True)

@@ -40,7 +40,7 @@ def table(rows: Sequence[Row], width: int = WIDE) -> RenderableType:
     for title in ("time", "speed-up", *peers, BEST):
         out.add_column(title, justify="right", no_wrap=width >= WIDE)
     out.add_column("", no_wrap=True)
-    out.add_column("% of roof", justify="right", no_wrap=True)
+    out.add_column("% of roofline", justify="right", no_wrap=True)
     for row in rows:
         out.add_row(*_cells(row, peers, width >= WIDE))
     return out

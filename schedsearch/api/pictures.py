@@ -29,7 +29,7 @@ MOST = 14
 @dataclass(frozen=True)
 class Plots:
     """Plotly figures of the frames with the same names. Where there is nothing to draw (no
-    numbers, no roof), None."""
+    numbers, no roofline), None."""
 
     statistics: Statistics
 
@@ -151,8 +151,8 @@ class Plots:
         return framed.update_layout(margin={"t": 80})  # each has a title of its own
 
     def roofline(self) -> Figure | None:
-        """Every verified schedule below what the machine can do; None without a roof, arithmetic
-        or traffic. All are at one intensity: that of the procedure."""
+        """Every verified schedule below what the machine can do. All are at one intensity: that
+        of the procedure. None if it has no roofline, arithmetic or traffic."""
         roof, frame = self.statistics.roof, self.statistics.roofline()
         if roof is None or frame is None:
             return None

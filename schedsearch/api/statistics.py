@@ -88,7 +88,7 @@ class Statistics:
 
     def roofline(self) -> pd.DataFrame | None:
         """One row per verified and timed candidate: `intensity`, operations per byte that the
-        procedure has to move, and `rate`, 1e9 operations a second; None without a roof,
+        procedure has to move, and `rate`, 1e9 operations a second; None without a roofline,
         arithmetic or traffic."""
         roof = self.roof
         if roof is None or not roof.compute_s or not roof.memory_s:

@@ -45,7 +45,7 @@ class Result:
     """The end of a search. Without a schedule faster than the procedure as written, `trace`
     is empty and the rest is of that procedure.
 
-    `run` is all of it: the target, the baseline, the roof, counts, why it stopped.
+    `run` is all of it: the target, the baseline, the roofline, counts, why it stopped.
     """
 
     run: result.Result

@@ -86,7 +86,7 @@ def best(
         print(json.dumps(rows, indent=2))
         return
     table = Table(box=None, header_style="bold")
-    searched, timed = ("id", "procedure", "fp", "align"), ("speed-up", "time", "of roof")
+    searched, timed = ("id", "procedure", "fp", "align"), ("speed-up", "time", "of roofline")
     for title in (*searched, *timed, "measured", "rewrites"):
         table.add_column(title, overflow="fold")
     for about, roof, candidates in found:

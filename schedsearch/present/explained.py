@@ -33,7 +33,7 @@ WIDTH = 100
 
 _UNCHANGED = "  (the same loop nest: details, memories or build options changed)"
 _STYLES = {"+": "green", "-": "red"}
-_COLUMNS = ("", "rewrite", "so far", "this step", "of roof")
+_COLUMNS = ("", "rewrite", "so far", "this step", "of roofline")
 _MARKS = {Decision.INCONCLUSIVE: " ?", Decision.SAME: " ="}
 
 

@@ -22,13 +22,13 @@ _BARS = "▁▂▃▄▅▆▇█"
 
 
 def of_roof(roof: Roof, seconds: float) -> str:
-    """`92 % of its roof (f32 multiply-add peak, 214 GFLOP/s)`"""
-    text = f"{100 * roof.share(seconds):.0f} % of its roof ({roof.name})"
+    """`92 % of its roofline (f32 multiply-add peak, 214 GFLOP/s)`"""
+    text = f"{100 * roof.share(seconds):.0f} % of its roofline ({roof.name})"
     return f"{text}; {OVER_ROOF}" if roof.exceeded(seconds) else text
 
 
 def reached(roof: Roof | None, ns: float) -> str:
-    """`1.2 ms, 92 % of its roof (...)` of nanoseconds per call; without a roof the time alone"""
+    """`1.2 ms, 92 % of its roofline (...)` of nanoseconds a call; without one the time alone."""
     time = duration(ns * 1e-9)
     return f"{time}, {of_roof(roof, ns * 1e-9)}" if roof and roof.least_s else time
 

@@ -81,7 +81,7 @@ def intro(subject: Subject, baseline: Baseline, known: Known) -> list[str]:
 
 
 def rate(subject: Subject, roof: Roof, ns: float) -> str:
-    """`1.36 ms, 198 GFLOP/s, 92 % of its roof (f32 multiply-add peak, 214 GFLOP/s)`"""
+    """`1.36 ms, 198 GFLOP/s, 92 % of its roofline (f32 multiply-add peak, 214 GFLOP/s)`"""
     parts = [fmt.duration(ns * 1e-9)]
     if roof.limit == "memory" and subject.work.bytes:
         parts.append(f"{subject.work.bytes / ns:.3g} GB/s")

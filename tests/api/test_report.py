@@ -185,7 +185,7 @@ def test_frames_and_figures_have_what_was_measured(store: Store) -> None:
     assert len(search.arguments()) == len(steps)  # one number each
     [heat] = search.plot.arguments().data
     assert max(max(row) for row in heat.z) == curve["best_so_far"].iloc[-1]
-    assert search.plot.roofline() is None  # this store has no roof
+    assert search.plot.roofline() is None  # this store has no roofline
     assert f"{len(timed)} correct" in repr(search)
 
 

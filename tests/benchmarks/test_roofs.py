@@ -1,4 +1,4 @@
-"""The benchmark of roofs: its loops, where their arrays are, and what it shows."""
+"""The benchmark of rooflines: its loops, where their arrays are, and what it shows."""
 
 from __future__ import annotations
 

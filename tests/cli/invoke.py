@@ -67,7 +67,7 @@ def invoke(home: Path, args: Sequence[str | Path]) -> Answer:
 
 def hurry(monkeypatch: pytest.MonkeyPatch) -> None:
     """Commands of this process make measurements that need not be good: three rounds each, and a
-    roof that is made up. Nothing is inspected: what `tests/evaluate` shows of sanitizers takes
+    roofline that is made up. Nothing is inspected: what `tests/evaluate` shows of sanitizers takes
     seconds each."""
     monkeypatch.setattr(session, "once", lambda *inspected: not_inspected)
     monkeypatch.setattr(baseline, "roof_of", lambda *subject: ROOF)

@@ -60,7 +60,7 @@ def test_progress_is_plain_lines_on_standard_error(first: tuple[Path, Answer]) -
     lines = said.err.splitlines()
     assert lines[0] == "measuring the baseline ..."
     assert any(line.startswith("matmul32 from mm.py") for line in lines)
-    assert any(line.startswith("baseline: ") and "of its roof" in line for line in lines)
+    assert any(line.startswith("baseline: ") and "of its roofline" in line for line in lines)
     assert any("searching: best" in line for line in lines)
 
 
@@ -144,7 +144,8 @@ def test_list_best_and_show(tuned: Path, run: Run) -> None:
     assert "1. reorder" in shown.out
     assert re.search(r"^confirm: .* calls, (cpu|wall) time, warm caches", shown.out, re.MULTILINE)
     assert (
-        f"{100 * top['of_roof']['share']:.0f} % of its roof ({top['of_roof']['name']})" in shown.out
+        f"{100 * top['of_roof']['share']:.0f} % of its roofline ({top['of_roof']['name']})"
+        in shown.out
     )
     assert "void matmul32(" in shown.out
     (listing,) = json.loads(run("list", "--json").out)

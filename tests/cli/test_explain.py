@@ -109,7 +109,7 @@ def test_text_and_markdown_are_readable(tuned: Path, scheduled: StoredCandidate,
     text = run("explain", str(scheduled.id)).out
     assert all(len(line) <= 80 for line in text.splitlines())
     assert "(as written)" in text
-    assert "of its roof" in text
+    assert "of its roofline" in text
     markdown = run("explain", str(scheduled.id), "--markdown").out
     assert markdown.startswith(f"# candidate {scheduled.id} of matmul32")
     assert markdown.count("```diff") == len(scheduled.record.trace)

@@ -1,4 +1,4 @@
-"""What the store has that is faster than its roof is marked wherever it is shown."""
+"""What the store has that is faster than its roofline is marked wherever it is shown."""
 
 from __future__ import annotations
 
@@ -39,4 +39,4 @@ def test_what_is_above_its_roof_is_marked(tmp_path: Path, excess: float) -> None
     assert row["of_roof"]["exceeded"] is above
     assert ("(!)" in listed) is above
     assert ("above what the machine can do" in shown) is above
-    assert f"{excess:.0%}".replace("%", " % of its roof (memory bandwidth") in shown
+    assert f"{excess:.0%}".replace("%", " % of its roofline (memory bandwidth") in shown

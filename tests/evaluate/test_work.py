@@ -94,7 +94,7 @@ def test_dependent_loops_are_counted_exactly(n: int, bounds: list[tuple[int, int
 
 
 def test_steps_are_all_that_is_computed() -> None:
-    """A table that is the same in each of 25 iterations: a roof counts it once."""
+    """A table that is the same in each of 25 iterations: a roofline counts it once."""
     proc = mirror(procs.again)
     binding = bind(proc, {"n": 5})
     assert count_work(proc, binding).flops == 2 * 5 + 5 * 5

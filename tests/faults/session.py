@@ -1,5 +1,5 @@
 """A whole run whose measuring is made up: real expansions, builds, workers, measuring processes
-and lease, but speed-ups that the code gives, a roof out of reach, and no sanitizers."""
+and lease, but speed-ups that the code gives, a roofline out of reach, and no sanitizers."""
 
 from __future__ import annotations
 

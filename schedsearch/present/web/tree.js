@@ -203,7 +203,7 @@ function searchTree(host, data) {
       fact("speed", `${times(data.speedup[node])} [${times(data.low[node])}, ` +
         `${times(data.high[node])}] the speed as written (${said("kind", node)})`);
       const share = 100 * data.roof_ns / data.ns[node];
-      const roof = data.roof_ns ? `, ${share.toPrecision(2)} % of its roof` : "";
+      const roof = data.roof_ns ? `, ${share.toPrecision(2)} % of its roofline` : "";
       fact("one call", duration(data.ns[node]) + roof);
     }
     if (data.predicted[node] !== null) {

@@ -1,4 +1,4 @@
-"""What is measured once more when a search has ended: how noisy its machine was, and the roof,
+"""What is measured once more when a search has ended: how noisy its machine was, and the roofline,
 if the best is above it."""
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def search_until(budget_s: float, ending_s: float, now_s: float) -> float:
 
 
 def last_roof(subject: Subject, roof: Roof, best: Best | None) -> Roof:
-    """Measured again if the best is above it: before that counts as an error, the roof may
+    """Measured again if the best is above it: before that counts as an error, the roofline may
     have been disturbed."""
     if best is None or not roof.exceeded(best.measurement.candidate_ns * 1e-9):
         return roof
