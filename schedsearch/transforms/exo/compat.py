@@ -81,6 +81,9 @@ that fails once Exo no longer needs it:
 35. Generated C has the text of memories, and of external functions, of one name in the order
    of a set                                             -> `_sorted_by_text` comes before the
    sort by name, which keeps the order of equals.
+36. `left_reassociate_expr` makes expressions of type R,
+   and `bind_expr` buffers of it, which are f32 in C       -> `mirror` has the operands' type;
+   `set_precision` may name that; no rewrite may end with a buffer of R for other values.
 """
 
 from __future__ import annotations
