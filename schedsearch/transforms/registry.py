@@ -8,6 +8,8 @@ A transform module defines
 - `propose(proc, target)`: yields `(statement or None for the whole procedure,
   arguments)` for every place where the rewrite looks applicable;
 - `ON_REQUEST = True`, if a search uses it only where its user names it;
+- `NORMAL_FORM = True`, if it gains nothing itself, and others find more to do after it: a search
+  looks what they are first of all;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
   generator that yields operators and is sent the procedure after each (`operators/cursors.py`
@@ -53,6 +55,7 @@ class Transform:
     propose: Callable[[q.Proc, Target], Iterator[Proposal]]
     steps: Callable[[q.Proc, q.Path, Args], Steps]
     on_request: bool = False
+    normal_form: bool = False
 
     def rewrites(self, proc: q.Proc, target: Target) -> Iterator[Rewrite]:
         """Every proposal of this transform as a Rewrite."""
@@ -100,6 +103,7 @@ def registry() -> dict[str, Transform]:
             module.propose,
             steps,
             getattr(module, "ON_REQUEST", False),
+            getattr(module, "NORMAL_FORM", False),
         )
     return dict(sorted(found.items()))
 

@@ -65,3 +65,12 @@ def test_best_first_prefers_what_gained_elsewhere_and_defers_what_lost() -> None
     asked = strategy.ask_measure(5)
     assert asked[0] == "b8"
     assert asked[-1] == "b32"
+
+
+def test_best_first_looks_for_the_normal_form_first() -> None:
+    strategy = Told("best-first", 4)
+    strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("f", "fold_operand"))))
+    strategy.tell(Measured("a", e))
+    assert strategy.ask_expand(1) == ["f"]
+    strategy.tell(Expanded("f", (child("g", "fold_operand"), child("h", "reorder"))))
+    assert strategy.ask_expand(1) == ["g"]

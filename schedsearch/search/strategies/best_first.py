@@ -8,20 +8,22 @@ plus the surplus that the child's rewrite and transform had elsewhere over their
 others are as good.
 
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
-rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). With
-probability `EXPLORE` a choice is random instead: local optima are the rule in this space.
+rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
+brings the procedure as written to its normal form is expanded before all else. With probability
+`EXPLORE` a choice is random instead: local optima are the rule in this space.
 """
 
 from __future__ import annotations
 
 import random
-from collections import Counter, defaultdict
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.search.strategies.heap import Heap
 from schedsearch.search.strategies.protocol import Node
+from schedsearch.transforms.registry import registry
 
 TRUST = 0.7
 """The fraction of a predicted log gain that is believed."""
@@ -66,6 +68,7 @@ class BestFirst:
         self._ahead = _Shelf(rng, self._gains, self._ahead_surplus, fee=DEPTH_FEE)
         self._nodes: Heap[Node] = Heap()
         self._nodes.put(root, root.reached())
+        self._normal = deque[Node]()
         self._look_ahead = True
 
     def measure(self) -> Node | None:
@@ -73,6 +76,9 @@ class BestFirst:
 
     def expand(self) -> Node | None:
         """The best measured node, and every other time one that is not measured yet."""
+        while self._normal:
+            if (node := self._normal.popleft()).expand:
+                return node
         self._look_ahead = not self._look_ahead
         questions = (self._look_through, self._best_node)
         for question in questions if self._look_ahead else reversed(questions):
@@ -85,6 +91,8 @@ class BestFirst:
         self._ahead.add([node for node in nodes if not node.variant])
         for node in nodes:
             self._open(node)
+            if node.steps and all(map(_normalises, node.steps)):
+                self._normal.append(node)
 
     def measured(self, node: Node) -> None:
         if node.value is None:
@@ -117,6 +125,11 @@ class BestFirst:
     def _ahead_surplus(self, transform: str) -> float:
         """Transforms take turns: nothing shows which one opens the way."""
         return self._gains.of_transform(transform) - LOOK_FEE * self._looked[transform]
+
+
+def _normalises(step: Rewrite) -> bool:
+    transform = registry().get(step.transform)
+    return transform is not None and transform.normal_form
 
 
 def _promise(node: Node) -> float:

@@ -49,6 +49,7 @@ from schedsearch.transforms.operators.ops import (
 )
 
 VERSION = 1
+NORMAL_FORM = True
 
 MAX_FACTORS = 6
 MAX_BEFORE = 3

@@ -67,9 +67,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for nest in reduction_nests(proc):
         width = tile_width(proc, nest, target.vector_bits)
         first = nest.loops[0]
-        for rows in [None, *nest.row_loops()] if nest.along.extent != 1 else []:
+        for rows in _row_choices(nest):
             for tile_rows, tile_vectors in register_tiles(
-                proc, nest, rows, width, target.vector_registers
+                proc, nest, rows, width, target.vector_registers, any_rows=True
             ):
                 args: dict[str, ArgValue] = {
                     "nest": started[first.path],
@@ -95,6 +95,16 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                             whole["edges"] = target.vector_registers
                         yield first, whole
         started[first.path] += 1
+
+
+def _row_choices(nest: ReductionNest) -> list[q.For | None]:
+    """Loops to tile with the contiguous one, or none; not none where all lengths are unknown,
+    because then a block with its edges takes a second to make."""
+    loops = list(nest.row_loops())
+    if nest.along.extent == 1:
+        return []
+    unknown = nest.along.extent is None and any(loop.extent is None for loop in loops)
+    return [*loops] if unknown else [None, *loops]
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
