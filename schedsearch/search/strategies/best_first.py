@@ -77,8 +77,8 @@ class BestFirst:
     def expand(self) -> Node | None:
         """The best measured node, and every other time one that is not measured yet."""
         while self._normal:
-            if (node := self._normal.popleft()).expand:
-                return node
+            if (normal := self._normal.popleft()).expand:
+                return normal
         self._look_ahead = not self._look_ahead
         questions = (self._look_through, self._best_node)
         for question in questions if self._look_ahead else reversed(questions):
