@@ -8,14 +8,27 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 
-from schedsearch.core.errors import RewriteError
-from schedsearch.core.records import Keys, Outcome, Target
+from schedsearch.core import ast as q
+from schedsearch.core.errors import CodegenError, RewriteError
+from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.fit import similar
 from schedsearch.transforms.registry import Transform, carry_out, propose
 from schedsearch.transforms.replay import Replayer, State
+
+SLOW_S = 0.2
+"""A rewrite that takes longer is not carried out again to build its child: C takes 0.03 s."""
+
+
+@dataclass(frozen=True)
+class Made:
+    """What building a child needs."""
+
+    code: GeneratedC
+    ast: q.Proc
 
 
 @dataclass(frozen=True)
@@ -24,7 +37,7 @@ class Child:
 
     If the rewrite failed, `outcome` says how and `message` why. `predicted` is the log
     speed-up over the parent by the static cost estimate; None if this process has seen the
-    same `ast_key` before.
+    same `ast_key` before. `made` is given where the rewrite took long.
     """
 
     rewrite: Rewrite
@@ -32,6 +45,7 @@ class Child:
     outcome: Outcome | None = None
     message: str = ""
     predicted: float | None = None
+    made: Made | None = None
 
 
 @dataclass(frozen=True)
@@ -84,6 +98,7 @@ class Expander:
         self.transforms = transforms
         self.sizes = sizes
         self.between = between
+        self.generator = CodeGenerator(replayer)
         self.seen: set[str] = set()
 
     def expand(self, trace: Trace, part: int = 0, parts: int = 1) -> Expansion:
@@ -165,7 +180,7 @@ class Expander:
         self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages
     ) -> Child:
         """`before` is the logarithm of the parent's estimated cost."""
-        procedure = state.procedure
+        procedure, began = state.procedure, time.perf_counter()
         try:
             for _, made in carry_out(state.procedure, state.ast, rewrite, self.target.fp):
                 procedure = made
@@ -185,7 +200,17 @@ class Expander:
         self.seen.add(key)
         predicted = before - self._log_cost(after)
         clock.lap("predict")
-        return Child(rewrite, Keys(ast=key), predicted=predicted)
+        slow = time.perf_counter() - began > SLOW_S
+        made_of = self._make(trace.then(rewrite), after) if slow else None
+        clock.lap("codegen")
+        return Child(rewrite, Keys(ast=key), predicted=predicted, made=made_of)
+
+    def _make(self, trace: Trace, state: State) -> Made | None:
+        """None if there is no C: building says why."""
+        try:
+            return Made(self.generator.generate(trace), state.ast)
+        except CodegenError:
+            return None
 
     def _log_cost(self, state: State) -> float:
         return log_cost(state.ast, self._target(state), self.sizes)

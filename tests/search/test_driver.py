@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from schedsearch.core import ast as q
 from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.sanitize import Check, Finding
@@ -25,6 +26,7 @@ from schedsearch.search.strategies.make import STRATEGIES, make_strategy
 from schedsearch.search.workers.jobs import BuildJob, ExpandJob, MeasureJob, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.transforms.expand import Made
 
 from .worlds import BASELINE, ROOT, Ended, Kernel, World, name_of, run, start, step
 
@@ -118,6 +120,15 @@ def trace(*names: str) -> Trace:
 def parents(ended: Ended) -> dict[str, str]:
     """Parents of all nodes the strategy was told of, by name."""
     return {name_of(n.trace): name_of(n.parent.trace) for n in ended.told if n.parent is not None}
+
+
+def test_what_an_expansion_made_goes_to_whoever_builds_it(store: Store) -> None:
+    made = Made(GeneratedC("mm", "", "made", "c-a"), q.Proc("mm", (), (), ()))
+    world = World({ROOT: ["a", "b"]}, {"a": Kernel(2.0, made=made)})
+    executor = run(store, world).executor
+    jobs = {name_of(job.trace): job for job in executor.submitted if isinstance(job, BuildJob)}
+    assert (jobs["a"].code, jobs["a"].kernel) == (made.code, made.ast)
+    assert (jobs["b"].code, jobs["b"].kernel) == (None, None)
 
 
 def test_every_step_of_a_replay_becomes_a_candidate(store: Store) -> None:

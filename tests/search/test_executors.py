@@ -49,6 +49,7 @@ from schedsearch.search.workers.jobs import (
 from schedsearch.search.workers.ray_executor import RayExecutor
 from schedsearch.search.workers.ray_hosts import _MARK, _environment
 from schedsearch.search.workers.ray_workers import Abilities, ExpandActor
+from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.expand import Expansion, Replay
 from schedsearch.transforms.registry import Transform, registry
 
@@ -535,3 +536,13 @@ def test_workers_that_never_start_end_the_work(work: Work) -> None:
     with pytest.raises(UserError, match="cannot start"):
         executor.wait(1.0)
     executor.close()
+
+
+def test_what_an_expansion_made_is_built_without_a_replay(executor: Executor, work: Work) -> None:
+    """The trace leads nowhere: whoever is given C and query AST does not look at it."""
+    nowhere = Trace((Rewrite("reorder", 1, (7,), "for z in seq(0, 3)"),))
+    assert isinstance(one(executor, BuildJob(nowhere)), Built)
+    kernel = mirror(work.subject.procedure)
+    built = one(executor, BuildJob(nowhere, work.subject.code, kernel))
+    assert isinstance(built, Built)
+    assert isinstance(built.result, Artifact)

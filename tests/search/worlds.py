@@ -45,7 +45,7 @@ from schedsearch.search.workers.jobs import (
 )
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
-from schedsearch.transforms.expand import Child, Expansion, Replay
+from schedsearch.transforms.expand import Child, Expansion, Made, Replay
 
 ROOT = "root"
 BASELINE = Artifact("root.so", "b-root", "c-root")
@@ -66,6 +66,7 @@ class Kernel:
     replays: bool = True
     race: float | Failure | None = None
     predicted: float = 0.0
+    made: Made | None = None
 
 
 @dataclass
@@ -85,7 +86,8 @@ class World:
         rewrite = step(name)
         if kernel.rejected is not None:
             return Child(rewrite, outcome=kernel.rejected.outcome, message=kernel.rejected.message)
-        return Child(rewrite, Keys(kernel.ast or f"a-{name}"), predicted=kernel.predicted)
+        keys = Keys(kernel.ast or f"a-{name}")
+        return Child(rewrite, keys, predicted=kernel.predicted, made=kernel.made)
 
     def traces(self) -> dict[str, Trace]:
         """Trace of every name."""

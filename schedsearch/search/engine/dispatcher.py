@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -32,12 +32,15 @@ from schedsearch.search.workers.jobs import (
     ReplayJob,
     Result,
 )
-from schedsearch.transforms.expand import Expansion, Replay, merge
+from schedsearch.transforms.expand import Expansion, Made, Replay, merge
 
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a slow baseline
 does not eat the budget. It is first measured well against the baseline, unless that takes too
 long or has just been done. Confirmations always use the baseline."""
+
+MOST_MADE = 500
+"""Children whose C and query AST are kept until they are built: 100 KB each."""
 
 MAX_ATTEMPTS = 2
 """A job runs once more if its worker died."""
@@ -72,6 +75,7 @@ class Dispatcher:
         self._pending: dict[int, _Pending] = {}
         self._to_measure: deque[_Pending] = deque()
         self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
+        self._made: OrderedDict[str, Made] = OrderedDict()  # until it is built
 
     @property
     def idle(self) -> bool:
@@ -157,6 +161,9 @@ class Dispatcher:
         return self.ledger.tree.nodes[key].trace
 
     def _build_job(self, key: str) -> BuildJob:
+        made = self._made.pop(key, None)
+        if made is not None:
+            return BuildJob(self._trace(key), made.code, made.ast)
         return BuildJob(self._trace(key), self.ledger.code(key))
 
     # -- booking ------------------------------------------------------------------
@@ -196,7 +203,13 @@ class Dispatcher:
             self.ledger.not_expanded(pending.key, failures[0])
             return
         in_order = [part for _, part in sorted(parts.items()) if isinstance(part, Expansion)]
-        self.ledger.expanded(pending.key, merge(in_order))
+        expansion = merge(in_order)
+        for child in expansion.children:
+            if child.made is not None:
+                self._made[expansion.trace.then(child.rewrite).key] = child.made
+        while len(self._made) > MOST_MADE:
+            self._made.popitem(last=False)
+        self.ledger.expanded(pending.key, expansion)
         self.expanded += 1
 
     def _on_built(self, pending: _Pending, built: Built) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
 from schedsearch.core.trace import Trace
@@ -54,10 +55,12 @@ class ReplayJob:
 
 @dataclass(frozen=True)
 class BuildJob:
-    """Generate C, unless it is known (`code`), and compile it -> Built."""
+    """Generate C, unless it is known (`code`), and compile it -> Built. `kernel` is the query AST
+    at the end of the trace; None to replay it."""
 
     trace: Trace
     code: GeneratedC | None = None
+    kernel: q.Proc | None = None
 
 
 @dataclass(frozen=True)
@@ -182,7 +185,7 @@ class BuildWorker:
             start = time.perf_counter()
             try:
                 code = job.code or self.generator.generate(job.trace)
-                kernel = self.loaded.replayer.state(job.trace).ast
+                kernel = job.kernel or self.loaded.replayer.state(job.trace).ast
             except ReplayError as error:
                 return Built(Failure(Outcome.ILLEGAL, str(error)), None, ())
             except CodegenError as error:
