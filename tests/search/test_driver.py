@@ -126,9 +126,12 @@ def test_what_an_expansion_made_goes_to_whoever_builds_it(store: Store) -> None:
     made = Made(GeneratedC("mm", "", "made", "c-a"), q.Proc("mm", (), (), ()))
     world = World({ROOT: ["a", "b"]}, {"a": Kernel(2.0, made=made)})
     executor = run(store, world).executor
-    jobs = {name_of(job.trace): job for job in executor.submitted if isinstance(job, BuildJob)}
-    assert (jobs["a"].code, jobs["a"].kernel) == (made.code, made.ast)
-    assert (jobs["b"].code, jobs["b"].kernel) == (None, None)
+    first: dict[str, BuildJob] = {}
+    for job in executor.submitted:
+        if isinstance(job, BuildJob):
+            first.setdefault(name_of(job.trace), job)
+    assert (first["a"].code, first["a"].kernel) == (made.code, made.ast)
+    assert (first["b"].code, first["b"].kernel) == (None, None)
 
 
 def test_every_step_of_a_replay_becomes_a_candidate(store: Store) -> None:
