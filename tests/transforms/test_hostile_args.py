@@ -28,6 +28,7 @@ def changed(rewrite: Rewrite) -> Iterator[Rewrite]:
             yield replace(rewrite, args=tuple(sorted({**args, name: value}.items())))
 
 
+@pytest.mark.slow
 def test_odd_arguments_are_done_or_refused() -> None:
     product = source("blocks").procs["product"]
     ast = mirror(product)
