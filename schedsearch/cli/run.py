@@ -29,7 +29,6 @@ from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
 from schedsearch.cli.telling import told
 from schedsearch.core.alignment import ALLOCATED
-from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
@@ -159,11 +158,6 @@ def run(
 
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
-    if target_speedup is not None and target_speedup <= 1:
-        raise UserError(
-            f"--target-speedup {target_speedup:g} is what the procedure has as written; "
-            "give a number above 1, for example 4"
-        )
     options = Options(
         file=file,
         proc=proc,

@@ -110,6 +110,7 @@ class Session:
 
 def tune(options: Options, listener: Listener) -> Result:
     """Run one search. Raises UserError for whatever the user can mend."""
+    options.budget.check()
     strategy = make_strategy(options.strategy)
     began = time.monotonic()
     with begun(options, listener) as session:

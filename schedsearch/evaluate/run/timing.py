@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from schedsearch.core.decision import Decision, decide
+from schedsearch.core.errors import UserError
 from schedsearch.core.records import Round, TimingKind
 from schedsearch.core.stats import median_with_interval
 
@@ -17,6 +18,10 @@ class Cache(StrEnum):
 
     WARM = "warm"
     COLD = "cold"
+
+    @classmethod
+    def _missing_(cls, value: object) -> Cache:
+        raise UserError(f"cache {value!r} is unknown: {', '.join(cls)}")
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import isfinite
+
+from schedsearch.core.errors import UserError
 
 
 class Stop(StrEnum):
@@ -23,6 +26,18 @@ class Budget:
     seconds: float
     trials: int | None = None
     speedup: float | None = None
+
+    def check(self) -> None:
+        """Raises UserError for a limit that no search can keep, or that it has reached at once."""
+        if not (isfinite(self.seconds) and self.seconds > 0):
+            raise UserError(f"a budget of {self.seconds:g} s is none; give a time above 0")
+        if self.trials is not None and self.trials < 1:
+            raise UserError(f"--trials {self.trials} is no limit; give 1 or more")
+        if self.speedup is not None and not self.speedup > 1:
+            raise UserError(
+                f"--target-speedup {self.speedup:g} is what the procedure has as written; "
+                "give a number above 1, for example 4"
+            )
 
     def spent(self, elapsed_s: float, trials: int, best: float) -> Stop | None:
         """The limit that has been reached, None if the search may go on."""

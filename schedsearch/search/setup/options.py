@@ -62,6 +62,8 @@ class Options:
         """Raises UserError for an alignment or executor that is unknown, and for what does not go
         together."""
         check_alignment(self.align)
+        if self.workers is not None and self.workers < 1:
+            raise UserError(f"--workers {self.workers} is none; give 1 or more")
         if self.executor not in EXECUTORS:
             raise UserError(f"unknown executor {self.executor!r}; known: {', '.join(EXECUTORS)}")
         if self.ray_address is not None and self.executor != "ray":
