@@ -99,8 +99,7 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
     console.print(
         "\nRatios: time of the peer / ours, medians over interleaved rounds with 95 % intervals. "
         "Roofline: multiply-add peak of the types, or bandwidth of just the kernel's loads and "
-        "stores, "
-        "whichever binds; what is above it is measured or counted wrongly.",
+        "stores, whichever binds; what is above it is measured or counted wrongly.",
         soft_wrap=True,
     )
     for name, ran in _ran(rows):
