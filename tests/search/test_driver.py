@@ -122,7 +122,7 @@ def parents(ended: Ended) -> dict[str, str]:
     return {name_of(n.trace): name_of(n.parent.trace) for n in ended.told if n.parent is not None}
 
 
-def test_what_an_expansion_made_goes_to_whoever_builds_it(store: Store) -> None:
+def test_what_an_expansion_made_goes_into_the_build_job(store: Store) -> None:
     made = Made(GeneratedC("mm", "", "made", "c-a"), q.Proc("mm", (), (), ()))
     world = World({ROOT: ["a", "b"]}, {"a": Kernel(2.0, made=made)})
     executor = run(store, world).executor

@@ -539,7 +539,7 @@ def test_workers_that_never_start_end_the_work(work: Work) -> None:
 
 
 def test_what_an_expansion_made_is_built_without_a_replay(executor: Executor, work: Work) -> None:
-    """The trace leads nowhere: whoever is given C and query AST does not look at it."""
+    """The trace leads nowhere. A worker that is given C and query AST does not look at it."""
     nowhere = Trace((Rewrite("reorder", 1, (7,), "for z in seq(0, 3)"),))
     assert isinstance(one(executor, BuildJob(nowhere)), Built)
     kernel = mirror(work.subject.procedure)

@@ -75,6 +75,19 @@ def test_register_blocks_are_whole(name: str, target: object, tmp_path: Path) ->
 
 
 @pytest.mark.normal
+def test_the_edges_blocked_are_those_of_the_same_sum() -> None:
+    """Both nests start at one loop; the number says which is blocked."""
+    original = PROCEDURES["two_results"]
+    ast = mirror(original)
+    blocks = [block for block in BLOCK.rewrites(ast, TARGET) if block.arg("rows")]
+    assert {block.arg("nest") for block in blocks} >= {0, 1}
+    for block in blocks:
+        result = mirror(apply(original, ast, block))
+        left = {stmt.buf.name for stmt in q.walk(result.body) if isinstance(stmt, q.Reduce)}
+        assert len(left) == 1
+
+
+@pytest.mark.normal
 def test_nothing_is_proposed_before_a_block_or_when_its_tiles_divide() -> None:
     assert not list(EDGES.rewrites(mirror(PROCEDURES["product"]), TARGET))
     whole = PROCEDURES["batched"]

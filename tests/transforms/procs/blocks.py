@@ -188,6 +188,15 @@ def no_reduction(C: f32[8, 8], A: f32[8, 8]):
 
 
 @proc
+def two_results(A: f32[9, 5], B: f32[5, 21], C: f32[9, 21], D: f32[9, 21]):
+    for i in seq(0, 9):
+        for j in seq(0, 21):
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[k, j]
+                D[i, j] += A[i, k] * B[k, j]
+
+
+@proc
 def odd(C: f64[11, 13], A: f64[11, 5], B: f64[5, 13]):
     for i in seq(0, 11):
         for j in seq(0, 13):

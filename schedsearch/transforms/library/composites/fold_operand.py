@@ -143,11 +143,9 @@ def _operand(
     parts = [leaves[factor][0] for factor in factors]
     if not kept or len(parts) == len(leaves) or (len(parts) == 1 and isinstance(parts[0], q.Read)):
         return None
-    if any(isinstance(n, q.ReadConfig | q.ConfigField) for p in parts for n in q.walk_expr(p)):
+    if any(map(q.may_change, parts)):
         return None
-    used = {var for part in parts for var in q.expr_vars(part)} | {
-        read.buf for part in parts for read in reads(part)
-    }
+    used = {var for part in parts for var in q.expr_vars(part)}
     outermost = 0
     for loop in loops:
         local = {inner.buf for inner in q.walk(loop.body) if isinstance(inner, q.Alloc)}

@@ -113,19 +113,24 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError(f"edges are for registers, {MAX_TILE} at most")
     yield from block(ast, path, args, inside=registers > 0)
     if registers:
-        stmt = next(nest for nest in reduction_nests(ast) if nest.loops[0].path == path).stmt
+        stmt = _nest(ast, path, args["nest"]).stmt
         bits = args["lanes"] * ELEMENT_BITS[stmt.type]
         p = Cursors((yield None))
         yield from block_edges(p, bits, registers, partial(block, inside=True), stmt.buf.name)
 
 
+def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
+    """Raises RewriteError if there are not so many that start at the loop."""
+    nests = [nest for nest in reduction_nests(proc) if nest.loops[0].path == path]
+    if not (isinstance(number, int) and 0 <= number < len(nests)):
+        raise RewriteError("there is no reduction that fits vector registers")
+    return nests[number]
+
+
 def block(ast: q.Proc, path: q.Path, args: Args, inside: bool = False) -> Steps:
     """The operators that block one nest. What the tile does not divide gets nests of its own,
     or, if `inside`, only the columns do, and the rows smaller tiles beside it."""
-    nests = [nest for nest in reduction_nests(ast) if nest.loops[0].path == path]
-    if not (isinstance(args["nest"], int) and 0 <= args["nest"] < len(nests)):
-        raise RewriteError("there is no reduction that fits vector registers")
-    nest = nests[args["nest"]]
+    nest = _nest(ast, path, args["nest"])
     _check(nest, args)
     narrow = masked(ast, nest, args["lanes"])
     if narrow and args["tile_vectors"] > 1:
