@@ -25,6 +25,7 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_seconds, parse_share, require_folder
 from schedsearch.cli.telling import told
 from schedsearch.core.errors import UserError
+from schedsearch.core.interrupts import noticed_interrupts
 from schedsearch.core.text_file import write_text
 from schedsearch.locks import github
 from schedsearch.locks.check import CheckOptions
@@ -37,7 +38,6 @@ from schedsearch.locks.place import choose
 from schedsearch.locks.result import Checked, exit_code
 from schedsearch.locks.table import as_json, show
 from schedsearch.peers.against import parse_against
-from schedsearch.search.workers.interrupts import noticed_interrupts
 
 
 def check(

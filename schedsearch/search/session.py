@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from schedsearch import __version__
+from schedsearch.core.interrupts import raised_interrupts
 from schedsearch.core.records import RunStatus
 from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.evaluate.build.host import host_state
@@ -43,7 +44,6 @@ from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_be
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.search.workers.executor import Executor, make_executor
-from schedsearch.search.workers.interrupts import raised_interrupts
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
 from schedsearch.transforms.registry import Transform

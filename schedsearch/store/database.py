@@ -35,6 +35,7 @@ from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
 from schedsearch.core.fields import LARGEST, Fields
+from schedsearch.core.interrupts import deferred_interrupts
 from schedsearch.core.records import (
     OF_ITSELF,
     GeneratedC,
@@ -202,7 +203,9 @@ class Store(Closeable):
 
     @contextmanager
     def _write(self) -> Iterator[Connection]:
-        with explained(self._backend), self._writers.begin() as connection:
+        # An interrupt between BEGIN and SQLAlchemy's knowing of it would leave the lock with a
+        # connection that nobody ends, and this process itself would wait for it.
+        with explained(self._backend), deferred_interrupts(), self._writers.begin() as connection:
             yield connection
 
     # -- what is tuned, and runs ----------------------------------------------------------

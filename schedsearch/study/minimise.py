@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.interrupts import noticed_interrupts
 from schedsearch.core.records import (
     Artifact,
     Failure,
@@ -29,7 +30,6 @@ from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.run_summary import RunSummary
 from schedsearch.search.workers.building import build, reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
-from schedsearch.search.workers.interrupts import noticed_interrupts
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.schedule import Schedule
 from schedsearch.study.stepping import Stepper, by_hand

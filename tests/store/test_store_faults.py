@@ -5,13 +5,17 @@ from __future__ import annotations
 import multiprocessing
 import os
 import random
+import signal
 import sqlite3
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 from multiprocessing.context import ForkServerContext
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -199,3 +203,43 @@ def test_a_dead_process_has_no_token(context: ForkServerContext) -> None:
     child.join()
     assert pid is not None
     assert process.token(pid) is None
+
+
+def test_an_interrupt_anywhere_in_a_transaction_leaves_no_lock(
+    where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At each line that SQLAlchemy and the store execute, beside a connection that then writes."""
+    monkeypatch.setattr("schedsearch.store.sqlite.LOCK_TIMEOUT_S", 0)
+    line = 0
+    with Store.open(where) as store, Store.open(where) as beside:
+        while interrupted_at(line, partial(store.add_code, [])):
+            beside.add_code([])
+            line += 3
+    assert line > 300
+
+
+def interrupted_at(line: int, call: Callable[[], None]) -> bool:
+    """Make a call, and interrupt it at the start of its n-th line; False if it has fewer.
+    The traceback lives on, with what its frames hold."""
+    reached = 0
+
+    def trace(frame: FrameType, event: str, _argument: Any) -> Any:
+        nonlocal reached
+        reached += event == "line"
+        if reached > line:
+            sys.settrace(None)
+            signal.raise_signal(signal.SIGINT)
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        call()
+    except KeyboardInterrupt as interrupt:
+        KEPT.append(interrupt)
+    finally:
+        sys.settrace(before)
+    return reached > line
+
+
+KEPT: list[KeyboardInterrupt] = []

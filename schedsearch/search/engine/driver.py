@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Event
 
+from schedsearch.core.interrupts import noticed_interrupts
 from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.evaluate.run.timing import TimingPlan
@@ -22,7 +23,6 @@ from schedsearch.search.engine.progress import Observer, Progress
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.strategies.protocol import Strategy
 from schedsearch.search.workers.executor import Executor
-from schedsearch.search.workers.interrupts import noticed_interrupts
 from schedsearch.search.workers.jobs import ExpandJob, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate

@@ -21,9 +21,9 @@ from ray.exceptions import RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.interrupts import take_back_sigterm
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.search.workers.core_sharing import MeasuringPlace
-from schedsearch.search.workers.interrupts import take_back_sigterm
 from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,

@@ -1,7 +1,8 @@
-"""Ctrl-C that is not lost. Exo has bare `except:` clauses, which take a KeyboardInterrupt
-for a failed rewrite when it comes while Exo runs in this process; and one that comes while an
-object of z3 is deleted is only printed. (z3 would swallow the signal itself; `exo/compat.py`
-tells it not to.)"""
+"""Ctrl-C that is not lost, and breaks nothing off that has to be whole.
+
+Exo has bare `except:` clauses, which take a KeyboardInterrupt for a failed rewrite when it comes
+while Exo runs in this process; and one that comes while an object of z3 is deleted is only printed.
+(z3 would swallow the signal itself; `exo/compat.py` tells it not to.)"""
 
 from __future__ import annotations
 
@@ -43,6 +44,27 @@ def noticed_interrupts() -> Iterator[Event]:
     finally:
         sys.unraisablehook = show
         signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def deferred_interrupts() -> Iterator[None]:
+    """Ctrl-C during the block arrives at its end: what the block begins, it also finishes.
+
+    Outside the main thread, which alone is interrupted, it does nothing; nor where a program that
+    embeds Python handles the signal.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if not main or signal.getsignal(signal.SIGINT) is None:
+        yield
+        return
+    arrived = Event()
+    before = signal.signal(signal.SIGINT, lambda number, frame: arrived.set())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+        if arrived.is_set():
+            signal.raise_signal(signal.SIGINT)
 
 
 def take_back_sigterm() -> None:

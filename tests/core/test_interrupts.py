@@ -9,7 +9,7 @@ import threading
 import pytest
 import z3
 
-from schedsearch.search.workers.interrupts import noticed_interrupts, raised_interrupts
+from schedsearch.core.interrupts import deferred_interrupts, noticed_interrupts, raised_interrupts
 from schedsearch.transforms.exo.compat import prepare
 
 pytestmark = pytest.mark.normal
@@ -88,3 +88,35 @@ def test_another_handler_stays() -> None:
     with noticed_interrupts():
         press_ctrl_c()
     assert seen == [1]
+
+
+def test_deferred_ones_arrive_at_the_end() -> None:
+    def interrupted() -> None:
+        with deferred_interrupts():
+            press_ctrl_c()
+            done.append("all")
+
+    done: list[str] = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted()
+    assert done == ["all"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_deferred_ones_are_noticed() -> None:
+    with noticed_interrupts() as noticed:
+        with pytest.raises(KeyboardInterrupt), deferred_interrupts():
+            press_ctrl_c()
+        assert noticed.is_set()
+
+
+def test_nothing_is_deferred_in_other_threads() -> None:
+    def enter() -> None:
+        with deferred_interrupts():
+            handlers.append(signal.getsignal(signal.SIGINT))
+
+    handlers: list[object] = []
+    thread = threading.Thread(target=enter)
+    thread.start()
+    thread.join()
+    assert handlers == [signal.default_int_handler]
