@@ -40,6 +40,9 @@ def parse_path(text: str) -> Path:
     return tuple(path)
 
 
+Kind = tuple[str, str, tuple[tuple[str, ArgValue], ...]]
+
+
 @dataclass(frozen=True, slots=True)
 class Rewrite:
     """One step: which transform, where, and with what arguments.
@@ -59,6 +62,11 @@ class Rewrite:
             if key == name:
                 return value
         raise KeyError(name)
+
+    @property
+    def kind(self) -> Kind:
+        """What rewrites that are alike have in common, wherever in the procedure they apply."""
+        return self.transform, self.label, self.args
 
     def to_json(self) -> dict[str, Any]:
         return {

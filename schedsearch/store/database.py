@@ -119,9 +119,9 @@ class Store(Closeable):
     - A scope is a search tree; `best` alone looks at all trees of a workload and target.
     - A candidate is named by its scope and trace key; its id never changes, is
       unique over scopes, and is larger than its parent's.
-    - Children appear by `add_expansion`, all of them together with their parent's
-      mark, so an expanded parent always has all its children; and, without the
-      mark, by `add_replay`.
+    - Children appear by `add_expansion`, in portions, the last one together with
+      their parent's mark, so an expanded parent always has all its children; and,
+      without the mark, by `add_replay`.
     - Rejected children are candidates like the others, with their cause.
     - Measurements are only ever added.
     - `incorrect` is final. `correct` yields only to `incorrect`. Any other
@@ -357,8 +357,11 @@ class Store(Closeable):
         parent_key: str,
         children: Sequence[TuningRecord],
         stage_s: Mapping[str, float],
+        *,
+        whole: bool = True,
     ) -> bool:
-        """Add all children of a candidate, but those that a replay added, and mark it expanded.
+        """Add children of a candidate, but those that a replay added, and mark it expanded if it
+        has no others (`whole`).
 
         False, and nothing is changed, if it is expanded already. A child's
         `duplicate_of` is the trace key of a stored candidate or of another
@@ -383,7 +386,8 @@ class Store(Closeable):
             new = [c for c in children if not replayed or c.trace.key not in replayed]
             if new:
                 tree.add_candidates(connection, scope, run_id, new, parent_id=parent.id)
-            tree.change(connection, parent.id, expanded_at=utc_now())
+            if whole:
+                tree.change(connection, parent.id, expanded_at=utc_now())
             spent = [*stage_s.items(), *(item for child in children for item in child.stage_s)]
             tree.add_stage_seconds(connection, run_id, spent)
             return True

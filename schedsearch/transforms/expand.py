@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
+from math import inf
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, RewriteError
 from schedsearch.core.records import GeneratedC, Keys, Outcome, Target
-from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.core.trace import Kind, Rewrite, Trace
 from schedsearch.transforms.codegen import CodeGenerator
 from schedsearch.transforms.estimate.cost import log_cost
 from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.fit import similar
-from schedsearch.transforms.registry import Transform, carry_out, propose
+from schedsearch.transforms.registry import Transform, carry_out, normalises, propose
 from schedsearch.transforms.replay import Replayer, State
 
+UNKNOWN_GAIN = 0.3
+"""The log gain assumed of a transform that was never tried."""
+ILLEGAL_GAIN = -1.0
 SLOW_S = 0.2
 """A rewrite that takes longer is not carried out again to build its child: C takes 0.03 s."""
 
@@ -50,11 +54,13 @@ class Child:
 
 @dataclass(frozen=True)
 class Expansion:
-    """The children of a trace in proposal order; `stage_s` maps stages to seconds."""
+    """The children of a trace in the order they were made; `stage_s` maps stages to seconds.
+    `left` proposals were not carried out."""
 
     trace: Trace
     children: tuple[Child, ...]
     stage_s: tuple[tuple[str, float], ...]
+    left: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,7 +81,8 @@ def merge(parts: Sequence[Expansion]) -> Expansion:
     seconds: Counter[str] = Counter()
     for part in parts:
         seconds.update(dict(part.stage_s))
-    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()))
+    left = sum(part.left for part in parts)
+    return Expansion(parts[0].trace, tuple(children), tuple(seconds.items()), left)
 
 
 class Expander:
@@ -100,9 +107,20 @@ class Expander:
         self.between = between
         self.generator = CodeGenerator(replayer)
         self.seen: set[str] = set()
+        self.promises = Promises()
 
-    def expand(self, trace: Trace, part: int = 0, parts: int = 1) -> Expansion:
-        """The children of `trace`, or every `parts`-th of them from number `part` on.
+    def expand(
+        self,
+        trace: Trace,
+        part: int = 0,
+        parts: int = 1,
+        *,
+        made: Collection[Rewrite] = (),
+        patience_s: float = inf,
+    ) -> Expansion:
+        """The children of `trace`, or every `parts`-th of them from number `part` on, without
+        those `made` before: all, in proposal order; or with `patience_s` the most promising ones,
+        at least one, until so many seconds have passed.
 
         Raises ReplayError if `trace` itself does not replay.
         """
@@ -110,15 +128,23 @@ class Expander:
         state = self.replayer.state(trace)
         clock.lap("replay")
         rewrites = list(propose(state.ast, self._target(state), self.transforms))[part::parts]
+        known = set(made)
+        rewrites = [rewrite for rewrite in rewrites if rewrite not in known]
+        if patience_s < inf:
+            rewrites = self.promises.ranked(rewrites)
         clock.lap("propose")
         before = self._log_cost(state)
         clock.lap("predict")
-        children = []
+        children: list[Child] = []
         for rewrite in rewrites:
+            if children and clock.worked_s > patience_s:
+                break
             self.between()
             clock.lap("wait")
             children.append(self._child(state, trace, rewrite, before, clock))
-        return Expansion(trace, tuple(children), clock.result())
+            self.promises.learn(children[-1])
+        left = len(rewrites) - len(children)
+        return Expansion(trace, tuple(children), clock.result(), left)
 
     def follow(self, trace: Trace, known: int) -> Replay:
         """The steps of `trace` after the first `known`, each as a child of the one before. A
@@ -221,6 +247,57 @@ class Expander:
         return self.target if same else replace(self.target, build=state.build)
 
 
+@dataclass
+class _Mean:
+    """Starts at a prior, which has the weight of one value."""
+
+    total: float
+    number: int = 1
+
+    def add(self, value: float) -> None:
+        self.total, self.number = self.total + value, self.number + 1
+
+    @property
+    def value(self) -> float:
+        return self.total / self.number
+
+
+class Promises:
+    """What rewrites promise before they are carried out: the mean gain that the cost estimate
+    predicted for those of their kind, at other nodes, and for their transform."""
+
+    def __init__(self) -> None:
+        self._kinds: dict[Kind, _Mean] = {}
+        self._transforms: dict[str, _Mean] = {}
+
+    def learn(self, child: Child) -> None:
+        """A second schedule with the same query AST says nothing: it has no prediction."""
+        gain = ILLEGAL_GAIN if child.outcome is not None else child.predicted
+        if gain is None:
+            return
+        rewrite = child.rewrite
+        self._transforms.setdefault(rewrite.transform, _Mean(UNKNOWN_GAIN)).add(gain)
+        prior = self._transforms[rewrite.transform].value
+        self._kinds.setdefault(rewrite.kind, _Mean(prior)).add(gain)
+
+    def of(self, rewrite: Rewrite) -> float:
+        """The expected log speed-up over the parent."""
+        known = self._kinds.get(rewrite.kind) or self._transforms.get(rewrite.transform)
+        return known.value if known else UNKNOWN_GAIN
+
+    def ranked(self, rewrites: Sequence[Rewrite]) -> list[Rewrite]:
+        """What brings a procedure to its normal form first; then in turn the most promising one
+        and the next of another transform: what opens a way promises nothing itself."""
+        normal = [rewrite for rewrite in rewrites if normalises(rewrite)]
+        best = sorted(rewrites, key=self.of, reverse=True)
+        by_transform: dict[str, list[Rewrite]] = {}
+        for rewrite in rewrites:
+            by_transform.setdefault(rewrite.transform, []).append(rewrite)
+        turns = [each for row in zip_longest(*by_transform.values()) for each in row if each]
+        pairs = zip(best, turns, strict=True)
+        return list(dict.fromkeys([*normal, *(each for pair in pairs for each in pair)]))
+
+
 class _Stages:
     """Adds up time by stage."""
 
@@ -232,6 +309,11 @@ class _Stages:
         now = time.perf_counter()
         self.seconds[stage] = self.seconds.get(stage, 0.0) + now - self.last
         self.last = now
+
+    @property
+    def worked_s(self) -> float:
+        """Seconds but those of waiting for others."""
+        return sum(self.seconds.values()) - self.seconds.get("wait", 0.0)
 
     def result(self) -> tuple[tuple[str, float], ...]:
         return tuple(self.seconds.items())

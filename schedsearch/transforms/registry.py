@@ -118,6 +118,12 @@ def _in_turn(ops: Callable[[q.Path, Args], Op | tuple[Op, ...]]) -> Callable[...
     return steps
 
 
+def normalises(rewrite: Rewrite) -> bool:
+    """Whether it brings a procedure to its normal form."""
+    transform = registry().get(rewrite.transform)
+    return transform is not None and transform.normal_form
+
+
 def select(names: Sequence[str] | None, also: Sequence[str] = ()) -> tuple[Transform, ...]:
     """The named transforms, or all but those on request if None; and those of `also`.
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.trace import Rewrite
+from schedsearch.search.strategies.best_first import BestFirst
 from schedsearch.search.strategies.frontier import Frontier
 from schedsearch.search.strategies.make import make_strategy, strategy_name
 from schedsearch.search.strategies.protocol import Node
@@ -112,3 +114,26 @@ def test_a_class_or_function_makes_a_strategy_for_each_search() -> None:
     for choice in (scripted, Scripted):
         assert isinstance(make_strategy(choice), Scripted)
         assert make_strategy(choice) is not make_strategy(choice)
+
+
+def test_a_strategy_without_more_gets_all_children_of_a_node_first() -> None:
+    root, other = Node("root"), Node("other", told=True)
+    frontier = Frontier(Scripted("root", other), root, seed=0)
+    assert frontier.to_expand(1) == [root]
+    frontier.more(root)
+    assert frontier.to_expand(2) == [root, other]
+
+
+def test_best_first_gives_every_portion_a_fee() -> None:
+    root = Node("root")
+    step = Rewrite("split", 1, (0,), "for i in seq(0, 8)", ())
+    fast, slow = (Node(key, (step,), root) for key in ("fast", "slow"))
+    frontier = Frontier(BestFirst(), root, seed=0)
+    frontier.to_expand(1)
+    frontier.found([fast, slow])
+    for node, speedup in ((fast, 1.05), (slow, 1.0)):
+        frontier.to_measure(1)
+        frontier.measured(node, speedup)
+    assert frontier.to_expand(1) == [fast]
+    frontier.more(fast)
+    assert frontier.to_expand(3) == [slow, fast]

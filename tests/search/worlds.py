@@ -72,11 +72,12 @@ class Kernel:
 @dataclass
 class World:
     """Children by name, what is special about a name, and which jobs lose their worker how
-    often, by `(kind of job, name)`."""
+    often, by `(kind of job, name)`. A job makes at most `portion` children."""
 
     children: Mapping[str, Sequence[str]]
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
     lost: Counter[tuple[type[Job], str]] = field(default_factory=Counter)
+    portion: int = 1000
 
     def kernel(self, name: str) -> Kernel:
         return self.kernels.get(name, Kernel())
@@ -158,8 +159,11 @@ class ScriptedExecutor:
                 if not kernel.replays:
                     return ReplayFailed("step 1: no such statement")
                 children = tuple(map(self.world.child, self.world.children.get(name, ())))
-                part = children[job.part :: job.parts]
-                return Expansion(job.trace, part, (("rewrite", 0.5 / job.parts),))
+                share = children[job.part :: job.parts]
+                new = [child for child in share if child.rewrite not in job.made]
+                portion, left = new[: self.world.portion], new[self.world.portion :]
+                stage_s = (("rewrite", 0.5 / job.parts),)
+                return Expansion(job.trace, tuple(portion), stage_s, len(left))
             case ReplayJob():
                 return self._follow(job)
             case BuildJob():

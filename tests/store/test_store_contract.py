@@ -146,6 +146,19 @@ def test_expansion_adds_all_children_and_marks_the_parent(store: Store, reopen: 
     assert not any(c.expanded for c in stored)
 
 
+def test_portions_of_an_expansion_mark_the_parent_with_the_last(store: Store) -> None:
+    scope, run = start(store)
+    store.add_root(scope, run, TuningRecord(ROOT, None))
+    first, *rest = children(ROOT)
+    assert store.add_expansion(scope, run, ROOT.key, [first], {"expand": 1.0}, whole=False)
+    root, *found = store.load(scope)
+    assert (root.expanded, len(found)) == (False, 1)
+    assert store.add_expansion(scope, run, ROOT.key, rest, {"expand": 2.0})
+    root, *found = store.load(scope)
+    assert (root.expanded, len(found)) == (True, 1 + len(rest))
+    assert store.stage_seconds(scope)["expand"] == 3.0
+
+
 def test_second_expansion_of_a_parent_changes_nothing(store: Store) -> None:
     scope, run = start_tree(store)
     before = store.load(scope)

@@ -39,6 +39,9 @@ RE_ANCHOR = 1.5
 does not eat the budget. It is first measured well against the baseline, unless that takes too
 long or has just been done. Confirmations always use the baseline."""
 
+PORTION_S = 1.0
+"""Children of a node are made for so long, then it is asked again which node is worth it most."""
+
 MOST_MADE = 500
 """Children whose C and query AST are kept until they are built: 100 KB each."""
 
@@ -70,12 +73,18 @@ class Dispatcher:
     ) -> None:
         self.executor, self.ledger, self.waited = executor, ledger, waited
         self.baseline = self.anchor = baseline
-        self.measured = self.expanded = 0  # nodes that this run screened, expanded
+        self.measured = 0  # nodes that this run screened
         self.round_s = PROCESS_S  # of the last timing, with a process for each round
         self._pending: dict[int, _Pending] = {}
         self._to_measure: deque[_Pending] = deque()
         self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
+        self._expanded: set[str] = set()
         self._made: OrderedDict[str, Made] = OrderedDict()  # until it is built
+
+    @property
+    def expanded(self) -> int:
+        """Nodes that this run made children of."""
+        return len(self._expanded)
 
     @property
     def idle(self) -> bool:
@@ -96,8 +105,9 @@ class Dispatcher:
     # -- sending ------------------------------------------------------------------
 
     def expand(self, key: str, part: int, parts: int) -> None:
-        """Enumerate one of several parts of a node's children."""
-        self._submit(_Pending(ExpandJob(self._trace(key), part, parts), key))
+        """Make the next portion of one of several parts of a node's children."""
+        made = self.ledger.made(key)
+        self._submit(_Pending(ExpandJob(self._trace(key), part, parts, made, PORTION_S), key))
 
     def replay(self, trace: Trace, *, adapt: bool = False) -> None:
         """Follow a trace from its last known node, or fit it from the root on (`adapt`)."""
@@ -210,7 +220,7 @@ class Dispatcher:
         while len(self._made) > MOST_MADE:
             self._made.popitem(last=False)
         self.ledger.expanded(pending.key, expansion)
-        self.expanded += 1
+        self._expanded.add(pending.key)
 
     def _on_built(self, pending: _Pending, built: Built) -> None:
         key = pending.key

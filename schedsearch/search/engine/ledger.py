@@ -3,7 +3,7 @@ the strategy, so that a killed run resumes with the same knowledge."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
@@ -133,6 +133,8 @@ class Ledger:
         self.superseded: dict[str, str] = {}  # by a shorter schedule that is as fast
         # Trace keys that replays found. An expansion may find them again.
         self._early: set[str] = set()
+        # The children, illegal ones too, of nodes that are not expanded or not entirely.
+        self._made: defaultdict[str, list[Rewrite]] = defaultdict(list)
         # Duplicates of machine code whose owner is not measured yet, by owner.
         self._followers: dict[str, list[Node]] = {}
 
@@ -163,7 +165,7 @@ class Ledger:
         twins: dict[str, str] = {}
         expanded: set[int] = set()
         above: dict[int, Node | None] = {}  # by id, of candidates that have children
-        ends: dict[int, Node | None] = {}  # by id, of what replays found and nothing follows
+        keys: dict[int, str] = {}  # of the same
         for candidate in known:
             key, record, parent_id = candidate.trace_key, candidate.record, candidate.parent_id
             node = self.tree.add(key, record, above.get(parent_id or 0))
@@ -172,19 +174,16 @@ class Ledger:
                 expanded.add(candidate.id)
                 if node is not None:
                     node.expanding = True
-            at = node or nodes.get(record.duplicate_of or "")
             if candidate.has_children:
-                above[candidate.id] = at
+                above[candidate.id] = node or nodes.get(record.duplicate_of or "")
+                keys[candidate.id] = key
             if parent_id is not None and parent_id not in expanded:
                 self._early.add(key)
-                ends.pop(parent_id, None)
-                ends[candidate.id] = at
+                self._made[keys[parent_id]].append(record.trace.steps[-1])
             if node is not None and record.duplicate_of is not None:
                 twins[key] = record.duplicate_of
         self.frontier = Frontier(strategy, nodes[start.key], seed)
         self.frontier.found(nodes.values())
-        for end in filter(None, ends.values()):
-            self.frontier.replayed(end)
         for key, node in nodes.items():
             if node.outcome is None:
                 continue
@@ -196,10 +195,14 @@ class Ledger:
         if self.best is not None:
             self.curve.append((self.clock(), self.best_speedup))
 
+    def made(self, key: str) -> tuple[Rewrite, ...]:
+        """The last rewrites of the children that a node has so far."""
+        return tuple(self._made.get(key, ()))
+
     # -- what is found out -----------------------------------------------------
 
     def expanded(self, key: str, expansion: Expansion) -> None:
-        """Take in the children that no replay found before."""
+        """Take in children, but those that a replay found before."""
         records, new = [], []
         # The node's own steps, not the copies that came back from a worker.
         node = self.tree.nodes[key]
@@ -214,10 +217,17 @@ class Ledger:
             records.append(record)
             if found is not None and record.outcome is None:
                 new.append(found)
-        self.store.add_expansion(self.scope, self.run_id, key, records, dict(expansion.stage_s))
+        whole = expansion.left == 0
+        stage_s = dict(expansion.stage_s)
+        self.store.add_expansion(self.scope, self.run_id, key, records, stage_s, whole=whole)
         self.outcomes.update(record.outcome for record in records)
         node.expanding = True
         self.frontier.found(new)
+        if whole:
+            self._made.pop(key, None)
+        else:
+            self._made[key].extend(self.tree.shared(child.rewrite) for child in expansion.children)
+            self.frontier.more(node)
 
     def replayed(self, replay: Replay) -> None:
         """Take in the steps of a replay that are new, up to one that leads nowhere."""

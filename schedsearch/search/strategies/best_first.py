@@ -9,7 +9,9 @@ others are as good.
 
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
-brings the procedure as written to its normal form is expanded before all else. With probability
+brings the procedure as written to its normal form is expanded before all else. A node whose
+children are made in portions, the most promising first, pays a fee for every portion it had; what
+was looked through unmeasured gets the others when nothing else is left. With probability
 `EXPLORE` a choice is random instead: local optima are the rule in this space.
 """
 
@@ -20,10 +22,10 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from schedsearch.core.trace import ArgValue, Rewrite
+from schedsearch.core.trace import Kind, Rewrite
 from schedsearch.search.strategies.heap import Heap
 from schedsearch.search.strategies.protocol import Node
-from schedsearch.transforms.registry import registry
+from schedsearch.transforms.registry import normalises
 
 TRUST = 0.7
 """The fraction of a predicted log gain that is believed."""
@@ -36,6 +38,8 @@ VARIANT_GAIN = 0.1
 """A variant is expanded from this log gain on: noise must not multiply the space."""
 UNMEASURED_FEE = 0.1
 """Subtracted from the promise of an unmeasured node."""
+PORTION_FEE = 0.1
+"""Subtracted from the value of a node for each portion of its children that was made."""
 EXPLORE = 0.05
 SIBLING_FEE = 0.04
 DEPTH_FEE = 0.3
@@ -69,6 +73,8 @@ class BestFirst:
         self._nodes: Heap[Node] = Heap()
         self._nodes.put(root, root.reached())
         self._normal = deque[Node]()
+        self._portions: Counter[Node] = Counter()
+        self._rest = deque[Node]()
         self._look_ahead = True
 
     def measure(self) -> Node | None:
@@ -84,14 +90,24 @@ class BestFirst:
         for question in questions if self._look_ahead else reversed(questions):
             if (node := question()) is not None:
                 return node
+        while self._rest:
+            if (node := self._rest.popleft()).expand:
+                return node
         return None
+
+    def more(self, node: Node) -> None:
+        self._portions[node] += 1
+        if node.value is None:
+            self._rest.append(node)
+        else:
+            self._nodes.put(node, node.value - PORTION_FEE * self._portions[node])
 
     def found(self, nodes: Sequence[Node]) -> None:
         self._groups.add(nodes)
         self._ahead.add([node for node in nodes if not node.variant])
         for node in nodes:
             self._open(node)
-            if node.steps and all(map(_normalises, node.steps)):
+            if node.steps and all(map(normalises, node.steps)):
                 self._normal.append(node)
 
     def measured(self, node: Node) -> None:
@@ -125,11 +141,6 @@ class BestFirst:
     def _ahead_surplus(self, transform: str) -> float:
         """Transforms take turns: nothing shows which one opens the way."""
         return self._gains.of_transform(transform) - LOOK_FEE * self._looked[transform]
-
-
-def _normalises(step: Rewrite) -> bool:
-    transform = registry().get(step.transform)
-    return transform is not None and transform.normal_form
 
 
 def _promise(node: Node) -> float:
@@ -229,9 +240,6 @@ class _Shelf:
         return TRUST * node.predicted + self._gains.of_rewrite(node.rewrite)
 
 
-_Kind = tuple[str, str, tuple[tuple[str, ArgValue], ...]]
-
-
 @dataclass(slots=True)
 class _Sum:
     total: float = 0.0
@@ -257,12 +265,12 @@ class Gains:
 
     def __init__(self) -> None:
         self._transforms: defaultdict[str, _Sum] = defaultdict(_Sum)
-        self._rewrites: defaultdict[_Kind, _Sum] = defaultdict(_Sum)
+        self._rewrites: defaultdict[Kind, _Sum] = defaultdict(_Sum)
 
     def learn(self, rewrite: Rewrite, surplus: float) -> None:
         """A candidate made by `rewrite` turned out `surplus` better than promised."""
         beyond = surplus - self.of_transform(rewrite.transform)
-        self._rewrites[_alike(rewrite)].add(beyond)
+        self._rewrites[rewrite.kind].add(beyond)
         self._transforms[rewrite.transform].add(surplus)
 
     def of_transform(self, transform: str) -> float:
@@ -274,9 +282,5 @@ class Gains:
 
     def of_rewrite(self, rewrite: Rewrite) -> float:
         """Mean surplus beyond `of_transform`; 0 for a rewrite that was never tried."""
-        known = self._rewrites.get(_alike(rewrite))
+        known = self._rewrites.get(rewrite.kind)
         return known.total / (REWRITE_TRIALS + known.trials) if known else 0.0
-
-
-def _alike(rewrite: Rewrite) -> _Kind:
-    return rewrite.transform, rewrite.label, rewrite.args

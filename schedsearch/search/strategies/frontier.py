@@ -23,6 +23,8 @@ class Frontier:
     def __init__(self, strategy: Strategy, root: Node, seed: int) -> None:
         self._strategy = strategy
         self._replayed: deque[Node] = deque()
+        self._unfinished: deque[Node] = deque()
+        self._more: Callable[[Node], None] = getattr(strategy, "more", self._unfinished.append)
         root.told, root.measure = True, False
         root.value = log(root.speedup or 1.0) if root.parent else 0.0
         strategy.begin(root, random.Random(seed))
@@ -38,7 +40,7 @@ class Frontier:
     def to_expand(self, n: int) -> list[Node]:
         """At most `n` nodes, the most wanted first; each is asked for once."""
         nodes: list[Node] = []
-        while len(nodes) < n and (node := self._answer("expand")):
+        while len(nodes) < n and (node := self._next_portion() or self._answer("expand")):
             node.expanding = True
             nodes.append(node)
         return nodes
@@ -69,6 +71,12 @@ class Frontier:
         if node.told:
             self._strategy.measured(node)
 
+    def more(self, node: Node) -> None:
+        """Tell that children of this node, which was told, are not made yet."""
+        node.expanding = False
+        if node.expand and node.told:
+            self._more(node)
+
     def replayed(self, end: Node) -> None:
         """A trace from elsewhere ended in this node, which was told before."""
         if end.told:
@@ -77,6 +85,12 @@ class Frontier:
     def _replay(self) -> Node | None:
         while self._replayed:
             if (node := self._replayed.popleft()).measure:
+                return node
+        return None
+
+    def _next_portion(self) -> Node | None:
+        while self._unfinished:
+            if (node := self._unfinished.popleft()).expand:
                 return node
         return None
 

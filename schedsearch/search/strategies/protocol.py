@@ -9,6 +9,9 @@ never touches procedures, compilers or the store: it sees nodes.
 - `measure` and `expand` ask for the next node. There are two questions because the answers use
   different resources. None means "nothing at present". If both answer None while no result is
   outstanding, the space is exhausted, and the search ends.
+- Children are made in portions, because that takes time. A strategy that has a method `more` hears
+  of a node whose children are not all made, and may answer it to `expand` again. For others, the
+  rest is made before they are asked again.
 
 Strategies of the same class that were given the same seed, and were told and asked the same in
 the same order, give the same answers.
@@ -34,8 +37,8 @@ class Node:
     `value` is the log speed-up over the procedure as written when the node was first measured,
     None if it was not measured, or failed (`failed`). `predicted` is the log speed-up over the
     parent that a cost estimate promises. `measure`: nobody has measured the node or asked for
-    that. `expanding`: somebody has expanded it or asked for that. `told`: the strategy knows the
-    node, so it may answer it. `children` are those that the strategy knows.
+    that. `expanding`: all its children are made, or somebody asked for some. `told`: the strategy
+    knows the node, so it may answer it. `children` are those that the strategy knows.
 
     `parent` is None for the procedure as written. If two schedules have the same query AST, only
     the first is a node, and what was found below the other has the first as its parent.
@@ -122,6 +125,9 @@ class Strategy(Protocol):
 
     def found(self, nodes: Sequence[Node]) -> None:
         """Hear of new nodes, parents first. Some may be expanded."""
+
+    # def more(self, node: Node) -> None
+    #     Hear that a node has children that are not made yet. Need not be there.
 
     def measured(self, node: Node) -> None:
         """Hear that a node has a `value`, or has `failed`. A node that has the machine code of one

@@ -5,12 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf
 from pathlib import Path
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, Target
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.oracle.reach import Reacher
@@ -32,12 +33,16 @@ from schedsearch.transforms.vector.instruction_sets import load_sets
 
 @dataclass(frozen=True)
 class ExpandJob:
-    """Enumerate the children of a trace, or one of several parts of them -> Expansion, or
-    ReplayFailed."""
+    """Make the children of a trace, or one of several parts of them -> Expansion, or ReplayFailed.
+
+    `made` need not be made again. After `patience_s` seconds, the rest is left.
+    """
 
     trace: Trace
     part: int = 0
     parts: int = 1
+    made: tuple[Rewrite, ...] = ()
+    patience_s: float = inf
 
 
 @dataclass(frozen=True)
@@ -164,7 +169,9 @@ class ExpandWorker:
                     return self.expander.adapt(job.trace)
                 if isinstance(job, ReplayJob):
                     return self.expander.follow(job.trace, job.known)
-                return self.expander.expand(job.trace, job.part, job.parts)
+                return self.expander.expand(
+                    job.trace, job.part, job.parts, made=job.made, patience_s=job.patience_s
+                )
         except ReplayError as error:
             return ReplayFailed(str(error))
 
