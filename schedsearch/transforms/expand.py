@@ -289,11 +289,11 @@ class Promises:
         """What brings a procedure to its normal form first; then in turn the most promising one
         and the next of another transform: what opens a way promises nothing itself."""
         normal = [rewrite for rewrite in rewrites if normalises(rewrite)]
-        best = sorted(rewrites, key=self.of, reverse=True)
         by_transform: dict[str, list[Rewrite]] = {}
         for rewrite in rewrites:
             by_transform.setdefault(rewrite.transform, []).append(rewrite)
         turns = [each for row in zip_longest(*by_transform.values()) for each in row if each]
+        best = sorted(turns, key=self.of, reverse=True)
         pairs = zip(best, turns, strict=True)
         return list(dict.fromkeys([*normal, *(each for pair in pairs for each in pair)]))
 
