@@ -51,8 +51,10 @@ def block_edges(
         parts = [loops[-1].path]
         nest = _nest(p.ast, parts[0])
         if nest and nest.along.extent is None and nest.along.path in cut:
-            yield from _guard(p, nest, tile_width(p.ast, nest, bits))
-            parts = _parts(nest)
+            width = tile_width(p.ast, nest, bits)
+            if not divides(p.ast, width, nest.along.hi, nest.along.path):
+                yield from _guard(p, nest, width)
+                parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
             arguments = nest and _block(p.ast, nest, bits, registers)
