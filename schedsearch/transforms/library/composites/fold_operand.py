@@ -17,7 +17,7 @@ differences (`(x[i, k] - mean[k]) * y[k, j]`), of converted or activated values.
 a loop around reuses what is computed.
 
 Where the factors are not a product of their own yet, the multiplications are reordered; results
-may differ by rounding then, so that contracts other than `fast` rule it out.
+may differ by rounding then, so that contracts other than `fast` rule it out, and a sum of integers.
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ class _Operand:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for found in _operands(proc):
-        if found.route is not None or target.fp is FloatingPoint.FAST:
+        reordered = target.fp is FloatingPoint.FAST and found.stmt.type in FLOATS
+        if found.route is not None or reordered:
             yield found.stmt, {"operand": found.text}
 
 
