@@ -27,6 +27,8 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "convolution": [{}],
     "bytes_of_rows": [{"n": 1}, {"n": 5}, {"n": 8}, {"n": 21}],
     "odd": [{}],
+    "whole_registers": [{"M": m, "N": n} for m in (1, 7, 9) for n in (8, 16, 24, 32, 56)],
+    "twice_as_long": [{"n": n} for n in (1, 3, 4, 7, 8, 9, 21)],
 }
 
 

@@ -69,13 +69,13 @@ def results(procedure: Any) -> list[bytes]:
     return [np.asarray(array).tobytes() for array in found]
 
 
-def right(code: GeneratedC, procedure: Any, folder: Path) -> bool:
+def right(code: GeneratedC, procedure: Any, folder: Path, **sizes: int) -> bool:
     """Whether the C computes what the query AST of `procedure` means."""
     ast = mirror(procedure)
-    wanted, found = arguments(ast, {}, 5), arguments(ast, {}, 5)
+    wanted, found = arguments(ast, sizes, 5), arguments(ast, sizes, 5)
     interpret(ast, wanted)
     Library([code], folder).call(0, ast, found)
-    return all((a == b).all() for a, b in zip(found, wanted, strict=True))
+    return all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
 
 
 def test_1_illegal_rewrites_raise_many_kinds_of_exception() -> None:
@@ -140,6 +140,15 @@ def test_3_a_factor_before_a_modulo_loses_the_parentheses(tmp_path: Path) -> Non
     (tmp_path / "raw").mkdir()
     assert not right(raw_c(procedure), procedure, tmp_path / "raw")
     assert right(generate_c(procedure), procedure, tmp_path)
+
+
+def test_3_a_modulo_that_is_a_length_has_parentheses(tmp_path: Path) -> None:
+    """Lengths are factors of what an index is multiplied by."""
+    procedure = PROCEDURES["modulo_long"]
+    assert "[i * n % 8 + j]" in raw_c(procedure).source
+    for n in (5, 7, 11):
+        (tmp_path / str(n)).mkdir()
+        assert right(generate_c(procedure), procedure, tmp_path / str(n), n=n)
 
 
 def test_4_modulo_of_a_negative_value_follows_c(tmp_path: Path) -> None:

@@ -32,6 +32,7 @@ SIZES = {
     "covariance": [{}],
     "weighted": [{}],
     "activated": [{}],
+    "truncated": [{}],
 }
 
 
@@ -61,6 +62,7 @@ def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
     assert operands("covariance") == {"(D[k, i] - mean[i])", "(D[k, j] - mean[j])"}
     assert operands("activated") == {"relu(A[i, k])", "-(B[k, j])"}
     assert operands("scaled_first") == {"by * x[j]"}  # no loop uses elements of A again
+    assert operands("truncated") == {"s * A[i, k]"}  # rounded otherwise, it may be truncated so
 
 
 @pytest.mark.parametrize("name", ["plain", "overwritten", "integers", "perhaps_empty"])

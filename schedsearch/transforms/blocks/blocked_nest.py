@@ -9,6 +9,7 @@ from schedsearch.analysis.conversions import Route
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
+from schedsearch.transforms.blocks.blocking import cuts
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
 from schedsearch.transforms.blocks.vectors import use_instruction
@@ -69,18 +70,13 @@ class BlockedNest:
 
     def cut(self) -> Steps:
         """Give iterations that the tile does not divide nests of their own, after this one."""
-        args, nest = self.args, self.nest
-        if not self.partial:
-            yield from self._cut(nest.along.iter.name, args["lanes"] * args["tile_vectors"])
-        if args["rows"] and not self.rows_later:
-            yield from self._cut(args["rows"], args["tile_rows"])
-        if args["depth"]:
-            yield from self._cut(nest.reductions[-1].iter.name, args["depth"])
+        for loop, factor in cuts(self.nest, self.args, self.partial):
+            later = loop.iter.name == self.rows_later
+            if not later and not divides(self.ast, factor, loop.hi, loop.path):
+                yield from self._cut(loop, factor)
 
-    def _cut(self, name: str, factor: int) -> Steps:
-        loop = next(loop for loop in self.nest.loops if loop.iter.name == name)
-        if divides(self.ast, factor, loop.hi, loop.path):
-            return
+    def _cut(self, loop: q.For, factor: int) -> Steps:
+        name = loop.iter.name
         yield from self.p.do("cut_loop", self.loops[name], _last_multiple(loop, factor))
         if depth := self.order.index(name):
             yield from self.p.do("fission", After(self.p.path(self.loops[name])), depth)

@@ -3,10 +3,13 @@ Smith, Quintana-Orti: Analytical Modeling is Enough for High-Performance BLIS, T
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
 from schedsearch.transforms.estimate.locality import L1_WAY
+from schedsearch.transforms.operators.ops import Args
 
 MOST_STREAMS = 8
 """Rows of a tile of unknown loops: each of them reads along a row of the other operand. Of f32
@@ -27,6 +30,17 @@ def tile_width(proc: q.Proc, nest: ReductionNest, vector_bits: int) -> int:
 def masked(proc: q.Proc, nest: ReductionNest, width: int) -> bool:
     """Whether the contiguous loop does not fill one register of `width` elements."""
     return longest_extent(proc, nest.along) < width
+
+
+def cuts(nest: ReductionNest, args: Args, narrow: bool) -> Iterator[tuple[q.For, int]]:
+    """The loops that a block's tiles are cut from, each with how much of it a tile takes. If
+    `narrow`, the tile has all of the contiguous loop."""
+    if not narrow:
+        yield nest.along, args["lanes"] * args["tile_vectors"]
+    if args["rows"]:
+        yield next(x for x in nest.loops if x.iter.name == args["rows"]), args["tile_rows"]
+    if args["depth"]:
+        yield nest.reductions[-1], args["depth"]
 
 
 def register_tiles(

@@ -8,7 +8,7 @@ from typing import Any
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.trace import ArgValue
-from schedsearch.transforms.blocks.blocking import masked, register_tiles, tile_width
+from schedsearch.transforms.blocks.blocking import cuts, masked, register_tiles, tile_width
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import (
     ReductionNest,
@@ -28,10 +28,8 @@ Block = Callable[[q.Proc, q.Path, Args], Steps]
 
 def leaves_edges(proc: q.Proc, nest: ReductionNest, args: Args) -> bool:
     """Whether the tile does not divide a loop that it is cut from."""
-    columns = 1 if masked(proc, nest, args["lanes"]) else args["lanes"] * args["tile_vectors"]
-    cuts = [(nest.along, columns), (nest.reductions[-1], args["depth"])]
-    cuts += [(loop, args["tile_rows"]) for loop in nest.loops if loop.iter.name == args["rows"]]
-    return any(size and not divides(proc, size, loop.hi, loop.path) for loop, size in cuts)
+    taken = cuts(nest, args, masked(proc, nest, args["lanes"]))
+    return any(not divides(proc, size, loop.hi, loop.path) for loop, size in taken)
 
 
 def block_edges(
@@ -51,8 +49,10 @@ def block_edges(
         parts = [loops[-1].path]
         nest = _nest(p.ast, parts[0])
         if nest and nest.along.extent is None and nest.along.path in cut:
-            yield from _guard(p, nest, tile_width(p.ast, nest, bits))
-            parts = _parts(nest)
+            width = tile_width(p.ast, nest, bits)
+            if not divides(p.ast, width, nest.along.hi, nest.along.path):
+                yield from _guard(p, nest, width)
+                parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
             arguments = nest and _block(p.ast, nest, bits, registers)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import isqrt
 
 from schedsearch.analysis.conditions import known
@@ -50,18 +51,23 @@ def split_factors(target: Target, bits: int, extent: int | None) -> tuple[int, .
 
 def divides(proc: q.Proc, factor: int, extent: q.Affine, path: q.Path = ()) -> bool:
     """Whether `factor` divides `extent` where the statement at `path` is: by arithmetic, or
-    by an assert or a condition around it, `extent % m == 0`."""
-    rest = q.modulo(extent, factor)
-    if rest == q.Affine(0):
+    by an assert or a condition around it, `e % m == 0`, with an `e` that leaves the same rest as
+    `extent`: what tiles of 32 leave of `n` is a multiple of 16 if `n` is one."""
+    if q.modulo(extent, factor) == q.Affine(0):
         return True
     return any(
-        isinstance(cond, q.BinOp)
-        and cond.op == "=="
-        and cond.rhs == q.Affine(0)
-        and isinstance(cond.lhs, q.Affine)
-        and any(
-            isinstance(atom, q.Mod) and atom.num == extent and atom.den % factor == 0
-            for atom, _ in cond.lhs.terms
-        )
-        for cond in known(proc, path)
+        den % factor == 0 and q.modulo(extent - num, factor) == q.Affine(0)
+        for num, den in _multiples(proc, path)
     )
+
+
+def _multiples(proc: q.Proc, path: q.Path) -> Iterator[tuple[q.Affine, int]]:
+    """What is a multiple of which number at `path`."""
+    for cond in known(proc, path):
+        match cond:
+            case q.BinOp(
+                op="==",
+                lhs=q.Affine(const=0, terms=((q.Mod(num=num, den=den), _),)),
+                rhs=q.Affine(const=0, terms=()),
+            ):
+                yield num, den

@@ -115,7 +115,7 @@ class Canonicaliser:
 
     def type(self, typ: Any) -> Any:
         if isinstance(typ, LoopIR.Tensor):
-            return typ.update(hi=[self.index(extent) for extent in shape_of(typ, self.env)])
+            return typ.update(hi=[self.length(extent) for extent in shape_of(typ, self.env)])
         return typ
 
     def declare(self, old: Any, typ: Any) -> Any:
@@ -210,6 +210,19 @@ class Canonicaliser:
             return _binop("+" if value.const > 0 else "-", total, _int(abs(value.const)))
         return total
 
+    def length(self, extent: q.Affine) -> Any:
+        """The extent of an array. Exo multiplies indices by it, without parentheses if it is a
+        product: in `i * n % 8` the modulo would come last."""
+        match extent:
+            case q.Affine(const=0, terms=((q.Mod() as atom, coefficient),)):
+                return _times(self.modulo(atom), coefficient)
+        return self.index(extent)
+
+    def modulo(self, atom: q.Mod) -> Any:
+        """As a difference."""
+        floor = self.atom(q.FloorDiv(atom.num, atom.den))
+        return _binop("-", self.index(atom.num), _times(floor, atom.den))
+
     def atom(self, atom: q.Atom) -> Any:
         where = null_srcinfo()
         match atom:
@@ -220,8 +233,7 @@ class Canonicaliser:
             case q.Mod() if bounds(atom.num, self.ranges)[0] >= 0:
                 return _binop("%", self.index(atom.num), _int(atom.den))
             case q.Mod():
-                floor = self.atom(q.FloorDiv(atom.num, atom.den))
-                return _binop("-", self.index(atom.num), _times(floor, atom.den))
+                return self.modulo(atom)
             case q.StrideOf():
                 return LoopIR.StrideExpr(self.syms[atom.buf.uid], atom.dim, T.stride, where)
             case q.ConfigField():

@@ -7,7 +7,9 @@ that fails once Exo no longer needs it:
 2. Generated C differs between processes, because symbols hash by address, index
    terms and callees pass through sets                -> `canonical` fixes term order,
    `generate_c` that of instructions.
-3. `x[5 * (i % 2)]` loses its parentheses              -> `canonical` puts the atom first.
+3. `x[5 * (i % 2)]` loses its parentheses, and so do
+   lengths that indices are multiplied by, `n % 8`      -> `canonical` puts the atom first, and
+   divides in lengths.
 4. `%` of a negative value follows C, not Exo          -> `canonical` divides instead.
 5. A constant division in an index becomes a float,
    `0 % n` stops the compiler                          -> folded by the normal form.

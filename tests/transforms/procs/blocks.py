@@ -197,6 +197,23 @@ def two_results(A: f32[9, 5], B: f32[5, 21], C: f32[9, 21], D: f32[9, 21]):
 
 
 @proc
+def whole_registers(M: size, N: size, C: f32[M, N], A: f32[M, 3], B: f32[3, N]):
+    assert N % 8 == 0
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, 3):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def twice_as_long(n: size, C: f32[9, 2 * n], A: f32[9, 3], B: f32[3, 2 * n]):
+    for i in seq(0, 9):
+        for j in seq(0, 2 * n):
+            for k in seq(0, 3):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
 def odd(C: f64[11, 13], A: f64[11, 5], B: f64[5, 13]):
     for i in seq(0, 11):
         for j in seq(0, 13):

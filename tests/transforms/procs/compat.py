@@ -14,6 +14,21 @@ def parentheses(x: f32[16], y: f32[16]):
 
 
 @proc
+def modulo_long(n: size, x: f32[3, n % 8], y: f32[3, 2 * n % 8], z: f32[3, n % 8]):
+    assert n % 8 > 0
+    assert 2 * n % 8 > 0
+    t: f32[3, 2 * (n % 8)]
+    for i in seq(0, 3):
+        for j in seq(0, n % 8):
+            t[i, j] = x[i, j]
+    for i in seq(0, 3):
+        for j in seq(0, n % 8):
+            z[i, j] = t[i, j]
+        for j in seq(0, 2 * n % 8):
+            y[i, j] += 1.0
+
+
+@proc
 def negative_modulo(x: f32[16], y: f32[16]):
     for i in seq(0, 10):
         x[i] = y[(i - 5) % 10]

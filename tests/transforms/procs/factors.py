@@ -80,6 +80,14 @@ def integers(A: i32[6, 9], B: i32[9, 16], s: i32, C: i32[6, 16]):
 
 
 @proc
+def truncated(A: f32[6, 9], B: f32[9, 16], s: f32, C: i32[6, 16]):
+    for i in seq(0, 6):
+        for j in seq(0, 16):
+            for k in seq(0, 9):
+                C[i, j] += s * A[i, k] * B[k, j]
+
+
+@proc
 def perhaps_empty(n: size, A: f32[n, n], B: f32[n, n], s: f32, C: f32[n, n]):
     for i in seq(0, n):
         for j in seq(0, n - 1):

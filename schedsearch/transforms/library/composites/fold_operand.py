@@ -17,43 +17,41 @@ differences (`(x[i, k] - mean[k]) * y[k, j]`), of converted or activated values.
 a loop around reuses what is computed.
 
 Where the factors are not a product of their own yet, the multiplications are reordered; results
-may differ by rounding then, so that contracts other than `fast` rule it out.
+may differ by rounding then, so that contracts other than `fast` rule it out, and a sum of integers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import takewhile
 
-from schedsearch.analysis.accesses import reads, written_buffers
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import Route, value_type
-from schedsearch.analysis.ranges import bind_loops, ranges_of_args, trips
+from schedsearch.analysis.ranges import bind_loops, ranges_of_args
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
-from schedsearch.core.text import show_affine, show_expr
+from schedsearch.core.text import show_expr
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import (
-    After,
     Args,
     At,
     Op,
-    Pair,
     Part,
     Parts,
     Proposal,
     Steps,
 )
+from schedsearch.transforms.operators.outward import changes, loops_around, move_out
 
 VERSION = 1
 NORMAL_FORM = True
 
 MAX_FACTORS = 6
-MAX_BEFORE = 3
-"""Statements before it in a loop that the operand is moved past, one by one."""
 
 _Leaf = tuple[q.Expr, Route]
 
@@ -85,18 +83,20 @@ class _Operand:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for found in _operands(proc):
-        if found.route is not None or target.fp is FloatingPoint.FAST:
+        reordered = target.fp is FloatingPoint.FAST and found.stmt.type in FLOATS
+        if found.route is not None or reordered:
             yield found.stmt, {"operand": found.text}
 
 
 def _operands(proc: q.Proc) -> Iterator[_Operand]:
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce):
             continue
         leaves = tuple(_leaves(stmt.rhs, ()))
         if not 2 <= len(leaves) <= MAX_FACTORS or value_type(stmt.rhs, stmt.type) not in FLOATS:
             continue
-        loops = _loops_around(proc, stmt)
+        loops = _independent(loops_around(proc, stmt, ranges))
         around = (_operand(stmt, leaves, number, loops) for number in range(len(leaves)))
         found = {operand.factors: operand for operand in around if operand}
         for operand in found.values():
@@ -113,22 +113,14 @@ def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
         yield expr, route
 
 
-def _loops_around(proc: q.Proc, stmt: q.Stmt) -> tuple[q.For, ...]:
-    """The loops directly around `stmt`, the innermost first, that run at least once, as often
-    whatever the others do."""
-    ranges = bind_loops(ranges_of_args(proc), proc.body)
-    loops: list[q.For] = []
-    inner: q.Stmt = stmt
-    while len(inner.path) > 1 and "e" not in inner.path:
-        loop, position = proc.by_path[inner.path[:-1]], inner.path[-1]
-        if not isinstance(loop, q.For) or loop.parallel or loop.lo != q.Affine(0):
+def _independent(loops: Iterable[q.For]) -> tuple[q.For, ...]:
+    """Loops, the innermost first, as far out as each runs as often whatever the others do."""
+    found: list[q.For] = []
+    for loop in loops:
+        if any(loop.iter in q.expr_vars(inner.hi) for inner in found):
             break
-        dependent = any(loop.iter in q.expr_vars(other.hi) for other in loops)
-        if dependent or trips(loop, ranges)[0] < 1 or int(position) > MAX_BEFORE:
-            break
-        loops.append(loop)
-        inner = loop
-    return tuple(loops)
+        found.append(loop)
+    return tuple(found)
 
 
 def _operand(
@@ -145,14 +137,8 @@ def _operand(
         return None
     if any(map(q.may_change, parts)):
         return None
-    used = {var for part in parts for var in q.expr_vars(part)}
-    outermost = 0
-    for loop in loops:
-        local = {inner.buf for inner in q.walk(loop.body) if isinstance(inner, q.Alloc)}
-        if used & (written_buffers(loop.body) | local):
-            break
-        outermost += 1
-    around = loops[:outermost]
+    used = frozenset().union(*map(q.expr_vars, parts))
+    around = tuple(takewhile(lambda loop: not changes(loop, used), loops))
     if all(loop.iter in kept or loop.extent == 1 for loop in around):
         return None
     text = " * ".join(map(show_expr, parts))
@@ -175,7 +161,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     match bound.by_path[path]:
         case q.Alloc(type=given) if given != kind:
             yield Op("set_precision", (At(path), str(kind)))
-    yield from _move_out(path, found)
+    yield from move_out(path, found.loops, found.kept)
     yield from _lay_out(path[: len(path) - len(found.loops)], found)
 
 
@@ -206,22 +192,6 @@ def _right_product(expr: q.Expr, route: Route) -> Route | None:
     if isinstance(expr.rhs, q.BinOp) and expr.rhs.op == "*":
         return route
     return _right_product(expr.lhs, (*route, "lhs"))
-
-
-def _move_out(path: q.Path, found: _Operand) -> Steps:
-    """Move the allocation at `path` and the next statement out of the loops."""
-    alloc = path
-    for loop in found.loops:
-        outside, before = next_path(alloc[:-1]), int(alloc[-1])
-        if loop.iter in found.kept:
-            yield Op("expand_dim", (At(alloc), show_affine(loop.hi), loop.iter.name))
-        yield Op("lift_alloc", (At(alloc),))
-        for position in reversed(range(before)):
-            yield Op("reorder_stmts", (Pair((*outside, position)),))
-        yield Op("fission", (After((*outside, 0)),))
-        if loop.iter not in found.kept:
-            yield Op("remove_loop", (At(outside),))
-        alloc = alloc[:-1]
 
 
 def _lay_out(alloc: q.Path, found: _Operand) -> Steps:

@@ -1,0 +1,51 @@
+"""Moving what a statement computes out of the loops around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.ranges import Ranges, trips
+from schedsearch.analysis.walkers import next_path
+from schedsearch.core import ast as q
+from schedsearch.core.text import show_affine
+from schedsearch.transforms.operators.ops import After, At, Op, Pair, Steps
+
+MAX_BEFORE = 3
+"""Statements before it in a loop that a value is moved past, one by one."""
+
+
+def loops_around(proc: q.Proc, stmt: q.Stmt, ranges: Ranges) -> Iterator[q.For]:
+    """The loops directly around `stmt`, the innermost first, that run at least once."""
+    inner: q.Stmt = stmt
+    while len(inner.path) > 1 and "e" not in inner.path:
+        loop, position = proc.by_path[inner.path[:-1]], inner.path[-1]
+        if not isinstance(loop, q.For) or loop.parallel or loop.lo != q.Affine(0):
+            return
+        if trips(loop, ranges)[0] < 1 or int(position) > MAX_BEFORE:
+            return
+        yield loop
+        inner = loop
+
+
+def changes(loop: q.For, used: frozenset[q.Var]) -> bool:
+    """Whether the body of a loop may give any of `used` another value."""
+    local = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
+    return bool(used & (written_buffers(loop.body) | local))
+
+
+def move_out(alloc: q.Path, loops: Sequence[q.For], kept: frozenset[q.Var] = frozenset()) -> Steps:
+    """Move the allocation at `alloc` and the next statement, which gives it its value, out of
+    `loops`, the innermost first. For each of the loops with a variable in `kept` they get a
+    dimension and a loop of their own."""
+    for loop in loops:
+        outside, before = next_path(alloc[:-1]), int(alloc[-1])
+        if loop.iter in kept:
+            yield Op("expand_dim", (At(alloc), show_affine(loop.hi), loop.iter.name))
+        yield Op("lift_alloc", (At(alloc),))
+        for position in reversed(range(before)):
+            yield Op("reorder_stmts", (Pair((*outside, position)),))
+        yield Op("fission", (After((*outside, 0)),))
+        if loop.iter not in kept:
+            yield Op("remove_loop", (At(outside),))
+        alloc = alloc[:-1]
