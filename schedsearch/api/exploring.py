@@ -11,18 +11,14 @@ from markupsafe import Markup
 
 from schedsearch.api.candidate import Candidate
 from schedsearch.api.choices import Choice, Rewrites, ranked
-from schedsearch.api.opened import DEFAULT_STORE
-from schedsearch.api.source import source_of
+from schedsearch.api.source import options_of
 from schedsearch.api.tuning import Result
 from schedsearch.api.watching import watched
-from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
-from schedsearch.core.floats import floating_point
 from schedsearch.core.numbers import count
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.run.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff
@@ -107,9 +103,9 @@ class Node:
         budget: float = 60.0,
         *,
         trials: int | None = None,
-        strategy: AnyStrategy = "best-first",
-        seed: int = 0,
-        executor: str = "ray",
+        strategy: AnyStrategy = Options.strategy,
+        seed: int = Options.seed,
+        executor: str = Options.executor,
         workers: int | None = None,
         progress: bool = True,
     ) -> Result:
@@ -169,8 +165,8 @@ def explore(
     sizes: Mapping[str, int] | None = None,
     *,
     name: str | None = None,
-    threads: int = 1,
-    store: str | Path = DEFAULT_STORE,
+    threads: int = Options.threads,
+    store: str | Path = Options.store,
     specialize: bool = False,
     transforms: Sequence[str] | None = None,
     static_buffers: bool = False,
@@ -178,8 +174,8 @@ def explore(
     target: str | None = None,
     fp: str | None = None,
     instructions: Sequence[str | Path] = (),
-    cache: str = "warm",
-    align: int = ALLOCATED,
+    cache: str = Options.cache,
+    align: int = Options.align,
     fresh: bool = False,
     progress: bool = True,
 ) -> Exploration:
@@ -187,24 +183,23 @@ def explore(
 
     The procedure as written is measured first. Raises UserError for what can be mended.
     """
-    file, only = source_of(proc)
-    options = Options(
-        file=file,
-        proc=name or only,
-        sizes=dict(sizes or {}),
+    options = options_of(
+        proc,
+        name,
+        sizes,
         budget=Budget(0.0),
         store=store,
         cc=cc,
         target=target,
-        fp=floating_point(fp),
-        instructions=tuple(map(Path, instructions)),
-        transforms=tuple(transforms) if transforms is not None else None,
+        fp=fp,
+        instructions=instructions,
+        transforms=transforms,
         static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=False,
         fresh=fresh,
-        cache=Cache(cache),
+        cache=cache,
         align=align,
     )
     with watched(progress) as listener:

@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from schedsearch.api import frames
 from schedsearch.api.candidate import Candidate
-from schedsearch.api.opened import DEFAULT_STORE
-from schedsearch.api.source import source_of
+from schedsearch.api.source import options_of
 from schedsearch.api.watching import watched
-from schedsearch.core.alignment import ALLOCATED
-from schedsearch.core.floats import floating_point
 from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.run.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff
@@ -158,13 +154,13 @@ def tune(
     sizes: Mapping[str, int] | None = None,
     *,
     name: str | None = None,
-    budget: float = 120.0,
+    budget: float = Options.budget.seconds,
     trials: int | None = None,
     target_speedup: float | None = None,
-    strategy: AnyStrategy = "best-first",
-    threads: int = 1,
-    store: str | Path = DEFAULT_STORE,
-    seed: int = 0,
+    strategy: AnyStrategy = Options.strategy,
+    threads: int = Options.threads,
+    store: str | Path = Options.store,
+    seed: int = Options.seed,
     specialize: bool = False,
     transforms: Sequence[str] | None = None,
     static_buffers: bool = False,
@@ -172,11 +168,11 @@ def tune(
     target: str | None = None,
     fp: str | None = None,
     instructions: Sequence[str | Path] = (),
-    cache: str = "warm",
-    align: int = ALLOCATED,
-    warm_start: bool = True,
+    cache: str = Options.cache,
+    align: int = Options.align,
+    warm_start: bool = Options.warm_start,
     fresh: bool = False,
-    executor: str = "ray",
+    executor: str = Options.executor,
     workers: int | None = None,
     progress: bool = True,
 ) -> Result:
@@ -195,28 +191,27 @@ def tune(
     returned, and kept in `store`; the same call continues. Raises UserError for what can be
     mended.
     """
-    file, only = source_of(proc)
-    options = Options(
-        file=file,
-        proc=name or only,
-        sizes=dict(sizes or {}),
+    options = options_of(
+        proc,
+        name,
+        sizes,
         budget=Budget(budget, trials, target_speedup),
         store=store,
         cc=cc,
         target=target,
-        fp=floating_point(fp),
-        instructions=tuple(map(Path, instructions)),
+        fp=fp,
+        instructions=instructions,
         strategy=strategy,
         executor=executor,
         workers=workers,
         seed=seed,
-        transforms=tuple(transforms) if transforms is not None else None,
+        transforms=transforms,
         static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,
         fresh=fresh,
-        cache=Cache(cache),
+        cache=cache,
         align=align,
     )
     with watched(progress) as listener:

@@ -12,7 +12,6 @@ from schedsearch.core.floats import FloatingPoint
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
-DEFAULT_STORE = "schedsearch.sqlite"
 DEFAULT_OUT = Path(".")
 SHORTENING = "1m"
 
