@@ -127,22 +127,16 @@ class Result:
             parts.append(html.folded("C", html.code(self.c)))
         return html.block(parts)
 
-    def _elsewhere(self) -> list[str]:
-        found = self.run.elsewhere
-        return [f"on {found}"] if found and found.differs else []
-
     def _said(self) -> list[str]:
         subject, progress, timed = self.run.setting.subject, self.run.progress, self.measurement
-        ended = f"{progress.measured} measured, {progress.expanded} expanded"
-        stop = f"{self.run.stop}: {ended} in {progress.elapsed_s:.0f} s"
+        stop = f"{self.run.stop}: {fmt.counted(progress)} in {progress.elapsed_s:.0f} s"
         if timed is None:
-            return [f"no schedule faster than {subject.name} as written was found", stop]
-        decision = fmt.tested(timed, margin(self.run.noise))
+            return [fmt.nothing_faster(subject.name), stop]
         return [
             f"{subject.name}: {fmt.claim(timed)}",
             rate(subject, self.run.roof, timed.candidate_ns),
-            decision,
-            *self._elsewhere(),
+            fmt.tested(timed, margin(self.run.noise)),
+            *fmt.elsewhere(self.run.elsewhere),
             *self.run.setting.baseline.agreement.caveats,
             *caveats(self._code),
             stop,
