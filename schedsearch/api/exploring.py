@@ -30,11 +30,11 @@ from schedsearch.transforms.exo.compat import generate_c
 
 
 @dataclass(frozen=True)
-class Node:
+class Explored:
     """A schedule that was reached by hand. `previous` is where it was reached from."""
 
     trace: Trace
-    previous: Node | None = field(repr=False)
+    previous: Explored | None = field(repr=False)
     _stepper: Stepper = field(repr=False, kw_only=True)
 
     @property
@@ -54,7 +54,7 @@ class Node:
         return Candidate.of(self._stepper.session.store, self._stepper.stored(self.trace))
 
     @property
-    def parent(self) -> Node | None:
+    def parent(self) -> Explored | None:
         """One rewrite before, in the tree; `previous` unless this was reached in another way
         before."""
         above = self.trace.parent
@@ -69,7 +69,7 @@ class Node:
         a second or more."""
         return ranked(self._stepper.rewrites(self.trace))
 
-    def apply(self, rewrite: int | Choice | Rewrite) -> Node:
+    def apply(self, rewrite: int | Choice | Rewrite) -> Explored:
         """The schedule after a rewrite: its number in `rewrites()`, one of those, or another
         one, say with other arguments. If that procedure was reached in another way before, its
         trace is that way. Raises UserError with the reason if it is illegal."""
@@ -82,7 +82,7 @@ class Node:
             raise UserError(f"{rewrite} is illegal here: {found.record.message}")
         return replace(self, trace=self._stepper.original(found).record.trace, previous=self)
 
-    def undo(self) -> Node:
+    def undo(self) -> Explored:
         """The schedule that this one was reached from; the unscheduled procedure returns itself."""
         return self.previous or self
 
@@ -92,7 +92,7 @@ class Node:
         Raises UserError if it cannot be built, or computes something else."""
         return self._stepper.measure(self.trace)
 
-    def diff(self, before: Node | None = None) -> Diff:
+    def diff(self, before: Explored | None = None) -> Diff:
         """The procedure of `before` (default: where it was reached from) beside this one."""
         before = before or self.previous or self
         titles = (count(len(before.trace), "rewrite"), count(len(self.trace), "rewrite"))
@@ -140,17 +140,17 @@ class Exploration(Closeable):
         self._stepper = stepper
 
     @property
-    def root(self) -> Node:
+    def root(self) -> Explored:
         """The unscheduled procedure."""
-        return Node(Trace(), None, _stepper=self._stepper)
+        return Explored(Trace(), None, _stepper=self._stepper)
 
-    def at(self, trace: Trace) -> Node:
+    def at(self, trace: Trace) -> Explored:
         """A schedule that was found before: the trace of a candidate or of a result. Raises
         UserError where it does not apply."""
-        node = self.root
+        here = self.root
         for step in trace.steps:
-            node = node.apply(step)
-        return node
+            here = here.apply(step)
+        return here
 
     def close(self) -> None:
         self._stepper.close()

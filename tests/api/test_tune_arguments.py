@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import schedsearch
-from schedsearch.api.exploring import Node
+from schedsearch.api.exploring import Explored
 from schedsearch.cli.parse import parse_seconds
 from schedsearch.cli.run import run
 from schedsearch.core.errors import UserError
@@ -62,12 +62,12 @@ def defaults_of_options() -> dict[str, Any]:
     }
 
 
-@pytest.mark.parametrize("function", [schedsearch.tune, schedsearch.explore, Node.search, run])
+@pytest.mark.parametrize("function", [schedsearch.tune, schedsearch.explore, Explored.search, run])
 def test_defaults_are_those_of_the_options(function: Callable[..., Any]) -> None:
     own, wanted = defaults_of(function), defaults_of_options()
     if function is run:
         own["budget"] = parse_seconds(own["budget"])
-    if function is Node.search:
+    if function is Explored.search:
         del own["budget"]  # less: what it goes on from is good already
     common = own.keys() & wanted.keys()
     assert len(common) >= 5
