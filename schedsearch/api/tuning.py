@@ -179,7 +179,7 @@ def tune(
     of your own: a class, a function that makes one, or an object.
     `fp` is the floating-point contract: strict, reassociate or fast.
     `transforms` are names, of the library or of what you registered. `progress` False: silent.
-    The rest is as `schedsearch run --help` says.
+    The rest is as `schedsearch run --help` says, the defaults too.
 
     Ctrl-C, or the interrupt of a notebook, ends the search: what was found by then is
     returned, and kept in `store`; the same call continues. Raises UserError for what can be

@@ -15,6 +15,7 @@ from rich.console import Console
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import (
+    DEFAULT_STORE,
     INTERRUPTED,
     CcOption,
     FilesOption,
@@ -26,7 +27,6 @@ from schedsearch.cli.parse import parse_seconds, parse_share
 from schedsearch.cli.telling import told
 from schedsearch.core.errors import UserError
 from schedsearch.core.interrupts import noticed_interrupts
-from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.core.text_file import write_text
 from schedsearch.locks import github
 from schedsearch.locks.check import CheckOptions

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli.options import (
+    DEFAULT_STORE,
     INTERRUPTED,
     FileOption,
     InstructionsOption,
@@ -18,7 +19,6 @@ from schedsearch.cli.options import (
     StoreOption,
 )
 from schedsearch.cli.telling import told
-from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.present import format as fmt
 from schedsearch.present.compared import compared
 from schedsearch.present.diff import Diff

@@ -12,10 +12,9 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from schedsearch.cli.options import JsonOption, StoreOption
+from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
 from schedsearch.core.alignment import arrays
 from schedsearch.core.records import Measurement, Outcome
-from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.search.lookup import caveats as caveats_of

@@ -9,8 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from schedsearch.cli.options import JsonOption, StoreOption
-from schedsearch.core.store_name import DEFAULT_STORE
+from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
 from schedsearch.search.merging import merge_into
 from schedsearch.store.database import Store
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.store_name import DEFAULT_STORE as DEFAULT_STORE
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""

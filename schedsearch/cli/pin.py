@@ -11,13 +11,13 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli.options import (
+    DEFAULT_STORE,
     FileOption,
     InstructionsOption,
     LockOption,
     StoreOption,
 )
 from schedsearch.core.errors import UserError
-from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.pin import Pins, changes, lock_entry, pin_best
 from schedsearch.locks.place import default_lock, read_lock, write_lock

@@ -14,6 +14,7 @@ from rich.syntax import Syntax
 from schedsearch.cli.files import DEFAULT_FORMATS, Kernel, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
+    DEFAULT_STORE,
     INTERRUPTED,
     SHORTENING,
     FileOption,
@@ -29,7 +30,6 @@ from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Failure, GeneratedC, Target
-from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import is_installed
 from schedsearch.present import format as fmt

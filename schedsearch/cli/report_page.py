@@ -14,11 +14,10 @@ from schedsearch.api.report import report as report_of
 from schedsearch.api.searched import Search, find_run
 from schedsearch.cli.against import AgainstOption
 from schedsearch.cli.files import require_folder
-from schedsearch.cli.options import FileOption, InstructionsOption, StoreOption
+from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
 from schedsearch.cli.telling import told, typed
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import PeerComparison
-from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.core.text_file import write_text
 from schedsearch.peers.against import parse_against
 from schedsearch.search.against import compare_with_peers

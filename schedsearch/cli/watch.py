@@ -12,10 +12,9 @@ import typer
 from rich.console import Console
 from rich.live import Live
 
-from schedsearch.cli.options import StoreOption
+from schedsearch.cli.options import DEFAULT_STORE, StoreOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import RunStatus
-from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.present import format as fmt
 from schedsearch.present.live import PER_SECOND, PLAIN_EVERY_S, panel, plain_line, redraws
 from schedsearch.search.lookup import stored_roof
