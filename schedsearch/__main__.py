@@ -10,6 +10,7 @@ def main() -> None:
     """Run the command line. Ctrl-C ends it without a traceback, also while modules are loaded,
     which takes a second. If they cannot be loaded, that is no 1 (a regression to `check`)."""
     try:
+        # Here, because it may be interrupted or fail.
         from schedsearch.cli.main import main as command
 
         command()

@@ -15,6 +15,7 @@ As Exo does, it takes different arguments of a procedure for different memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import inf
@@ -28,15 +29,17 @@ Box = tuple[tuple[q.Affine, q.Affine], ...]
 """First and last index of an access in each dimension; empty if not known."""
 
 # By name, not by an attribute of the memory's class: schedules exported by earlier versions define
-# these classes themselves, and a query AST knows of a memory its name alone.
-_PRIVATE = ("DRAM", "DRAM_STACK", "DRAM_STACK_ALIGNED", "DRAM_ALIGNED", "AVX2", "AVX512", "Neon")
-_PRIVATE_PREFIX = "VEC_"
+# our classes themselves, and a query AST knows of a memory its name alone (`mirror` marks memories
+# that merely have a name of Exo's).
+_PRIVATE = re.compile(
+    r"DRAM|DRAM_STACK|DRAM_STACK_ALIGNED|DRAM_ALIGNED|AVX2|AVX512|Neon|VEC_[A-Z]+\d+X\d+"
+)
 
 
 def thread_private(mem: str) -> bool:
     """Whether an allocation in this memory belongs to the iteration that executes it:
     registers, stack and heap do. Static memory is shared, unknown memory may be."""
-    return mem in _PRIVATE or mem.startswith(_PRIVATE_PREFIX)
+    return _PRIVATE.fullmatch(mem) is not None
 
 
 def races(proc: q.Proc) -> Iterator[str]:

@@ -4,41 +4,147 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import exp
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
 from schedsearch.api.candidate import Candidate
-from schedsearch.api.choices import Choice, Rewrites, ranked
-from schedsearch.api.opened import DEFAULT_STORE
-from schedsearch.api.source import source_of
+from schedsearch.api.source import options_of
 from schedsearch.api.tuning import Result
 from schedsearch.api.watching import watched
-from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
-from schedsearch.core.floats import floating_point
-from schedsearch.core.numbers import count
+from schedsearch.core.numbers import count, speedup
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.evaluate.run.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff
+from schedsearch.present.extras import pandas
 from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import AnyStrategy
+from schedsearch.store.views import StoredCandidate
 from schedsearch.study.stepping import Stepper
 from schedsearch.transforms.exo.compat import generate_c
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 @dataclass(frozen=True)
-class Node:
+class Choice:
+    """One rewrite of a schedule: legal, or rejected with a reason.
+
+    `gain` is how many times faster than before the rewrite the cost model estimates it to be,
+    None where it says nothing; a measurement, if there is one, is over the procedure as written.
+    """
+
+    number: int
+    stored: StoredCandidate
+
+    @property
+    def rewrite(self) -> Rewrite:
+        return self.stored.record.trace.steps[-1]
+
+    @property
+    def legal(self) -> bool:
+        return self.stored.record.outcome is not Outcome.ILLEGAL
+
+    @property
+    def gain(self) -> float | None:
+        predicted = self.stored.record.predicted
+        return None if predicted is None else exp(predicted)
+
+    @property
+    def measurement(self) -> Measurement | None:
+        return self.stored.record.measurement
+
+    @property
+    def why(self) -> str:
+        """Its speed-up or its state, or the reason why it was rejected."""
+        record = self.stored.record
+        if record.measurement is not None:
+            return speedup(record.measurement.speedup)
+        if record.duplicate_level is not None:
+            return "the same as another schedule"
+        return record.message or fmt.state(record)
+
+    def __repr__(self) -> str:
+        gain = "" if self.gain is None else f", estimated {self.gain:.3g}x of the one before"
+        return f"{self.number}: {self.rewrite}{gain}; {self.why}"
+
+
+class Rewrites(tuple[Choice, ...]):
+    """The rewrites of a schedule, numbered as `Node.apply` takes them: the legal ones first,
+    those that promise most at the top."""
+
+    __slots__ = ()
+
+    @property
+    def legal(self) -> Rewrites:
+        return Rewrites(each for each in self if each.legal)
+
+    @property
+    def rejected(self) -> Rewrites:
+        return Rewrites(each for each in self if not each.legal)
+
+    def of(self, transform: str) -> Rewrites:
+        """Those of one transform."""
+        return Rewrites(each for each in self if each.rewrite.transform == transform)
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """One row per rewrite, by number: transform, where (`at`, the statement's header),
+        arguments, legal, `gain`, speed-up if it was measured, and why."""
+        rows = [
+            (
+                each.number,
+                each.rewrite.transform,
+                each.rewrite.label,
+                dict(each.rewrite.args),
+                each.legal,
+                each.gain,
+                each.measurement.speedup.value if each.measurement else None,
+                each.why,
+            )
+            for each in self
+        ]
+        names = ("number", "transform", "at", "arguments", "legal", "gain", "speedup", "why")
+        return pandas().DataFrame(rows, columns=list(names)).set_index("number")
+
+    def __repr__(self) -> str:
+        return "\n".join([count(len(self), "rewrite"), *map(repr, self)])
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (
+                each.number,
+                html.strong(each.rewrite.transform, "inherit" if each.legal else html.GREY),
+                html.code(", ".join(f"{name}={value}" for name, value in each.rewrite.args)),
+                html.code(each.rewrite.label),
+                "" if each.gain is None else f"{each.gain:.3g}x",
+                each.why if each.legal else html.dim(each.why),
+            )
+            for each in self
+        ]
+        return html.table(("", "rewrite", "arguments", "at", "estimate", ""), rows)
+
+
+def _rank(stored: StoredCandidate) -> tuple[bool, float, int]:
+    """Legal ones first, then by what they promise, then as proposed."""
+    record = stored.record
+    return record.outcome is Outcome.ILLEGAL, -(record.predicted or 0.0), stored.id
+
+
+@dataclass(frozen=True)
+class Explored:
     """A schedule that was reached by hand. `previous` is where it was reached from."""
 
     trace: Trace
-    previous: Node | None = field(repr=False)
+    previous: Explored | None = field(repr=False)
     _stepper: Stepper = field(repr=False, kw_only=True)
 
     @property
@@ -58,7 +164,7 @@ class Node:
         return Candidate.of(self._stepper.session.store, self._stepper.stored(self.trace))
 
     @property
-    def parent(self) -> Node | None:
+    def parent(self) -> Explored | None:
         """One rewrite before, in the tree; `previous` unless this was reached in another way
         before."""
         above = self.trace.parent
@@ -71,9 +177,10 @@ class Node:
     def rewrites(self) -> Rewrites:
         """The rewrites that are legal here, and those that were tried in vain. The first call takes
         a second or more."""
-        return ranked(self._stepper.rewrites(self.trace))
+        found = sorted(self._stepper.rewrites(self.trace), key=_rank)
+        return Rewrites(Choice(number, each) for number, each in enumerate(found))
 
-    def apply(self, rewrite: int | Choice | Rewrite) -> Node:
+    def apply(self, rewrite: int | Choice | Rewrite) -> Explored:
         """The schedule after a rewrite: its number in `rewrites()`, one of those, or another
         one, say with other arguments. If that procedure was reached in another way before, its
         trace is that way. Raises UserError with the reason if it is illegal."""
@@ -86,7 +193,7 @@ class Node:
             raise UserError(f"{rewrite} is illegal here: {found.record.message}")
         return replace(self, trace=self._stepper.original(found).record.trace, previous=self)
 
-    def undo(self) -> Node:
+    def undo(self) -> Explored:
         """The schedule that this one was reached from; the unscheduled procedure returns itself."""
         return self.previous or self
 
@@ -96,7 +203,7 @@ class Node:
         Raises UserError if it cannot be built, or computes something else."""
         return self._stepper.measure(self.trace)
 
-    def diff(self, before: Node | None = None) -> Diff:
+    def diff(self, before: Explored | None = None) -> Diff:
         """The procedure of `before` (default: where it was reached from) beside this one."""
         before = before or self.previous or self
         titles = (count(len(before.trace), "rewrite"), count(len(self.trace), "rewrite"))
@@ -107,9 +214,9 @@ class Node:
         budget: float = 60.0,
         *,
         trials: int | None = None,
-        strategy: AnyStrategy = "best-first",
-        seed: int = 0,
-        executor: str = "ray",
+        strategy: AnyStrategy = Options.strategy,
+        seed: int = Options.seed,
+        executor: str = Options.executor,
         workers: int | None = None,
         progress: bool = True,
     ) -> Result:
@@ -144,17 +251,17 @@ class Exploration(Closeable):
         self._stepper = stepper
 
     @property
-    def root(self) -> Node:
+    def root(self) -> Explored:
         """The unscheduled procedure."""
-        return Node(Trace(), None, _stepper=self._stepper)
+        return Explored(Trace(), None, _stepper=self._stepper)
 
-    def at(self, trace: Trace) -> Node:
+    def at(self, trace: Trace) -> Explored:
         """A schedule that was found before: the trace of a candidate or of a result. Raises
         UserError where it does not apply."""
-        node = self.root
+        here = self.root
         for step in trace.steps:
-            node = node.apply(step)
-        return node
+            here = here.apply(step)
+        return here
 
     def close(self) -> None:
         self._stepper.close()
@@ -169,8 +276,8 @@ def explore(
     sizes: Mapping[str, int] | None = None,
     *,
     name: str | None = None,
-    threads: int = 1,
-    store: str | Path = DEFAULT_STORE,
+    threads: int = Options.threads,
+    store: str | Path = Options.store,
     specialize: bool = False,
     transforms: Sequence[str] | None = None,
     static_buffers: bool = False,
@@ -178,8 +285,8 @@ def explore(
     target: str | None = None,
     fp: str | None = None,
     instructions: Sequence[str | Path] = (),
-    cache: str = "warm",
-    align: int = ALLOCATED,
+    cache: str = Options.cache,
+    align: int = Options.align,
     fresh: bool = False,
     progress: bool = True,
 ) -> Exploration:
@@ -187,24 +294,23 @@ def explore(
 
     The procedure as written is measured first. Raises UserError for what can be mended.
     """
-    file, only = source_of(proc)
-    options = Options(
-        file=file,
-        proc=name or only,
-        sizes=dict(sizes or {}),
+    options = options_of(
+        proc,
+        name,
+        sizes,
         budget=Budget(0.0),
         store=store,
         cc=cc,
         target=target,
-        fp=floating_point(fp),
-        instructions=tuple(map(Path, instructions)),
-        transforms=tuple(transforms) if transforms is not None else None,
+        fp=fp,
+        instructions=instructions,
+        transforms=transforms,
         static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=False,
         fresh=fresh,
-        cache=Cache(cache),
+        cache=cache,
         align=align,
     )
     with watched(progress) as listener:

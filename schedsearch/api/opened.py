@@ -10,11 +10,10 @@ from schedsearch.api import searched
 from schedsearch.api.candidate import Candidate
 from schedsearch.api.frames import Frames
 from schedsearch.core.errors import UserError
+from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.present import html
 from schedsearch.search.lookup import find_scopes
 from schedsearch.store.database import Store
-
-DEFAULT_STORE = "schedsearch.sqlite"
 
 
 class StoreView(Frames):

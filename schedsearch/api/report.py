@@ -67,17 +67,14 @@ def _measured(about: Search) -> Measurement | None:
 def _verdict(about: Search) -> Iterator[object]:
     measurement = _measured(about)
     if about.best is None or measurement is None or not about.best.record.trace.steps:
-        yield tag(
-            "p", f"No schedule faster than {about.name} as written was found.", class_="verdict"
-        )
+        yield tag("p", fmt.nothing_faster(about.name), class_="verdict")
         return
     clearly = measurement.verdict(margin(about.noise)) is Decision.FASTER
     colour = html.GREEN if clearly else html.GREY
     yield tag("p", html.strong(fmt.claim(measurement), colour), class_="verdict")
     yield tag("p", f"One call takes {fmt.reached(about.roof, measurement.candidate_ns)}.")
-    found = stored_elsewhere(about.store, about.best)
-    if found is not None and found.differs:
-        yield tag("p", f"On {found}.")
+    for line in fmt.elsewhere(stored_elsewhere(about.store, about.best)):
+        yield tag("p", line)
     yield html.measurement(measurement)
 
 
@@ -130,10 +127,9 @@ def _caveats(about: Search) -> Iterator[str]:
 def _examined(proc: str, summary: RunSummary) -> Iterator[str]:
     """A run's summary of the procedure as written, and of its winner."""
     if agreement := summary.reference:
-        yield f"{proc} as written, compiled, {agreement}."
+        yield fmt.reference(proc, agreement)
         yield from agreement.caveats
-    for check in summary.inspection.checks if summary.inspection else ():
-        yield f"Sanitizers, {check}."
+    yield from fmt.sanitized(summary.inspection)
 
 
 def _circumstances(about: Search) -> Iterator[tuple[object, object]]:

@@ -1,22 +1,52 @@
-"""The file that a procedure is tuned from: workers load it."""
+"""What `tune` and `explore` are given, as options; workers load the procedure's file."""
 
 from __future__ import annotations
 
 import os
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from exo.API import Procedure
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import floating_point
 from schedsearch.core.keys import digest
+from schedsearch.evaluate.run.timing import Cache
+from schedsearch.search.setup.options import Options
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.transforms.exo.identity import ast_key
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.exo.written import written
+
+
+def options_of(
+    proc: Any,
+    name: str | None,
+    sizes: Mapping[str, int] | None,
+    *,
+    fp: str | None,
+    instructions: Sequence[str | Path],
+    transforms: Sequence[str] | None,
+    cache: str,
+    **others: Any,
+) -> Options:
+    """The arguments of `tune` as options; `others` are fields of `Options` as they stand. Raises
+    UserError for a contract or cache that is unknown, and as `source_of` does."""
+    file, only = source_of(proc)
+    return Options(
+        file,
+        name or only,
+        dict(sizes or {}),
+        fp=floating_point(fp),
+        instructions=tuple(map(Path, instructions)),
+        transforms=None if transforms is None else tuple(transforms),
+        cache=Cache(cache),
+        **others,
+    )
 
 
 def source_of(proc: Any) -> tuple[Path, str | None]:

@@ -10,15 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from schedsearch.api import frames
 from schedsearch.api.candidate import Candidate
-from schedsearch.api.opened import DEFAULT_STORE
-from schedsearch.api.source import source_of
+from schedsearch.api.source import options_of
 from schedsearch.api.watching import watched
-from schedsearch.core.alignment import ALLOCATED
-from schedsearch.core.floats import floating_point
 from schedsearch.core.records import GeneratedC, Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.run.timing import Cache
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff
@@ -131,22 +127,16 @@ class Result:
             parts.append(html.folded("C", html.code(self.c)))
         return html.block(parts)
 
-    def _elsewhere(self) -> list[str]:
-        found = self.run.elsewhere
-        return [f"on {found}"] if found and found.differs else []
-
     def _said(self) -> list[str]:
         subject, progress, timed = self.run.setting.subject, self.run.progress, self.measurement
-        ended = f"{progress.measured} measured, {progress.expanded} expanded"
-        stop = f"{self.run.stop}: {ended} in {progress.elapsed_s:.0f} s"
+        stop = f"{self.run.stop}: {fmt.counted(progress)} in {progress.elapsed_s:.0f} s"
         if timed is None:
-            return [f"no schedule faster than {subject.name} as written was found", stop]
-        decision = fmt.tested(timed, margin(self.run.noise))
+            return [fmt.nothing_faster(subject.name), stop]
         return [
             f"{subject.name}: {fmt.claim(timed)}",
             rate(subject, self.run.roof, timed.candidate_ns),
-            decision,
-            *self._elsewhere(),
+            fmt.tested(timed, margin(self.run.noise)),
+            *fmt.elsewhere(self.run.elsewhere),
             *self.run.setting.baseline.agreement.caveats,
             *caveats(self._code),
             stop,
@@ -158,13 +148,13 @@ def tune(
     sizes: Mapping[str, int] | None = None,
     *,
     name: str | None = None,
-    budget: float = 120.0,
+    budget: float = Options.budget.seconds,
     trials: int | None = None,
     target_speedup: float | None = None,
-    strategy: AnyStrategy = "best-first",
-    threads: int = 1,
-    store: str | Path = DEFAULT_STORE,
-    seed: int = 0,
+    strategy: AnyStrategy = Options.strategy,
+    threads: int = Options.threads,
+    store: str | Path = Options.store,
+    seed: int = Options.seed,
     specialize: bool = False,
     transforms: Sequence[str] | None = None,
     static_buffers: bool = False,
@@ -172,11 +162,11 @@ def tune(
     target: str | None = None,
     fp: str | None = None,
     instructions: Sequence[str | Path] = (),
-    cache: str = "warm",
-    align: int = ALLOCATED,
-    warm_start: bool = True,
+    cache: str = Options.cache,
+    align: int = Options.align,
+    warm_start: bool = Options.warm_start,
     fresh: bool = False,
-    executor: str = "ray",
+    executor: str = Options.executor,
     workers: int | None = None,
     progress: bool = True,
 ) -> Result:
@@ -189,34 +179,33 @@ def tune(
     of your own: a class, a function that makes one, or an object.
     `fp` is the floating-point contract: strict, reassociate or fast.
     `transforms` are names, of the library or of what you registered. `progress` False: silent.
-    The rest is as `schedsearch run --help` says.
+    The rest is as `schedsearch run --help` says, the defaults too.
 
     Ctrl-C, or the interrupt of a notebook, ends the search: what was found by then is
     returned, and kept in `store`; the same call continues. Raises UserError for what can be
     mended.
     """
-    file, only = source_of(proc)
-    options = Options(
-        file=file,
-        proc=name or only,
-        sizes=dict(sizes or {}),
+    options = options_of(
+        proc,
+        name,
+        sizes,
         budget=Budget(budget, trials, target_speedup),
         store=store,
         cc=cc,
         target=target,
-        fp=floating_point(fp),
-        instructions=tuple(map(Path, instructions)),
+        fp=fp,
+        instructions=instructions,
         strategy=strategy,
         executor=executor,
         workers=workers,
         seed=seed,
-        transforms=tuple(transforms) if transforms is not None else None,
+        transforms=transforms,
         static_buffers=static_buffers,
         threads=threads,
         specialize=specialize,
         warm_start=warm_start,
         fresh=fresh,
-        cache=Cache(cache),
+        cache=cache,
         align=align,
     )
     with watched(progress) as listener:

@@ -13,6 +13,7 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli.against import AgainstOption
+from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
@@ -22,7 +23,7 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_seconds, parse_share, require_folder
+from schedsearch.cli.parse import parse_seconds, parse_share
 from schedsearch.cli.telling import told
 from schedsearch.core.errors import UserError
 from schedsearch.core.interrupts import noticed_interrupts
@@ -115,7 +116,8 @@ def check(
     named = tuple(path for path in paths or () if path.resolve() != chosen.path)
     where = Where(cc, target, tuple(instructions or ()), (*named, *(file or ())))
     if repair:
-        from schedsearch.cli.repair import repair_entries  # loads all of the search
+        # It loads the search and SQLAlchemy: nearly as long again as all that a check needs.
+        from schedsearch.cli.repair import repair_entries
 
         raise typer.Exit(repair_entries(chosen, where, store, parse_seconds(budget)))
     options = CheckOptions(

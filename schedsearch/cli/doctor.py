@@ -160,6 +160,7 @@ def _guards(sandbox: Sandbox) -> str:
 
 def _ray(console: Console) -> None:
     """Start and stop Ray as a run does."""
+    # Ray takes 0.4 s to load, and `schedsearch --help` loads this module.
     import ray
 
     from schedsearch.search.workers.ray_hosts import own_ray

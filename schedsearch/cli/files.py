@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import tempfile
 from collections.abc import Collection, Mapping
@@ -46,6 +47,13 @@ def make_writable(out: Path) -> None:
         raise UserError(
             f"cannot write to --out {out}: {cause}; choose another directory"
         ) from error
+
+
+def require_folder(option: str, out: Path) -> None:
+    """Raises UserError if no file can be made where `out` is: before long work, not after it."""
+    if not os.access(out.resolve().parent, os.W_OK):
+        what = f"{option}: cannot write {out}"
+        raise UserError(f"{what}: its directory is not there, or not writable")
 
 
 def schedule_notes(

@@ -8,11 +8,11 @@ from typing import Annotated
 import typer
 
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.store_name import DEFAULT_STORE as DEFAULT_STORE
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
 
-DEFAULT_STORE = "schedsearch.sqlite"
 DEFAULT_OUT = Path(".")
 SHORTENING = "1m"
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-from pathlib import Path
 
 from schedsearch.cli.files import FORMATS
 from schedsearch.core.errors import UserError
@@ -73,10 +71,3 @@ def parse_share(option: str, text: str) -> float:
     if match is None or float(match[1]) >= 100:
         raise UserError(f"{option} {text!r} is not a share; write for example 4%")
     return float(match[1]) / 100
-
-
-def require_folder(option: str, out: Path) -> None:
-    """Raises UserError if no file can be made where `out` is: before long work, not after it."""
-    if not os.access(out.resolve().parent, os.W_OK):
-        what = f"{option}: cannot write {out}"
-        raise UserError(f"{what}: its directory is not there, or not writable")

@@ -62,8 +62,7 @@ def _foundation(console: Console, result: Result) -> None:
         took = fmt.duration(baseline.call_s)
         said = f"{subject.name} as written takes about {took}{baseline.extrapolated}."
         console.print(said, soft_wrap=True)
-    agreement = baseline.agreement
-    console.print(f"{subject.name} as written, compiled, {agreement}.", soft_wrap=True)
+    console.print(fmt.reference(subject.name, baseline.agreement), soft_wrap=True)
 
 
 def _written(console: Console, what: str, paths: list[Path]) -> None:
@@ -80,7 +79,7 @@ def report(
     progress = result.progress
     console.print()
     if result.best is None:
-        console.print(f"[bold]No schedule faster than {subject.name} as written[/] was found.")
+        console.print(f"[bold]{fmt.nothing_faster(subject.name)}[/]")
         if result.level is not None:
             _nothing_gained(console, result.level, result.noise)
         _foundation(console, result)
@@ -98,8 +97,8 @@ def report(
             soft_wrap=True,
         )
         console.print(fmt.tested(measurement, margin(result.noise)))
-        if result.elsewhere is not None and result.elsewhere.differs:
-            console.print(f"On {result.elsewhere}.", markup=False, soft_wrap=True)
+        for line in fmt.elsewhere(result.elsewhere):
+            console.print(line, markup=False, soft_wrap=True)
         if result.noise is not None:
             console.print(fmt.noise(result.noise), soft_wrap=True)
         rounds = f"{len(measurement.rounds)} interleaved rounds"
@@ -111,8 +110,8 @@ def report(
         verdict = result.setting.baseline.agreement.verdict
         said = f"{verdict[0].upper()}{verdict[1:]}, {sure.format(rounds)}."
         console.print(said, markup=False, soft_wrap=True)
-        for check in progress.inspection.checks if progress.inspection else ():
-            console.print(f"Sanitizers, {check}.", markup=False, soft_wrap=True)
+        for line in fmt.sanitized(progress.inspection):
+            console.print(line, markup=False, soft_wrap=True)
         _foundation(console, result)
         for caveat in written.caveats:
             console.print(f"[yellow]{escape(caveat)}[/]", soft_wrap=True)
@@ -131,10 +130,7 @@ def report(
         _written(console, "written", list(written.paths))
     if result.counterpart is not None:
         console.print(f"\n{_beside(result.counterpart)}", markup=False, soft_wrap=True)
-    console.print(
-        f"\n{result.stop}: {progress.measured} measured, {progress.expanded} expanded "
-        f"in {progress.elapsed_s:.0f} s"
-    )
+    console.print(f"\n{result.stop}: {fmt.counted(progress)} in {progress.elapsed_s:.0f} s")
     if result.stop is Stop.TARGET and target_speedup is not None:
         reached = result.best.measurement.speedup.value if result.best else 1.0
         if reached < target_speedup:

@@ -13,8 +13,8 @@ import typer
 from schedsearch.api.report import report as report_of
 from schedsearch.api.searched import Search, find_run
 from schedsearch.cli.against import AgainstOption
+from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
-from schedsearch.cli.parse import require_folder
 from schedsearch.cli.telling import told, typed
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import PeerComparison

@@ -15,7 +15,6 @@ from schedsearch.cli.against import AgainstOption, show_against
 from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
-    DEFAULT_STORE,
     INTERRUPTED,
     CcOption,
     FpOption,
@@ -28,7 +27,6 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
 from schedsearch.cli.telling import told
-from schedsearch.core.alignment import ALLOCATED
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
@@ -74,7 +72,7 @@ def run(
             help="Time for all of it: 90, 90s, 2m, 1h. The last third, at most 40 %, is for "
             "racing, shortening, confirming and inspecting the fastest."
         ),
-    ] = "2m",
+    ] = f"{Options.budget.seconds / 60:g}m",
     trials: Annotated[
         int | None, typer.Option(min=1, help="Stop after this many measured candidates.")
     ] = None,
@@ -86,7 +84,9 @@ def run(
     target: TargetOption = None,
     fp: FpOption = None,
     instructions: InstructionsOption = None,
-    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = "best-first",
+    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = str(
+        Options.strategy
+    ),
     transforms: Annotated[
         str | None,
         typer.Option(metavar="A,B,...", help="Use only these rewrites, e.g. reorder,split,unroll."),
@@ -102,15 +102,15 @@ def run(
     warm_start: Annotated[
         bool,
         typer.Option(help="Try first what the store has for other sizes and similar procedures."),
-    ] = True,
+    ] = Options.warm_start,
     threads: Annotated[
         int,
         typer.Option(metavar="N", help="Threads a kernel may use (OpenMP); timed on N cores."),
-    ] = 1,
+    ] = Options.threads,
     cache: Annotated[
         Cache,
         typer.Option(help="Time kernels with their operands in the caches, or with none there."),
-    ] = Cache.WARM,
+    ] = Options.cache,
     align: Annotated[
         int,
         typer.Option(
@@ -118,14 +118,14 @@ def run(
             help="Time on arrays aligned to this: 16 is what malloc and NumPy give, 64 is for "
             "callers who align to cache lines.",
         ),
-    ] = ALLOCATED,
+    ] = Options.align,
     workers: Annotated[
         int | None,
         typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - threads."),
     ] = None,
     executor: Annotated[
         str, typer.Option(help="ray, or inline (one process, deterministic).")
-    ] = "ray",
+    ] = Options.executor,
     ray_address: Annotated[
         str | None,
         typer.Option(
@@ -134,7 +134,7 @@ def run(
             "has to be one of them, compiles and measures.",
         ),
     ] = None,
-    store: StoreOption = DEFAULT_STORE,
+    store: StoreOption = str(Options.store),
     fresh: Annotated[
         bool,
         typer.Option(
@@ -143,7 +143,7 @@ def run(
             "found. That stays in the store.",
         ),
     ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the search strategy.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the search strategy.")] = Options.seed,
     against: AgainstOption = None,
     json_: JsonOption = False,
     out: OutOption = DEFAULT_OUT,

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from schedsearch.core.store_name import without_password
+
 
 @contextmanager
 def told() -> Iterator[Callable[[str], None]]:
@@ -23,7 +25,5 @@ def told() -> Iterator[Callable[[str], None]]:
 
 def typed(*more: str, without: str = "") -> str:
     """The command line as typed, but for passwords and the word `without`, and `more`."""
-    from schedsearch.store.location import without_password  # loads SQLAlchemy
-
     words = [without_password(word) for word in sys.argv[1:] if word != without]
     return shlex.join(["schedsearch", *words, *more])

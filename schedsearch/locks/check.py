@@ -94,7 +94,7 @@ def _compared(kernel: LockedKernel, found: Checked, options: CheckOptions, tell:
         tell(f"verifying {kernel.entry.name}")
         bench = _bench(kernel)
         today = _reached(with_calls(today, kernel.kernel, reacher_of(bench)))
-        verified = _verified(kernel, bench, today)
+        verified = _verified(bench, today)
         remember(place, verified)
     own = (*verified.caveats, *contract.caveats(kernel.code))
     right = f"right in {verified.cases} cases"
@@ -147,7 +147,7 @@ def _reached(found: Artifact | Failure) -> Artifact:
     return found
 
 
-def _verified(kernel: LockedKernel, bench: Bench, artifact: Artifact) -> Verified:
+def _verified(bench: Bench, artifact: Artifact) -> Verified:
     failure = bench.verify(artifact)
     if failure is not None and was_killed(failure):
         raise CheckEnded(Status.ERROR, f"the process that verifies it was {failure.message}")

@@ -16,7 +16,10 @@ from schedsearch.core.records import Measurement, Outcome, Target, TuningRecord,
 from schedsearch.core.stats import Estimate
 
 if TYPE_CHECKING:  # they take a while to load
+    from schedsearch.evaluate.oracle.agreement import Agreement
     from schedsearch.evaluate.roof.roofline import Roof
+    from schedsearch.search.engine.progress import Progress
+    from schedsearch.search.setup.run_summary import Elsewhere, Inspection
 
 _BARS = "▁▂▃▄▅▆▇█"
 
@@ -78,6 +81,28 @@ def anchored(measurement: Measurement) -> str:
     """`, of a schedule of about 12.3x`; nothing if against the procedure as written"""
     own = measurement.reference_speedup
     return "" if measurement.as_written else f", of a schedule of about {own:.3g}x"
+
+
+def nothing_faster(name: str) -> str:
+    return f"No schedule faster than {name} as written was found."
+
+
+def reference(name: str, agreement: Agreement) -> str:
+    """How the procedure as written was verified itself."""
+    return f"{name} as written, compiled, {agreement}."
+
+
+def sanitized(inspection: Inspection | None) -> list[str]:
+    return [f"Sanitizers, {check}." for check in inspection.checks] if inspection else []
+
+
+def elsewhere(found: Elsewhere | None) -> list[str]:
+    """`On arrays aligned to 64 bytes: ...`; nothing if it is as fast on them."""
+    return [f"On {found}."] if found and found.differs else []
+
+
+def counted(progress: Progress) -> str:
+    return f"{progress.measured} measured, {progress.expanded} expanded"
 
 
 AS_WRITTEN = "as written, without rewrites"

@@ -111,7 +111,7 @@ def facts(progress: Progress, rated: Rate) -> list[tuple[str, str]]:
         ("", fmt.sparkline([value for _, value in progress.curve])),
         ("schedule", fmt.count(len(best.trace), "rewrite") if best else "-"),
         ("candidates", fmt.outcomes(progress.outcomes)),
-        ("this run", f"{progress.measured} measured, {progress.expanded} expanded"),
+        ("this run", fmt.counted(progress)),
     ]
 
 
@@ -145,10 +145,7 @@ class PlainView:
 def plain_line(progress: Progress) -> str:
     """`   60 s  searching: best 12.5x, 321 measured, 45 expanded`"""
     best = fmt.so_far(progress.best.measurement) if progress.best else "none yet"
-    return (
-        f"{progress.elapsed_s:5.0f} s  {progress.phase}: best {best}, "
-        f"{progress.measured} measured, {progress.expanded} expanded"
-    )
+    return f"{progress.elapsed_s:5.0f} s  {progress.phase}: best {best}, {fmt.counted(progress)}"
 
 
 class LiveView:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.store_name import SECRET
 from schedsearch.store import revisions
 from schedsearch.store.backend import LOCK_TIMEOUT_S, is_writing, to_json, writing
 from schedsearch.store.schema import Base
@@ -19,10 +19,6 @@ DRIVER = "postgresql+psycopg"
 
 VERSION_TABLE = "schedsearch_version"
 """By which a store is recognised: other programs have an `alembic_version` too."""
-
-SECRET = re.compile(r"pass|pwd|secret|token|credential|private|api_?key|scram", re.IGNORECASE)
-"""In the name of a URL's parameter. libpq has `password`, `sslpassword`, `oauth_client_secret`
-and `scram_client_key`; what a later one has will be called something like that."""
 
 _IDLE_S = 30
 """How long a writing transaction may do nothing before the server ends it."""

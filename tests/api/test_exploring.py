@@ -44,17 +44,17 @@ def test_there_and_back(by_hand: Exploration, store: Path) -> None:
     known = len(schedsearch.open(store).candidates)
     assert len(root.rewrites()) == len(choices) == known - 1
     first = choices.legal.of("reorder")[0]
-    node = root.apply(first)
-    assert node.trace.steps == (first.rewrite,)
-    assert str(node.proc) != str(root.proc)
-    assert "@@" in repr(node.diff())
-    assert node.undo() is root
-    assert node.parent == root
-    way_back = [c for c in node.rewrites() if c.stored.record.duplicate_of == Trace().key]
-    back = node.apply(way_back[0])
+    here = root.apply(first)
+    assert here.trace.steps == (first.rewrite,)
+    assert str(here.proc) != str(root.proc)
+    assert "@@" in repr(here.diff())
+    assert here.undo() is root
+    assert here.parent == root
+    way_back = [c for c in here.rewrites() if c.stored.record.duplicate_of == Trace().key]
+    back = here.apply(way_back[0])
     assert back.trace == Trace()  # the same procedure, reached before
-    assert back.undo() is node
-    assert by_hand.at(node.trace).trace == node.trace
+    assert back.undo() is here
+    assert by_hand.at(here.trace).trace == here.trace
 
 
 def test_other_arguments_and_illegal_ones(by_hand: Exploration) -> None:
@@ -73,10 +73,10 @@ def test_other_arguments_and_illegal_ones(by_hand: Exploration) -> None:
 def test_measurements_are_kept_for_later_sessions(
     by_hand: Exploration, store: Path, scripted: list[str]
 ) -> None:
-    node = by_hand.root.apply(by_hand.root.rewrites().legal.of("reorder")[0])
-    measured = node.measure()
+    here = by_hand.root.apply(by_hand.root.rewrites().legal.of("reorder")[0])
+    measured = here.measure()
     assert measured.kind == "confirm"
-    assert node.candidate.speedup == measured.speedup
+    assert here.candidate.speedup == measured.speedup
     by_hand.close()
     opened = schedsearch.open(store)
     assert opened.runs["status"].tolist() == ["finished"]
@@ -86,7 +86,7 @@ def test_measurements_are_kept_for_later_sessions(
     with begin(store) as later:
         choices = later.root.rewrites()
         [same] = [each for each in choices if each.measurement is not None]
-        assert same.rewrite == node.trace.steps[0]
+        assert same.rewrite == here.trace.steps[0]
         assert scripted == [*before, "baseline"]
 
 
@@ -100,18 +100,18 @@ def test_what_is_shown(by_hand: Exploration) -> None:
     assert frame["legal"].sum() == len(choices.legal)
     read = Reader(choices._repr_html_())
     assert sum(tag == "tr" for tag, _ in read.tags) == len(choices) + 1
-    node = by_hand.root.apply(0)
-    assert "scheduled" not in Reader(node._repr_html_()).text
-    assert str(node.proc) in repr(node)
-    assert "void product" in node.c
+    here = by_hand.root.apply(0)
+    assert "scheduled" not in Reader(here._repr_html_()).text
+    assert str(here.proc) in repr(here)
+    assert "void product" in here.c
 
 
-def test_a_strategy_goes_on_from_a_node(
+def test_a_strategy_goes_on_from_a_schedule(
     by_hand: Exploration, store: Path, scripted: list[str]
 ) -> None:
-    node = by_hand.root.apply(by_hand.root.rewrites().legal.of("split")[0])
-    result = node.search(1e9, trials=4, strategy="best-first", executor="inline", progress=False)
-    steps = node.trace.steps
+    here = by_hand.root.apply(by_hand.root.rewrites().legal.of("split")[0])
+    result = here.search(1e9, trials=4, strategy="best-first", executor="inline", progress=False)
+    steps = here.trace.steps
     with Store.open(store, create=False) as opened:
         [scope] = opened.scopes()
         found = [c for c in opened.load(scope) if c.run_id == result.run.run_id]

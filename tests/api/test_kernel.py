@@ -87,7 +87,7 @@ def test_a_cell_is_tuned_until_interrupted(execute: Callable[..., Any]) -> None:
     assert set(kinds[1:-1]) == {"update_display_data"}  # one output, updated in place
     shown = outputs[-1][1]["data"]
     assert "interrupted: " in shown["text/plain"]
-    assert "<img" in shown["text/html"] or "no schedule faster" in shown["text/plain"]
+    assert "<img" in shown["text/html"] or "No schedule faster" in shown["text/plain"]
     looked = execute(LOOK)
     assert looked[0][1]["text"].startswith("True ")
     assert looked[-1][1]["data"]["text/plain"].startswith("candidate ")

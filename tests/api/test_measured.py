@@ -13,7 +13,7 @@ import pytest
 from search.worlds import measurement
 
 import schedsearch
-from schedsearch.api.exploring import Node
+from schedsearch.api.exploring import Explored
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TuningRecord
@@ -35,11 +35,11 @@ KERNEL = Path(__file__).parents[1] / "search" / "kernels" / "product.py"
 TRANSFORMS = ("reorder", "split")
 WAY = (("reorder", "for i"), ("split", "for j"), ("split", "for k"))
 Pair = tuple[str, str]
-Explored = tuple[Path, list[int], int, int]
+Session = tuple[Path, list[int], int, int]
 
 
 @pytest.fixture(scope="session")
-def explored(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Explored:
+def explored(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
     """A store with a way of three rewrites, of which nothing is measured: ids along the way;
     of the schedule that goes back from the first; of an illegal one."""
     store = tmp_path_factory.mktemp("explored") / "s.sqlite"
@@ -67,18 +67,18 @@ def explored(home: Path, tmp_path_factory: pytest.TempPathFactory) -> Explored:
 
 
 @pytest.fixture
-def store(tmp_path: Path, explored: Explored, scripted: list[str]) -> Path:
+def store(tmp_path: Path, explored: Session, scripted: list[str]) -> Path:
     return shutil.copy(explored[0], tmp_path / "s.sqlite")
 
 
 @pytest.fixture
-def walked(explored: Explored) -> list[int]:
+def walked(explored: Session) -> list[int]:
     return explored[1]
 
 
-def follow(node: Node, name: str, start: str) -> Node:
-    choices = node.rewrites().legal.of(name)
-    return node.apply(next(c for c in choices if c.rewrite.label.startswith(start)))
+def follow(here: Explored, name: str, start: str) -> Session:
+    choices = here.rewrites().legal.of(name)
+    return here.apply(next(c for c in choices if c.rewrite.label.startswith(start)))
 
 
 @pytest.fixture
@@ -244,7 +244,7 @@ def test_two_are_timed_against_each_other_whichever_way(
 
 @pytest.mark.normal
 def test_equal_machine_code_is_not_timed(
-    store: Path, explored: Explored, timings: list[Pair]
+    store: Path, explored: Session, timings: list[Pair]
 ) -> None:
     """Swapping loops twice gives the procedure as written."""
     _, walked, back, _ = explored
@@ -293,7 +293,7 @@ def test_in_a_notebook_the_text_is_no_output_of_its_own(
 
 @pytest.mark.normal
 def test_wrong_schedules_are_named(
-    store: Path, explored: Explored, monkeypatch: pytest.MonkeyPatch
+    store: Path, explored: Session, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, walked, _, illegal = explored
     fail(monkeypatch, 1, lambda: Failure(Outcome.CRASH, "signal 11"))

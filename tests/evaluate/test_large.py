@@ -135,8 +135,8 @@ def test_sanitizers_wait_for_large_cases_just_so_long(
         body = f"if (n >= 200) {{\n{body}\n}} else {{\n{body}\n}}"
     body = f"for (volatile int on = n == 200; on;);\n{body}"
     kernel = procs.handwritten(code, f"{_signature(code)}{{\n{body}\n}}\n")
-    inspector = Inspector(ast, code, bench, builder)
-    memory, all_run = (str(each) for each in inspector.inspect(kernel, slow_s=1.0))
+    inspector = Inspector(ast, code, bench, builder, slow_s=1.0)
+    memory, all_run = (str(each) for each in inspector.inspect(kernel))
     assert "behaviour: passed (but not with n=200: still running" in memory
     assert all_run.startswith(f"all code is run: {coverage}")
 

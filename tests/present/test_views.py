@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from schedsearch.api.watching import NotebookView
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.roof.roofline import Roof
@@ -25,7 +26,6 @@ from schedsearch.present.live import (
     plain_line,
     unrated,
 )
-from schedsearch.present.notebook import NotebookView
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.engine.progress import Best, Progress
 from schedsearch.search.setup.subject import Subject, load_subject

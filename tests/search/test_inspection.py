@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -25,14 +26,17 @@ ALL_RUN = Check(COVERAGE, Finding.PASSED, "2 blocks are never run, whatever the 
 def test_what_was_left_out_is_looked_at_again(checks: tuple[Check, ...], again: bool) -> None:
     seconds = []
 
-    def inspect(code: Any, reach: Any, slow_s: float) -> tuple[Check, ...]:
-        seconds.append(slow_s)
-        return (MEMORY, ALL_RUN)
+    @dataclass(frozen=True)
+    class Inspector:
+        slow_s: float = 0.0
+
+        def inspect(self, code: Any, reach: Any) -> tuple[Check, ...]:
+            seconds.append(self.slow_s)
+            return (MEMORY, ALL_RUN)
 
     run = SimpleNamespace(summary={"inspection": Inspection("key", checks).to_json()})
     store = SimpleNamespace(runs=lambda scope: [run])
-    inspector = SimpleNamespace(inspect=inspect)
     nothing = cast(Any, None)
-    look = once(cast(Any, inspector), cast(Any, store), nothing, lambda trace: nothing)
+    look = once(cast(Any, Inspector()), cast(Any, store), nothing, lambda trace: nothing)
     look(cast(Any, SimpleNamespace(key="key")), Trace(), 3.0)
     assert seconds == ([3.0] if again else [])

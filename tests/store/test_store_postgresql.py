@@ -20,9 +20,10 @@ import schedsearch.store.migrations
 from schedsearch.cli.main import app
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import TuningRecord
+from schedsearch.core.store_name import without_password
 from schedsearch.store import Store, revisions
 from schedsearch.store import postgresql as backend
-from schedsearch.store.location import locate, without_password
+from schedsearch.store.location import locate
 from schedsearch.store.schema import Base
 
 

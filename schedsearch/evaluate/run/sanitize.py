@@ -86,7 +86,8 @@ NOTHING_MORE = Reach()
 
 @dataclass(frozen=True)
 class Inspector:
-    """Checks kernels of one workload: its procedure, its own C, and how it is built."""
+    """Checks kernels of one workload: its procedure, its own C, and how it is built. Where a
+    baseline call takes too long, the call at that size has `slow_s` seconds."""
 
     proc: q.Proc
     unscheduled: GeneratedC
@@ -94,16 +95,14 @@ class Inspector:
     builder: Builder
     slow_s: float = SLOW_RUN_S
 
-    def inspect(
-        self, code: GeneratedC, reach: Reach = NOTHING_MORE, slow_s: float = SLOW_RUN_S
-    ) -> tuple[Check, ...]:
+    def inspect(self, code: GeneratedC, reach: Reach = NOTHING_MORE) -> tuple[Check, ...]:
         """The sanitizers' verdict on a verified kernel, called by the bench's cases and the calls
         of `reach`, and whether these calls run all of its code. It never raises for faults of the
-        kernel. Where a baseline call takes too long, the call at that size has `slow_s` seconds.
+        kernel.
         """
         called = Artifact("", "", code.key, reach.bindings)
         cases = self.bench.for_kernel(called).cases
-        own = replace(self, bench=replace(self.bench, cases=cases), slow_s=slow_s)
+        own = replace(self, bench=replace(self.bench, cases=cases))
         checks = own._memory_and_coverage(code, reach)
         if "#pragma omp" in code.source:
             checks.append(own._check(code, *_RACES))

@@ -13,6 +13,7 @@ exploration in multi-armed bandits", ICML 2013).
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 
 from schedsearch.core.records import Failure, GeneratedC, Measurement, Outcome, TimingKind
 from schedsearch.core.trace import Trace
@@ -254,8 +255,9 @@ def once(
                 earlier[found.code_key] = found
 
     def inspect(code: GeneratedC, trace: Trace, seconds: float) -> Inspection:
-        slow_s = min(seconds, SLOW_RUN_S)
-        known = earlier.get(code.key)
-        return known or Inspection(code.key, inspector.inspect(code, reach(trace), slow_s))
+        if known := earlier.get(code.key):
+            return known
+        hurried = replace(inspector, slow_s=min(seconds, SLOW_RUN_S))
+        return Inspection(code.key, hurried.inspect(code, reach(trace)))
 
     return inspect

@@ -1,4 +1,4 @@
-"""What the user chose for one tuning run."""
+"""What the user chose for one tuning run. Its defaults are those of the command and of `tune`."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 from schedsearch.core.alignment import ALLOCATED, check_alignment
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
 from schedsearch.search.setup.budget import Budget
@@ -18,6 +19,7 @@ from schedsearch.transforms.own import definitions
 from schedsearch.transforms.registry import Transform, select
 
 EXECUTORS = ("ray", "inline")
+_TWO_MINUTES = Budget(120.0)
 
 
 @dataclass(frozen=True)
@@ -26,10 +28,10 @@ class Options:
     schedules of this procedure to try before anything else."""
 
     file: Path
-    proc: str | None
-    sizes: Mapping[str, int]
-    budget: Budget
-    store: Path | str
+    proc: str | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    budget: Budget = _TWO_MINUTES
+    store: Path | str = DEFAULT_STORE
     """A file, or the URL of a database."""
     cc: str | None = None
     target: str | None = None

@@ -45,6 +45,17 @@ def _mirrored(proc: Same) -> q.Proc:
     return _Mirror().proc(proc.node)
 
 
+def memory_name(memory: Any) -> str:
+    """Its name; `own DRAM_STACK` of a class of the user's that is called as one of Exo's: that name
+    says where an array lives, and that it belongs to one thread."""
+    name = str(memory.name())
+    foreign = name in _OF_EXO and not memory.__module__.startswith("exo.")
+    return f"own {name}" if foreign else name
+
+
+_OF_EXO = ("DRAM", "DRAM_STACK", "DRAM_STATIC", "AVX2", "AVX512", "Neon")
+
+
 def type_name(typ: Any) -> str:
     """`f32`, `size`, ... of a scalar type, or of the elements of a tensor or window."""
     base = typ.basetype() if typ.is_tensor_or_window() else typ
@@ -210,7 +221,7 @@ class _Mirror:
         shape = None
         if arg.type.is_tensor_or_window():
             shape = shape_of(arg.type, self.env)
-        mem = arg.mem.name() if arg.mem and arg.type.is_numeric() else None
+        mem = memory_name(arg.mem) if arg.mem and arg.type.is_numeric() else None
         return q.Arg(self.bind(arg.name), type_name(arg.type), shape, arg.type.is_win(), mem)
 
     def block(self, stmts: Any, path: q.Path) -> tuple[q.Stmt, ...]:
@@ -274,7 +285,7 @@ class _Mirror:
                 return q.For(path, var, lo, hi, body, parallel)
             case LoopIR.Alloc():
                 shape = shape_of(s.type, self.env)
-                kind_name, mem = type_name(s.type), s.mem.name()
+                kind_name, mem = type_name(s.type), memory_name(s.mem)
                 return q.Alloc(path, self.bind(s.name), kind_name, shape, mem)
             case LoopIR.Call():
                 args = tuple(self.expr(arg) for arg in call_args(s, self.env))

@@ -87,6 +87,30 @@ def racy_static(x: f32[8, 4]):
             x[i, j] = t[j] * 2.0
 
 
+OWN_STACK = type("DRAM_STACK", (DRAM_STATIC,), {})
+OWN_VECTORS = type("VEC_SCRATCH", (DRAM_STATIC,), {})
+
+
+@proc
+def racy_named_as_the_stack(x: f32[8, 4]):
+    for i in seq(0, 8):
+        t: f32[4] @ OWN_STACK
+        for j in seq(0, 4):
+            t[j] = x[i, j]
+        for j in seq(0, 4):
+            x[i, j] = t[j] * 2.0
+
+
+@proc
+def racy_named_as_registers(x: f32[8, 4]):
+    for i in seq(0, 8):
+        t: f32[4] @ OWN_VECTORS
+        for j in seq(0, 4):
+            t[j] = x[i, j]
+        for j in seq(0, 4):
+            x[i, j] = t[j] * 2.0
+
+
 @proc
 def slow_fill(w: [f32][4]):
     t: f32[4] @ DRAM_STATIC
