@@ -78,7 +78,7 @@ class Choice:
 
 
 class Rewrites(tuple[Choice, ...]):
-    """The rewrites of a schedule, numbered as `Node.apply` takes them: the legal ones first,
+    """The rewrites of a schedule, numbered as `Explored.apply` takes them: the legal ones first,
     those that promise most at the top."""
 
     __slots__ = ()
