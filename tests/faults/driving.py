@@ -59,9 +59,12 @@ class SayingStore:
         parent: str,
         children: Sequence[TuningRecord],
         stage_s: Mapping[str, float],
+        *,
+        whole: bool = True,
     ) -> bool:
-        added = self._store.add_expansion(scope, run_id, parent, children, stage_s)
-        self._tell(Committed(scope, tuple(c.trace.key for c in children), expanded=parent))
+        added = self._store.add_expansion(scope, run_id, parent, children, stage_s, whole=whole)
+        keys = tuple(c.trace.key for c in children)
+        self._tell(Committed(scope, keys, expanded=parent if whole else None))
         return added
 
     def add_replay(
