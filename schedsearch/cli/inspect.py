@@ -169,8 +169,9 @@ def show(
     if record.stage_s:
         spent = ", ".join(f"{stage} {fmt.duration(s)}" for stage, s in record.stage_s)
         console.print(f"spent: {spent}", markup=False)
-    if candidate.expanded:
-        console.print(f"{len(children)} children{':' if children else ''}")
+    if candidate.expanded or children:
+        so_far = "" if candidate.expanded else " so far"
+        console.print(f"{len(children)} children{so_far}{':' if children else ''}")
         for child in children:
             cause = f" ({child.record.message})" if child.record.message else ""
             step = child.record.trace.steps[-1]

@@ -470,7 +470,8 @@ class Store(Closeable):
         return found[0]
 
     def children(self, candidate_id: int) -> list[StoredCandidate]:
-        """Children of a candidate by id, the rejected ones too; empty if not expanded."""
+        """Children of a candidate by id, the rejected ones too: all of them if it is
+        `expanded`, else those made so far."""
         with self._read() as connection:
             return select_candidates(connection, CandidateRow.parent_id == candidate_id)
 

@@ -120,7 +120,7 @@ class Expander:
     ) -> Expansion:
         """The children of `trace`, or every `parts`-th of them from number `part` on, without
         those `made` before: all, in proposal order; or with `patience_s` the most promising ones,
-        at least one, until so many seconds have passed.
+        at least one, for so many seconds, and no less than it took to propose them.
 
         Raises ReplayError if `trace` itself does not replay.
         """
@@ -136,8 +136,9 @@ class Expander:
         before = self._log_cost(state)
         clock.lap("predict")
         children: list[Child] = []
+        until_s = clock.worked_s + max(patience_s, clock.worked_s)
         for rewrite in rewrites:
-            if children and clock.worked_s > patience_s:
+            if children and clock.worked_s > until_s:
                 break
             self.between()
             clock.lap("wait")

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import signal
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -69,6 +72,18 @@ def test_children_are_made_in_portions(store: Store, strategy: str) -> None:
     assert all(c.expanded for c in ended.candidates.values())
     jobs = [j for j in ended.executor.submitted if isinstance(j, ExpandJob)]
     assert max(len(job.made) for job in jobs) >= 2
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_all_children_of_a_node_that_turns_out_to_have_no_kernel_are_made(
+    store: Store, strategy: str
+) -> None:
+    """Whether its build fails before, between or after the portions."""
+    world = World({ROOT: ["mem"], "mem": [f"m{n}" for n in range(9)]}, portion=1)
+    kernels = {"mem": Kernel(build=NO_CODE)}
+    ended = run(store, replace(world, kernels=kernels), strategy=strategy)
+    made = [name for name in ended.candidates if name in world.children["mem"]]
+    assert len(made) in (0, 9)
 
 
 # -- the tree and its identities ----------------------------------------------------
@@ -731,6 +746,25 @@ def test_progress_counts_this_run_and_what_it_resumed_from(store: Store) -> None
     assert last.outcomes == {Outcome.CORRECT: 7}
     assert last.best is not None
     assert [value for _, value in last.curve] == pytest.approx([1.3])
+
+
+@pytest.mark.parametrize(("written", "times"), [("add_expansion", 1), ("record", 2)])
+def test_ctrl_c_right_after_something_was_stored_leaves_the_books_true(
+    store: Store, monkeypatch: pytest.MonkeyPatch, written: str, times: int
+) -> None:
+    """`run` compares them with the store."""
+    write, count = getattr(Store, written), itertools.count(1)
+
+    def interrupted(*args: Any, **how: Any) -> Any:
+        stored = write(*args, **how)
+        if next(count) == times:
+            signal.raise_signal(signal.SIGINT)
+        return stored
+
+    monkeypatch.setattr(Store, written, interrupted)
+    ended = run(store, World(tree(1, 3)))
+    assert ended.stop is Stop.INTERRUPTED
+    assert ended.candidates
 
 
 @pytest.mark.normal

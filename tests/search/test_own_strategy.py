@@ -13,7 +13,7 @@ from schedsearch.core.trace import Rewrite
 from schedsearch.search.strategies.best_first import BestFirst
 from schedsearch.search.strategies.frontier import Frontier
 from schedsearch.search.strategies.make import make_strategy, strategy_name
-from schedsearch.search.strategies.protocol import Node
+from schedsearch.search.strategies.protocol import Node, Strategy
 
 
 class Scripted:
@@ -122,6 +122,36 @@ def test_a_strategy_without_more_gets_all_children_of_a_node_first() -> None:
     assert frontier.to_expand(1) == [root]
     frontier.more(root)
     assert frontier.to_expand(2) == [root, other]
+
+
+@pytest.mark.parametrize("strategy", [Scripted("root"), BestFirst()])
+def test_children_of_a_node_that_failed_between_portions_are_made_all_the_same(
+    strategy: Strategy,
+) -> None:
+    root = Node("root")
+    child = Node("child", (Rewrite("split", 1, (0,), "for i in seq(0, 8)", ()),), root)
+    frontier = Frontier(strategy, root, seed=0)
+    frontier.to_expand(1)
+    frontier.found([child])
+    child.expanding = True
+    frontier.measured(child, None)
+    frontier.more(child)
+    assert frontier.to_expand(1) == [child]
+
+
+def test_best_first_takes_the_fees_of_portions_that_were_made_before_a_measurement() -> None:
+    root = Node("root")
+    step = Rewrite("split", 1, (0,), "for i in seq(0, 8)", ())
+    first, second = (Node(key, (step,), root) for key in ("first", "second"))
+    frontier = Frontier(BestFirst(), root, seed=0)
+    frontier.to_expand(1)
+    frontier.found([first, second])
+    first.expanding = True
+    frontier.more(first)
+    for node, speedup in ((first, 1.05), (second, 1.0)):
+        frontier.to_measure(1)
+        frontier.measured(node, speedup)
+    assert frontier.to_expand(2) == [second, first]
 
 
 def test_best_first_gives_every_portion_a_fee() -> None:

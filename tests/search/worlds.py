@@ -219,6 +219,8 @@ class Heard:
     def __post_init__(self) -> None:
         self.begin, self.measure = self.strategy.begin, self.strategy.measure
         self.expand, self.measured = self.strategy.expand, self.strategy.measured
+        if (more := getattr(self.strategy, "more", None)) is not None:
+            self.more = more
 
     def found(self, nodes: Sequence[Node]) -> None:
         self.told += nodes

@@ -2,15 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
 from schedsearch.core.records import Outcome
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.transforms import expand
 from schedsearch.transforms.expand import Child, Expander, Promises
-from schedsearch.transforms.registry import select
+from schedsearch.transforms.registry import propose, select
 from schedsearch.transforms.replay import Replayer
 from transforms.helpers import TARGET, kernels
 
 
-def test_portions_make_all_children_once() -> None:
+class Clock:
+    """Every look at it takes a second."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def perf_counter(self) -> float:
+        self.now += 1.0
+        return self.now
+
+
+def test_portions_make_all_children_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(expand, "time", Clock())
+
     def expander() -> Expander:
         return Expander(Replayer(kernels()["matmul"]), TARGET, select(["reorder", "split"]), {})
 
@@ -21,13 +40,32 @@ def test_portions_make_all_children_once() -> None:
     while left:
         made = [child.rewrite for child in children]
         portion = by_portions.expand(Trace(), made=made, patience_s=0.0)
-        assert len(portion.children) == 1
-        assert portion.left == left - 1
+        assert 1 <= len(portion.children) < len(whole.children)
+        assert portion.left == left - len(portion.children)
         children += portion.children
         left = portion.left
     key = {child.rewrite: child.keys for child in whole.children}
     assert {child.rewrite: child.keys for child in children} == key
     assert len(children) == len(key)
+
+
+def test_a_portion_takes_no_less_time_than_its_proposals(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else a procedure with very many would be searched for them again for every child."""
+    clock = Clock()
+    monkeypatch.setattr(expand, "time", clock)
+    slow_s = 10.0
+
+    def slow(*args: Any) -> Iterator[Rewrite]:
+        clock.now += slow_s
+        return propose(*args)
+
+    monkeypatch.setattr(expand, "propose", slow)
+    expander = Expander(Replayer(kernels()["matmul"]), TARGET, select(["reorder", "split"]), {})
+    portion = expander.expand(Trace(), patience_s=1.0)
+    seconds = dict(portion.stage_s)
+    assert seconds["propose"] > slow_s
+    assert portion.left > 0
+    assert sum(seconds[stage] for stage in ("rewrite", "ast_key")) > slow_s / 2
 
 
 def rewrite(transform: str, path: int, factor: int) -> Rewrite:

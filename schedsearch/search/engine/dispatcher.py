@@ -6,6 +6,7 @@ from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from schedsearch.core.interrupts import deferred_interrupts
 from schedsearch.core.records import Failure, Outcome
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.bench import Anchor, Evaluation
@@ -133,8 +134,10 @@ class Dispatcher:
 
     def wait(self, timeout_s: float) -> None:
         """Book what the executor finishes within that time."""
-        for ticket, result in self.executor.wait(timeout_s):
-            self._book(self._pending.pop(ticket), result)
+        finished = self.executor.wait(timeout_s)
+        with deferred_interrupts():  # the books are the store's, or they are false
+            for ticket, result in finished:
+                self._book(self._pending.pop(ticket), result)
         self.waited()
 
     def finish(self) -> None:

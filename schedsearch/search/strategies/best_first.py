@@ -91,16 +91,14 @@ class BestFirst:
             if (node := question()) is not None:
                 return node
         while self._rest:
-            if (node := self._rest.popleft()).expand:
+            if not (node := self._rest.popleft()).expanding:
                 return node
         return None
 
     def more(self, node: Node) -> None:
         self._portions[node] += 1
-        if node.value is None:
-            self._rest.append(node)
-        else:
-            self._nodes.put(node, node.value - PORTION_FEE * self._portions[node])
+        self._rest.append(node)
+        self._open(node)
 
     def found(self, nodes: Sequence[Node]) -> None:
         self._groups.add(nodes)
@@ -136,7 +134,7 @@ class BestFirst:
 
     def _open(self, node: Node) -> None:
         if node.value is not None and node.expand and _promising(node, node.value):
-            self._nodes.put(node, node.value)
+            self._nodes.put(node, node.value - PORTION_FEE * self._portions[node])
 
     def _ahead_surplus(self, transform: str) -> float:
         """Transforms take turns: nothing shows which one opens the way."""

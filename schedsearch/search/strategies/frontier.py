@@ -72,9 +72,10 @@ class Frontier:
             self._strategy.measured(node)
 
     def more(self, node: Node) -> None:
-        """Tell that children of this node, which was told, are not made yet."""
+        """Tell that children of this node are not made yet. What was asked for is made in the end,
+        even if the node has failed since."""
         node.expanding = False
-        if node.expand and node.told:
+        if node.told:
             self._more(node)
 
     def replayed(self, end: Node) -> None:
@@ -90,7 +91,7 @@ class Frontier:
 
     def _next_portion(self) -> Node | None:
         while self._unfinished:
-            if (node := self._unfinished.popleft()).expand:
+            if not (node := self._unfinished.popleft()).expanding:
                 return node
         return None
 

@@ -11,7 +11,7 @@ never touches procedures, compilers or the store: it sees nodes.
   outstanding, the space is exhausted, and the search ends.
 - Children are made in portions, because that takes time. A strategy that has a method `more` hears
   of a node whose children are not all made, and may answer it to `expand` again. For others, the
-  rest is made before they are asked again.
+  rest is made by the workers that are free next.
 
 Strategies of the same class that were given the same seed, and were told and asked the same in
 the same order, give the same answers.
