@@ -748,7 +748,7 @@ def test_progress_counts_this_run_and_what_it_resumed_from(store: Store) -> None
     assert [value for _, value in last.curve] == pytest.approx([1.3])
 
 
-@pytest.mark.parametrize(("written", "times"), [("add_expansion", 1), ("record", 2)])
+@pytest.mark.parametrize(("written", "times"), [("add_expansion", 1), ("record", 4)])
 def test_ctrl_c_right_after_something_was_stored_leaves_the_books_true(
     store: Store, monkeypatch: pytest.MonkeyPatch, written: str, times: int
 ) -> None:
