@@ -27,7 +27,7 @@ from schedsearch.store.views import Scope, StoredCandidate
 def list_(store: StoreOption = DEFAULT_STORE, json_: JsonOption = False) -> None:
     """List what has been tuned: procedures, machines, candidates, best speed-ups."""
     with Store.open(store, create=False) as opened:
-        rows = [_scope_row(opened, scope) for scope in find_scopes(opened, None)]
+        rows = [_scope_row(opened, scope) for scope in find_scopes(opened, None, nests=True)]
     if json_:
         print(json.dumps(rows, indent=2))
         return

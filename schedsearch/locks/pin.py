@@ -19,7 +19,7 @@ from schedsearch.locks.entry import Lock, LockedRoof, LockedSpeed, LockedTarget,
 from schedsearch.locks.format import format_lock
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.locks.kernel import locked_file
-from schedsearch.search.lookup import caveats
+from schedsearch.search.lookup import caveats, find_scopes
 from schedsearch.search.reloading import differs, load_tuned, require_tuned, require_verified
 from schedsearch.search.setup.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
@@ -73,9 +73,8 @@ def _scopes_here(store: Store, proc: str | None) -> list[Scope]:
     here = cpu_identity()
     last = {
         scope: store.runs(scope)[-1].id
-        for scope in store.scopes()
-        if proc in (None, store.workload(scope).proc)
-        and (store.target(scope).cpu, store.target(scope).features) == here
+        for scope in find_scopes(store, proc)
+        if (store.target(scope).cpu, store.target(scope).features) == here
     }
     return sorted(last, key=lambda scope: last[scope], reverse=True)
 

@@ -6,21 +6,28 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.roof.roofline import Roof
-from schedsearch.search.setup.run_summary import RunSummary, roof_of_run
+from schedsearch.search.setup.run_summary import NEST_OF, RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope
 from schedsearch.transforms import contract
 
 
-def find_scopes(store: Store, proc: str | None) -> list[Scope]:
-    """Scopes of the procedure (all if None). Raises UserError if it was never tuned."""
-    scopes = [s for s in store.scopes() if proc in (None, store.workload(s).proc)]
-    if not scopes:
-        known = sorted({store.workload(scope).proc for scope in store.scopes()})
+def find_scopes(store: Store, proc: str | None, *, nests: bool = False) -> list[Scope]:
+    """Scopes of the procedure; if None, of all, but of `nests` that were searched for the sake of a
+    procedure only if they are asked for. Raises UserError if it was never tuned."""
+    scopes = store.scopes()
+    found = [scope for scope in scopes if proc in (None, store.workload(scope).proc)]
+    if not found:
+        known = sorted({store.workload(scope).proc for scope in scopes})
         if not known:
             raise UserError(f"{store.name} is empty; `schedsearch run FILE` fills it")
         raise UserError(f"no procedure {proc!r} in {store.name}; it has: {', '.join(known)}")
-    return scopes
+    return [scope for scope in found if proc or nests or not _only_as_nest(store, scope)]
+
+
+def _only_as_nest(store: Store, scope: Scope) -> bool:
+    runs = store.runs(scope)
+    return bool(runs) and all(NEST_OF in run.settings for run in runs)
 
 
 def stored_roof(store: Store, scope: Scope) -> Roof | None:

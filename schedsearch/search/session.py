@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from schedsearch import __version__
@@ -29,12 +30,13 @@ from schedsearch.search.engine.ending import (
 )
 from schedsearch.search.engine.minimal import shorten_with
 from schedsearch.search.engine.plans import CLOSING_S, SLOW_CLOSING_S
-from schedsearch.search.engine.progress import Observer
+from schedsearch.search.engine.progress import Best, Observer
+from schedsearch.search.nests import nests_apart, search_nests
 from schedsearch.search.other_alignment import measure_elsewhere
 from schedsearch.search.result import Listener, Result, Setting
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.options import Options
-from schedsearch.search.setup.run_summary import RunEnvironment, RunSummary
+from schedsearch.search.setup.run_summary import NEST_OF, RunEnvironment, RunSummary
 from schedsearch.search.setup.subject import Subject, bench_of, load_subject
 from schedsearch.search.setup.trust import remember
 from schedsearch.search.strategies.make import make_strategy, strategy_name
@@ -43,10 +45,9 @@ from schedsearch.search.warmstart.counterpart import find_counterpart
 from schedsearch.search.warmstart.prior_runs import check_earlier_runs, known_before
 from schedsearch.search.workers.building import reacher_of
 from schedsearch.search.workers.core_sharing import measuring_slot
-from schedsearch.search.workers.executor import Executor, make_executor
+from schedsearch.search.workers.executor import Executor, make_executor, spec_of
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope
-from schedsearch.transforms.registry import Transform
 from schedsearch.transforms.replay import Replayer
 from schedsearch.transforms.vector.instruction_sets import not_shipped
 
@@ -75,8 +76,11 @@ class Session:
         observer: Observer,
         seed: int = 0,
         start: Trace = AS_WRITTEN,
+        searched_s: float = 0.0,
+        confirm: bool = True,
     ) -> Search:
-        """From what the store knows now, for what follows `start`."""
+        """From what the store knows now, for what follows `start`. Other searches of this run took
+        `searched_s`. Without `confirm`, its end needs no time."""
         setting, scope = self.setting, self.setting.scope
         subject, standard = setting.subject, self.bench.standard
         inspector = Inspector(subject.ast, subject.code, self.bench, subject.builder)
@@ -95,12 +99,13 @@ class Session:
             observer,
             [origin.trace for origin in setting.known.origins],
             once(inspector, self.store, scope, lambda t: reacher.reach(replayer.state(t).ast)),
-            closing_s=_closing_s(runs, budget.seconds, self.bench),
+            closing_s=_closing_s(runs, budget.seconds, self.bench) if confirm else 0.0,
             first=self.first,
             shorten=shorten_with(self.bench, replayer, subject.target, subject.builder),
             began=self.began,
             seed=seed,
             start=start,
+            searched_s=searched_s,
         )
         for summary in map(RunSummary.of, runs):
             search.ledger.superseded.update(summary.superseded)
@@ -115,8 +120,15 @@ def tune(options: Options, listener: Listener) -> Result:
     began = time.monotonic()
     with begun(options, listener) as session:
         session = replace(session, began=began)
+        before = time.monotonic()
+        session = replace(session, first=(*session.first, *_from_nests(session, options, listener)))
         search = session.search(
-            strategy, options.budget, listener.progress, options.seed, options.start
+            strategy,
+            options.budget,
+            listener.progress,
+            options.seed,
+            options.start,
+            time.monotonic() - before,
         )
         result = _run(search, session)
         other = find_counterpart(session.store, session.setting.subject, options.sizes)
@@ -162,7 +174,13 @@ def begun(options: Options, listener: Listener) -> Iterator[Session]:
         check_earlier_runs(store, scope, transforms, options.cache)
         executor = make_executor(options, subject, transforms)
         try:
-            yield _begin(options, listener, subject, store, scope, executor, transforms, began)
+
+            def attach(bench: Bench) -> None:
+                if options.executor == "ray" and options.ray_address is not None:
+                    listener.phase("starting workers")  # ours start while something is measured
+                executor.attach(bench)
+
+            yield _begin(options, listener, subject, store, scope, executor, attach, began)
         except KeyboardInterrupt:
             if options.executor == "ray":  # Ray can only be stopped once it has started
                 listener.phase("stopping workers (Ctrl-C again ends at once)")
@@ -178,20 +196,22 @@ def _begin(
     store: Store,
     scope: Scope,
     executor: Executor,
-    transforms: Sequence[Transform],
+    give: Callable[[Bench], None],
     began: float,
+    nest_of: str | None = None,
 ) -> Session:
-    """Measure the baseline, then give the store its run and its root."""
+    """Measure the baseline, `give` the workers its bench, then give the store its run and its root.
+    `nest_of` is the procedure that the subject is a nest of, if it is searched for that one's sake.
+    """
+    transforms = options.selected
     listener.phase("measuring the baseline")
     with raised_interrupts():
         patience_s = PATIENCE * options.budget.seconds
         bench = bench_of(subject, cache=options.cache, patience_s=patience_s)
         baseline = measure_baseline(bench, subject, listener.phase)
-    if options.executor == "ray" and options.ray_address is not None:
-        listener.phase("starting workers")  # our own start while the first candidate is measured
-    executor.attach(bench)
+    give(bench)
     budget_s, before_s = options.budget.seconds, time.monotonic() - began
-    ending_s = _closing_s(store.runs(scope), budget_s, bench)
+    ending_s = 0.0 if nest_of else _closing_s(store.runs(scope), budget_s, bench)
     environment = RunEnvironment(
         __version__,
         baseline.roof,
@@ -204,7 +224,7 @@ def _begin(
         scope,
         seed=options.seed,
         strategy=strategy_name(options.strategy),
-        settings=options.settings(transforms),
+        settings=options.settings(transforms) | ({NEST_OF: nest_of} if nest_of else {}),
         environment=environment.to_json(),
     )
     store.add_code([subject.code])
@@ -220,6 +240,80 @@ def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
     return closing_s(runs, budget_s, CLOSING_S + (SLOW_CLOSING_S if bench.part else 0.0))
 
 
+def _from_nests(session: Session, options: Options, listener: Listener) -> list[Trace]:
+    """Schedules to begin a first run with, from its nests (`nests.py`)."""
+    setting, executor, budget = session.setting, session.executor, options.budget
+    subject, transforms = setting.subject, options.selected
+    limited = budget.trials is not None or options.first or options.start.steps
+    apart = [] if limited or setting.known.measured else nests_apart(subject, setting.baseline.roof)
+    if not apart:
+        return []
+
+    def alone(nest: Subject, seconds: float, observer: Observer) -> Best | None:
+        own = replace(options, budget=Budget(seconds))
+        return _alone(session, nest, own, Listener(_unheard, _unheard, observer))
+
+    now_s = time.monotonic() - (session.began or time.monotonic())
+    runs = session.store.runs(setting.scope)
+    until_s = search_until(budget.seconds, _closing_s(runs, budget.seconds, session.bench), now_s)
+    try:
+        return search_nests(apart, until_s - now_s, alone, listener.phase)
+    except KeyboardInterrupt:
+        summary = RunSummary(stop=str(Stop.INTERRUPTED))
+        session.store.finish_run(session.run_id, RunStatus.INTERRUPTED, summary.to_json())
+        raise
+    finally:
+        executor.change(spec_of(subject, transforms), session.bench)
+
+
+def _alone(whole: Session, nest: Subject, options: Options, listener: Listener) -> Best | None:
+    """The fastest schedule of a nest by a search of its own, with the workers of the whole."""
+    store, executor, transforms = whole.store, whole.executor, options.selected
+    began = time.monotonic()
+    scope = store.register(nest.workload, nest.target, nest.source.text)
+    if options.fresh:
+        scope = store.afresh(scope)
+    check_earlier_runs(store, scope, transforms, options.cache)
+    name = whole.setting.subject.name
+    give = partial(executor.change, spec_of(nest, transforms))
+    session = _begin(options, listener, nest, store, scope, executor, give, began, name)
+    session = replace(session, began=began)
+    strategy = make_strategy(options.strategy)
+    search = session.search(
+        strategy, options.budget, listener.progress, options.seed, confirm=False
+    )
+    status, summary = RunStatus.FAILED, RunSummary()
+    try:
+        stop = search.run(confirm=False)
+        status, summary = _ended(search, session.setting, stop)
+    finally:
+        store.finish_run(session.run_id, status, summary.to_json())
+    if stop is Stop.INTERRUPTED:
+        raise KeyboardInterrupt
+    return search.progress().best
+
+
+def _unheard(*about: object) -> None:
+    pass
+
+
+def _ended(search: Search, setting: Setting, stop: Stop) -> tuple[RunStatus, RunSummary]:
+    """How a run ended, and what there is to say of it."""
+    progress = search.progress()
+    status = RunStatus.INTERRUPTED if stop is Stop.INTERRUPTED else RunStatus.FINISHED
+    return status, RunSummary(
+        stop=str(stop),
+        measured=progress.measured,
+        expanded=progress.expanded,
+        best=progress.best.key if progress.best else None,
+        curve=tuple(progress.curve),
+        reference=setting.baseline.agreement,
+        inspection=progress.inspection,
+        superseded=search.ledger.superseded,
+        minimal=tuple(sorted(search.confirmation.minimal)),
+    )
+
+
 def _run(search: Search, session: Session) -> Result:
     store, run_id, setting = session.store, session.run_id, session.setting
     status, summary = RunStatus.FAILED, RunSummary()
@@ -228,18 +322,7 @@ def _run(search: Search, session: Session) -> Result:
         stop = search.run()
         progress = search.progress()
         best = progress.best
-        status = RunStatus.INTERRUPTED if stop is Stop.INTERRUPTED else RunStatus.FINISHED
-        summary = RunSummary(
-            stop=str(stop),
-            measured=progress.measured,
-            expanded=progress.expanded,
-            best=best.key if best else None,
-            curve=tuple(progress.curve),
-            reference=setting.baseline.agreement,
-            inspection=progress.inspection,
-            superseded=search.ledger.superseded,
-            minimal=tuple(sorted(search.confirmation.minimal)),
-        )
+        status, summary = _ended(search, setting, stop)
         roof = setting.baseline.roof
         try:
             if best is not None and stop is not Stop.INTERRUPTED:

@@ -8,7 +8,7 @@ from schedsearch.core.fields import Fields
 from schedsearch.core.records import RunStatus, TimingKind
 from schedsearch.core.trace import Trace
 from schedsearch.search.engine.progress import Best, Progress
-from schedsearch.search.setup.run_summary import RunEnvironment
+from schedsearch.search.setup.run_summary import NEST_OF, RunEnvironment
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Timed
 
@@ -17,9 +17,10 @@ _PHASES = {TimingKind.RACE: "racing", TimingKind.CONFIRM: "confirming"}
 
 
 def running(store: Store) -> Run | None:
-    """The latest run whose process lives, None if there is none."""
+    """The latest run whose process lives, that of a nest only if there is no other; None if there
+    is none."""
     alive = [run for run in store.runs() if run.status is RunStatus.RUNNING]
-    return alive[-1] if alive else None
+    return max(alive, key=lambda run: (NEST_OF not in run.settings, run.id), default=None)
 
 
 def latest(store: Store, run_id: int) -> Run:

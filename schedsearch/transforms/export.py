@@ -64,13 +64,14 @@ def schedule_python(
     Vector memories and instructions the schedule uses are defined in between. `notes` are comment
     lines for the top (speed-up, target, how it was found). `fixed`: sizes that are bound first.
     """
+    procedure = source.named(name)
     binding = specialize_lines(name, fixed or {})
-    steps = list(_carried_out(specialize(source.procs[name], fixed or {}), trace))
+    steps = list(_carried_out(specialize(procedure, fixed or {}), trace))
     operators = sorted({op.name for op, _ in steps} | ({"rename"} if binding else set()))
     definitions = _definitions(arg for op, _ in steps for arg in op.args)
     body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if operators else []
     body += [*binding, *(line for _, line in steps), "return p"]
-    variable = source.variables[name]
+    variable, extraction = _variable(source, name)
     sections = [
         "\n".join(
             [
@@ -80,6 +81,7 @@ def schedule_python(
                 source.text.rstrip(),
             ]
         ),
+        *extraction,
         *([IMPORTS.strip()] if definitions else []),
         *definitions,
         f"def schedule_{name}(p):\n"
@@ -89,6 +91,16 @@ def schedule_python(
         f'if __name__ == "__main__":\n    print({variable}_scheduled.c_code_str())',
     ]
     return "\n\n\n".join(sections) + "\n"
+
+
+def _variable(source: Source, name: str) -> tuple[str, list[str]]:
+    """The variable that holds a procedure, and what makes it if it is a nest of another."""
+    if name in source.variables:
+        return source.variables[name], []
+    whole, place = source.place_of(name)
+    variable = source.variables[whole]
+    nest = f'extract_subproc({variable}, {variable}.body()[{place}], "{name}")'
+    return name, [f"from exo.stdlib.scheduling import extract_subproc\n\n_, {name} = {nest}"]
 
 
 def _definitions(args: Iterable[OpArg]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -140,8 +141,12 @@ class Dispatcher:
                 self._book(self._pending.pop(ticket), result)
         self.waited()
 
-    def finish(self) -> None:
-        """Give up expansions and kernels that wait for the measuring slot; wait for the rest."""
+    def finish(self, patience_s: float = 0.0) -> None:
+        """Give up kernels that wait for the measuring slot, and expansions that take more than
+        `patience_s` seconds; wait for the rest."""
+        patient = time.monotonic() + patience_s
+        while self._pending and time.monotonic() < patient:
+            self.wait(0.2)
         for ticket in self.executor.drop_expansions():
             del self._pending[ticket]
         while self._pending:

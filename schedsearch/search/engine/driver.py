@@ -14,7 +14,7 @@ from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.evaluate.run.bench import Anchor
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.confirmation import Confirmation, Inspect, not_inspected
-from schedsearch.search.engine.dispatcher import Dispatcher
+from schedsearch.search.engine.dispatcher import PORTION_S, Dispatcher
 from schedsearch.search.engine.ending import Time, search_until
 from schedsearch.search.engine.ledger import Ledger
 from schedsearch.search.engine.minimal import Shorten, as_it_is
@@ -39,7 +39,8 @@ class Search:
     `first`, which are of this procedure. `inspect` looks for faults of the kernel that the
     run ends with, `shorten` leaves out what makes no difference in its schedule. `began` is when
     the run did (`time.monotonic`): its budget holds everything from then on, of which the end
-    has `closing_s`. The strategy is asked for what follows `start`, and given `seed`.
+    has `closing_s`, and searches before this one had `searched_s`. The strategy is asked for what
+    follows `start`, and given `seed`.
     """
 
     def __init__(
@@ -61,12 +62,13 @@ class Search:
         began: float | None = None,
         seed: int = 0,
         start: Trace = AS_WRITTEN,
+        searched_s: float = 0.0,
     ) -> None:
         self.budget, self.observer = budget, observer
         self.foreign, self.first = deque(foreign), deque(first)
         self.phase = "searching"
         self.started = time.monotonic() if began is None else began
-        self.search_s = search_until(budget.seconds, closing_s, self.elapsed())
+        self.search_s = search_until(budget.seconds, closing_s, self.elapsed() - searched_s)
         self.closing_since: float | None = None
         self.interrupted = Event()
         self.ledger = Ledger(store, scope, run_id, self.elapsed)
@@ -105,8 +107,8 @@ class Search:
 
     # -- by itself ------------------------------------------------------------------
 
-    def run(self) -> Stop:
-        """Search until the budget is spent, then confirm the fastest on fresh rounds.
+    def run(self, confirm: bool = True) -> Stop:
+        """Search until the budget is spent, then `confirm` the fastest on fresh rounds.
 
         Ctrl-C ends it at once: what was found is kept, unconfirmed.
         """
@@ -114,7 +116,10 @@ class Search:
             try:
                 stop = self._search()
                 self.phase, self.closing_since = "finishing", self.elapsed()
-                self.confirmation.run(self.budget.seconds)
+                if confirm:
+                    self.confirmation.run(self.budget.seconds)
+                else:
+                    self.work.finish(2 * PORTION_S)
             except KeyboardInterrupt:
                 stop = Stop.INTERRUPTED
         return stop

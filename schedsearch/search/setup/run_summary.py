@@ -20,6 +20,9 @@ from schedsearch.store.views import Run
 ALIGNMENT_DIFFERENCE = 0.03
 """Relative: what callers do not have to know."""
 
+NEST_OF = "nest_of"
+"""In the settings of a run: the procedure for the sake of which a nest was searched alone."""
+
 _CIRCUMSTANCES = ("cores", "compilers")
 _HOST = ("governor", "huge_pages", "load")
 

@@ -35,7 +35,7 @@ def find_counterpart(
     """
     specialized = not subject.workload.specialized
     try:
-        general = subject.source.procs[subject.name]
+        general = subject.source.named(subject.name)
         _, _, other = bind_workload(subject.source, general, sizes, specialized)
     except UserError:  # this procedure cannot be specialised to these sizes
         return None

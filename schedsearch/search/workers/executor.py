@@ -2,6 +2,7 @@
 
 - `attach(bench)` is called once, before the first job, and returns when jobs can
   run; it raises UserError with the cause if they cannot.
+- `change(spec, bench)` makes later jobs those of another procedure. Nothing may be under way.
 - `submit(job)` returns a ticket at once. There are `slots` workers that expand
   and replay, as many that build, and one that measures; what finds none free waits.
 - `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless
@@ -50,6 +51,8 @@ class Executor(Protocol):
 
     def attach(self, bench: Bench) -> None: ...
 
+    def change(self, spec: WorkSpec, bench: Bench) -> None: ...
+
     def submit(self, job: Job) -> int: ...
 
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]: ...
@@ -68,15 +71,22 @@ class InlineExecutor:
     slots = 1
 
     def __init__(self, spec: WorkSpec) -> None:
-        loaded = Loaded(spec)  # shared: what was expanded is not replayed to be built
-        self._expand = ExpandWorker(loaded)
-        self._build = BuildWorker(loaded)
+        self._load(spec)
         self._measure: BenchWorker | None = None
         self._jobs: deque[tuple[int, Job]] = deque()
         self._tickets = 0
 
+    def _load(self, spec: WorkSpec) -> None:
+        loaded = Loaded(spec)  # shared: what was expanded is not replayed to be built
+        self._expand = ExpandWorker(loaded)
+        self._build = BuildWorker(loaded)
+
     def attach(self, bench: Bench) -> None:
         self._measure = BenchWorker(bench)
+
+    def change(self, spec: WorkSpec, bench: Bench) -> None:
+        self._load(spec)
+        self.attach(bench)
 
     def submit(self, job: Job) -> int:
         self._tickets += 1
@@ -154,6 +164,11 @@ class HandingOver:
         self._bench, self._attached = bench, time.monotonic()
         self._here.attach(bench)
 
+    def change(self, spec: WorkSpec, bench: Bench) -> None:
+        self._bench = bench
+        self._here.change(spec, bench)
+        self._workers.change(spec, bench)
+
     def submit(self, job: Job) -> int:
         self._tickets += 1
         self._ours[self._charge.submit(job)] = self._tickets
@@ -179,11 +194,10 @@ class HandingOver:
         self._workers.close()
 
 
-def make_executor(options: Options, subject: Subject, transforms: Sequence[Transform]) -> Executor:
-    """Ray's own workers start in the background, once a candidate has been measured without them;
-    `attach` waits for those of a cluster that is joined."""
-    spec = WorkSpec(
-        options.file.resolve(),
+def spec_of(subject: Subject, transforms: Sequence[Transform]) -> WorkSpec:
+    """What workers need to know to tune it."""
+    return WorkSpec(
+        subject.source.path.resolve(),
         subject.source.sha,
         subject.name,
         subject.target,
@@ -193,6 +207,12 @@ def make_executor(options: Options, subject: Subject, transforms: Sequence[Trans
         tuple(subject.workload.fixed.items()),
         own(transforms),
     )
+
+
+def make_executor(options: Options, subject: Subject, transforms: Sequence[Transform]) -> Executor:
+    """Ray's own workers start in the background, once a candidate has been measured without them;
+    `attach` waits for those of a cluster that is joined."""
+    spec = spec_of(subject, transforms)
     if options.executor == "inline":
         return InlineExecutor(spec)
     # Ray tells notebooks on import to install ipywidgets, for pictures that nobody asks it for.

@@ -138,7 +138,7 @@ class Loaded:
         if source.sha != self.spec.source_sha:
             raise UserError(f"{self.spec.source} changed while it was being tuned; run it again")
         load_sets(self.spec.target.instructions)
-        procedure = specialize(source.procs[self.spec.proc], dict(self.spec.fixed))
+        procedure = specialize(source.named(self.spec.proc), dict(self.spec.fixed))
         return Replayer(procedure, fp=self.spec.target.fp)
 
     @cached_property
@@ -155,6 +155,11 @@ class ExpandWorker:
     def __init__(self, loaded: Loaded) -> None:
         self.loaded = loaded
         self.turn = make_turn(loaded.spec.target)
+
+    def load(self, spec: WorkSpec) -> None:
+        """Go on with another procedure."""
+        self.loaded = Loaded(spec)
+        vars(self).pop("expander", None)
 
     @cached_property
     def expander(self) -> Expander:
@@ -183,6 +188,11 @@ class BuildWorker:
         self.loaded = loaded
         self.turn = make_turn(loaded.spec.target)
 
+    def load(self, spec: WorkSpec) -> None:
+        """Go on with another procedure."""
+        self.loaded = Loaded(spec)
+        vars(self).pop("generator", None)
+
     @cached_property
     def generator(self) -> CodeGenerator:
         return CodeGenerator(self.loaded.replayer)
@@ -210,6 +220,9 @@ class BenchWorker:
     """Measures. Workers of several runs on one machine take turns."""
 
     def __init__(self, bench: Bench) -> None:
+        self.load(bench)
+
+    def load(self, bench: Bench) -> None:
         self.bench = bench
 
     def run(self, job: MeasureJob) -> Evaluation | Lost:

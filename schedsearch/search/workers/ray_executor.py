@@ -66,17 +66,18 @@ class RayExecutor:
         self._spec, self._joins = spec, address is not None
         self._hosting = own_ray(slots) if address is None else joined_ray(address, slots, limit)
         self._pools: dict[type, Pool] = {}
+        self._changed = False  # and the workers have not heard of it
         self._tickets, self._checked = 0, 0.0
         self._failure: Exception | None = None
         self._ready, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
 
-    def _keep_ray(self, bench: Bench) -> None:
+    def _keep_ray(self) -> None:
         """Start Ray, keep this thread until the end, stop Ray: it ends with its thread."""
         logging.getLogger("ray").setLevel(logging.ERROR)
         try:
             with self._hosting as host:
-                self._start_workers(host, bench)
+                self._start_workers(host)
                 self._wait_for_workers()
                 self._ready.set()
                 self._closing.wait()
@@ -85,25 +86,28 @@ class RayExecutor:
         finally:
             self._ready.set()
 
-    def _start_workers(self, host: Host, bench: Bench) -> None:
+    def _start_workers(self, host: Host) -> None:
         """Those on this machine do not wait until Ray has a core for them."""
         expand, build, measure = map(ray.remote, (ExpandActor, BuildActor, BenchWorker))
-        spec, here = self._spec, (host.here,) * self.slots
-        measuring = MeasuringPlace.of(spec.target)
+        here = (host.here,) * self.slots
+        measuring = MeasuringPlace.of(self._spec.target)
 
-        def make(kind: Any, *arguments: object) -> Callable[[str], Any]:
+        def make(kind: Any, arguments: Callable[[], tuple[object, ...]]) -> Callable[[str], Any]:
             def start(place: str) -> Any:
                 at = NodeAffinitySchedulingStrategy(place, soft=False)
                 cores = int(place != host.here)
-                return kind.options(num_cpus=cores, scheduling_strategy=at).remote(*arguments)
+                return kind.options(num_cpus=cores, scheduling_strategy=at).remote(*arguments())
 
             return start
 
+        def about() -> tuple[object, ...]:
+            return self._spec, measuring
+
         self._host = host
-        self._pools[ExpandJob] = Pool(make(expand, spec, measuring), host.places, host)
+        self._pools[ExpandJob] = Pool(make(expand, about), host.places, host)
         self._pools[ReplayJob] = self._pools[ExpandJob]
-        self._pools[BuildJob] = Pool(make(build, spec, measuring), here, host)
-        self._pools[MeasureJob] = Pool(make(measure, bench), here[:1], host)
+        self._pools[BuildJob] = Pool(make(build, about), here, host)
+        self._pools[MeasureJob] = Pool(make(measure, lambda: (self._bench,)), here[:1], host)
 
     def _wait_for_workers(self) -> None:
         expanding = self._pools[ExpandJob]
@@ -115,7 +119,8 @@ class RayExecutor:
 
     def begin(self, bench: Bench) -> None:
         """As `attach`, without waiting: see `ready`."""
-        self._thread = threading.Thread(target=self._keep_ray, args=(bench,), daemon=True)
+        self._bench = bench
+        self._thread = threading.Thread(target=self._keep_ray, daemon=True)
         self._thread.start()
 
     @property
@@ -142,7 +147,16 @@ class RayExecutor:
         self._ready.wait()
         assert self.ready
 
+    def change(self, spec: WorkSpec, bench: Bench) -> None:
+        self._spec, self._bench = spec, bench
+        self._changed = True
+
     def submit(self, job: Job) -> int:
+        if self._changed:  # they may have started with either
+            self._changed = False
+            self._pools[ExpandJob].load(self._spec)
+            self._pools[BuildJob].load(self._spec)
+            self._pools[MeasureJob].load(self._bench)
         self._tickets += 1
         self._pools[type(job)].submit(self._tickets, job)
         return self._tickets
@@ -205,6 +219,11 @@ class Pool:
             self.running[worker.actor.run.remote(job)] = (ticket, worker)
         else:
             self._queued.append((ticket, job))
+
+    def load(self, what: object) -> None:
+        """Let all, which are idle, go on with this."""
+        for worker in self._idle:
+            worker.actor.load.remote(what)
 
     def finish(self, reference: Any) -> tuple[int, Result]:
         """Result of a finished job; its worker takes the next one. Raises UserError if it died

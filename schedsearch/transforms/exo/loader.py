@@ -23,6 +23,7 @@ from schedsearch.core.text_file import read_text
 from schedsearch.transforms.exo.compat import prepare
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.nests import NEST, Nest, nests
 
 SOURCE_PREFIX = "schedsearch_source_"
 """Modules are called that and a digest of their path, whatever the file is called."""
@@ -40,6 +41,24 @@ class Source:
     sha: str
     procs: dict[str, Any]
     variables: dict[str, str]
+
+    def named(self, name: str) -> Any | None:
+        """The procedure of that name, or the nest: `mm2_nest1` of `mm2`. None if there is none."""
+        if name in self.procs:
+            return self.procs[name]
+        _, nest = self._nest(name)
+        return nest.procedure if nest else None
+
+    def place_of(self, name: str) -> tuple[str, int]:
+        """The procedure that a nest is of, and the place of the nest in its body."""
+        whole, nest = self._nest(name)
+        assert nest is not None, "it was loaded by that name"
+        return whole, nest.place
+
+    def _nest(self, name: str) -> tuple[str, Nest | None]:
+        whole, _, number = name.rpartition(NEST)
+        found = nests(self.procs[whole]) if whole in self.procs else ()
+        return whole, next((nest for nest in found if str(nest.number) == number), None)
 
 
 def load_source(path: Path) -> Source:
@@ -97,9 +116,9 @@ def pick(source: Source, name: str | None) -> Any:
 def _chosen(source: Source, name: str | None) -> Any:
     known = ", ".join(sorted(source.procs))
     if name is not None:
-        if name not in source.procs:
+        if (found := source.named(name)) is None:
             raise UserError(f"no procedure {name!r} in {source.path}; it has: {known}")
-        return source.procs[name]
+        return found
     called = {
         stmt.proc.name
         for procedure in source.procs.values()
