@@ -163,6 +163,10 @@ class Expander:
             if child.outcome is not None:
                 break
             done = done.then(child.rewrite)
+        if steps and steps[-1].outcome is None:  # what is between is built later, if at all
+            made = self._make(done, self.replayer.state(done))
+            clock.lap("codegen")
+            steps[-1] = replace(steps[-1], made=made)
         return Replay(start, tuple(steps), clock.result())
 
     def adapt(self, trace: Trace) -> Replay:
@@ -188,7 +192,7 @@ class Expander:
         for rewrite in self._choices(state, wanted, clock, exact):
             self.between()
             clock.lap("wait")
-            child = self._child(state, trace, rewrite, before, clock)
+            child = self._child(state, trace, rewrite, before, clock, make=False)
             yield child
             if child.outcome is None:
                 return
@@ -204,9 +208,15 @@ class Expander:
         yield from (other for other in similar(wanted, proposals) if not exact or other != wanted)
 
     def _child(
-        self, state: State, trace: Trace, rewrite: Rewrite, before: float, clock: _Stages
+        self,
+        state: State,
+        trace: Trace,
+        rewrite: Rewrite,
+        before: float,
+        clock: _Stages,
+        make: bool = True,
     ) -> Child:
-        """`before` is the logarithm of the parent's estimated cost."""
+        """`before` is the logarithm of the parent's estimated cost. `make` its C, if it is slow."""
         procedure, began = state.procedure, time.perf_counter()
         try:
             for _, made in carry_out(state.procedure, state.ast, rewrite, self.target.fp):
@@ -228,7 +238,7 @@ class Expander:
         predicted = before - self._log_cost(after)
         clock.lap("predict")
         slow = time.perf_counter() - began > SLOW_S
-        made_of = self._make(trace.then(rewrite), after) if slow else None
+        made_of = self._make(trace.then(rewrite), after) if make and slow else None
         clock.lap("codegen")
         return Child(rewrite, Keys(ast=key), predicted=predicted, made=made_of)
 

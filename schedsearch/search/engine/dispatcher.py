@@ -34,7 +34,7 @@ from schedsearch.search.workers.jobs import (
     ReplayJob,
     Result,
 )
-from schedsearch.transforms.expand import Expansion, Made, Replay, merge
+from schedsearch.transforms.expand import Child, Expansion, Made, Replay, merge
 
 RE_ANCHOR = 1.5
 """A candidate this many times faster than the anchor becomes the anchor, so that a slow baseline
@@ -111,10 +111,9 @@ class Dispatcher:
         made = self.ledger.made(key)
         self._submit(_Pending(ExpandJob(self._trace(key), part, parts, made, PORTION_S), key))
 
-    def replay(self, trace: Trace, *, adapt: bool = False) -> None:
-        """Follow a trace from its last known node, or fit it from the root on (`adapt`)."""
-        known = 0 if adapt else self.ledger.tree.known(trace)
-        self._submit(_Pending(ReplayJob(trace, known, adapt), trace.key))
+    def adapt(self, trace: Trace) -> None:
+        """Fit a schedule of something else."""
+        self._submit(_Pending(ReplayJob(trace, 0, adapt=True), trace.key))
 
     def build(self, key: str) -> None:
         """Build a node, to be screened."""
@@ -132,6 +131,10 @@ class Dispatcher:
     def time(self, key: str, plan: TimingPlan, anchor: Anchor) -> None:
         """Measure a node again, and wait for it."""
         self._complete(_Pending(self._build_job(key), key, timing=(plan, anchor)))
+
+    def screen(self, key: str) -> None:
+        """Build a node, screen it, and wait for it."""
+        self._complete(_Pending(self._build_job(key), key))
 
     def wait(self, timeout_s: float) -> None:
         """Book what the executor finishes within that time."""
@@ -196,6 +199,10 @@ class Dispatcher:
             case Lost() | ReplayFailed() if isinstance(pending.job, ReplayJob):
                 pass  # its worker died, or what it begins with does not replay
             case Replay():
+                trace = result.start
+                for child in result.steps:
+                    trace = trace.then(child.rewrite)
+                    self._keep(trace, child)
                 self.ledger.replayed(result)
             case Lost():
                 self.ledger.failed(key, Failure(Outcome.CRASH, result.message))
@@ -223,12 +230,16 @@ class Dispatcher:
         in_order = [part for _, part in sorted(parts.items()) if isinstance(part, Expansion)]
         expansion = merge(in_order)
         for child in expansion.children:
-            if child.made is not None:
-                self._made[expansion.trace.then(child.rewrite).key] = child.made
-        while len(self._made) > MOST_MADE:
-            self._made.popitem(last=False)
+            self._keep(expansion.trace.then(child.rewrite), child)
         self.ledger.expanded(pending.key, expansion)
         self._expanded.add(pending.key)
+
+    def _keep(self, trace: Trace, child: Child) -> None:
+        """What building it needs, if it was made."""
+        if child.made is not None:
+            self._made[trace.key] = child.made
+        while len(self._made) > MOST_MADE:
+            self._made.popitem(last=False)
 
     def _on_built(self, pending: _Pending, built: Built) -> None:
         key = pending.key

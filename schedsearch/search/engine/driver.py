@@ -65,7 +65,7 @@ class Search:
         searched_s: float = 0.0,
     ) -> None:
         self.budget, self.observer = budget, observer
-        self.foreign, self.first = deque(foreign), deque(first)
+        self.foreign, self.first = deque(foreign), first
         self.phase = "searching"
         self.started = time.monotonic() if began is None else began
         self.search_s = search_until(budget.seconds, closing_s, self.elapsed() - searched_s)
@@ -126,6 +126,7 @@ class Search:
 
     def _search(self) -> Stop:
         search = replace(self.budget, seconds=self.search_s)
+        self._follow_first(search)
         while True:
             best = self.ledger.best_speedup
             stop = search.spent(self.elapsed(), self.work.measured, best)
@@ -135,6 +136,16 @@ class Search:
             if self.work.idle:
                 return Stop.EXHAUSTED
             self.work.wait(0.2)
+
+    def _follow_first(self, budget: Budget) -> None:
+        """Replay and measure the schedules to begin with: the first of them even if the time to
+        search is over."""
+        for number, trace in enumerate(self.first):
+            if number and budget.spent(self.elapsed(), self.work.measured, 0.0):
+                break
+            self.work.complete(ReplayJob(trace, self.ledger.tree.known(trace)))
+            if (node := self.ledger.frontier.replay_to_measure()) is not None:
+                self.work.screen(node.key)
 
     def _fill(self) -> None:
         work, frontier = self.work, self.ledger.frontier
@@ -152,10 +163,8 @@ class Search:
     def _fill_replays(self) -> None:
         """Keep at most the free workers busy with whole traces."""
         work = self.work
-        while self.first and work.free > 0:
-            work.replay(self.first.popleft())
         while self.foreign and work.free > 0:
-            work.replay(self.foreign.popleft(), adapt=True)
+            work.adapt(self.foreign.popleft())
 
     def _waited(self) -> None:
         if self.interrupted.is_set():

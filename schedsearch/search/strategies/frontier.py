@@ -37,6 +37,12 @@ class Frontier:
             nodes.append(node)
         return nodes
 
+    def replay_to_measure(self) -> Node | None:
+        """What a trace from elsewhere ended in, if nobody has asked for it yet."""
+        if (node := self._replay()) is not None:
+            node.measure = False
+        return node
+
     def to_expand(self, n: int) -> list[Node]:
         """At most `n` nodes, the most wanted first; each is asked for once."""
         nodes: list[Node] = []

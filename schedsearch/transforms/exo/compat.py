@@ -289,13 +289,13 @@ def unsound_result(before: Any, after: Any, operator: str, path: q.Path) -> str 
     """The same for faults that only the result shows; the operator was applied at `path`."""
     if operator == "inline_assign":
         return left_stale(mirror(before), path, mirror(after))
+    if operator not in ("set_precision", "replace"):
+        return None
     ast = mirror(after)
     if operator == "set_precision":
         alloc = ast.by_path.get(path)
         wrong_type = isinstance(alloc, q.Alloc) and converting_store(ast, alloc.buf)
         return "values would be converted to another type" if wrong_type else None
-    if operator != "replace":
-        return None
     call = ast.by_path.get(path)
     wrong = mismatch(call) if isinstance(call, q.Call) else None
     return wrong or broken_assert(ast, path)
