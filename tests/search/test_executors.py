@@ -19,8 +19,10 @@ from typing import Any
 import pytest
 import ray
 
+from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, Measurement, Outcome
+from schedsearch.core.text import header
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.host import measuring_cores, usable_cores
@@ -31,7 +33,7 @@ from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.setup.options import EXECUTORS
 from schedsearch.search.setup.subject import Subject, load_subject
 from schedsearch.search.workers.core_sharing import MeasuringPlace, slot_file
-from schedsearch.search.workers.executor import Executor, HandingOver, InlineExecutor
+from schedsearch.search.workers.executor import Executor, HandingOver, InlineExecutor, spec_of
 from schedsearch.search.workers.jobs import (
     BenchWorker,
     BuildJob,
@@ -56,6 +58,7 @@ from schedsearch.transforms.registry import Transform, registry
 pytestmark = pytest.mark.slow
 
 KERNEL = Path(__file__).parent / "kernels" / "product.py"
+CHAIN = Path(__file__).parents[1] / "transforms" / "procs" / "extracted.py"
 QUICK = TimingPlan("screen", 2, 2, sample_ns=1e5)
 SLOTS = 2
 
@@ -546,3 +549,46 @@ def test_what_an_expansion_made_is_built_without_a_replay(executor: Executor, wo
     built = one(executor, BuildJob(nowhere, work.subject.code, kernel))
     assert isinstance(built, Built)
     assert isinstance(built.result, Artifact)
+
+
+def test_workers_change_to_another_procedure_and_back(
+    executor: Executor, work: Work, tmp_path: Path
+) -> None:
+    chain = load_subject(CHAIN, "chain_nest2", {}, None)
+    chain = replace(chain, builder=work.subject.builder)
+    bench = prepare(chain.ast, chain.code, chain.binding, chain.builder, tmp_path)
+    spec = replace(spec_of(chain, ()), transforms=("reorder",), own=(halving(),))
+    for subject, its, about in (
+        (chain, bench, spec),
+        (work.subject, work.bench, work.spec),
+        (chain, bench, spec),
+        (work.subject, work.bench, work.spec),
+    ):
+        executor.change(about, its)
+        expansion = one(executor, ExpandJob(Trace()))
+        assert isinstance(expansion, Expansion)
+        labels = {child.rewrite.label for child in expansion.children}
+        assert labels <= {header(stmt) for stmt in q.walk(subject.ast.body)}
+        built = one(executor, BuildJob(Trace()))
+        assert isinstance(built, Built)
+        assert built.code == subject.code
+        anchor = Anchor(its.baseline, its.baseline.code_key)
+        timed = one(executor, MeasureJob(its.baseline, QUICK, anchor))
+        assert isinstance(timed, Evaluation)
+        assert isinstance(timed.result, Measurement)
+
+
+@pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
+def test_a_worker_that_dies_is_replaced_by_one_with_the_procedure_of_now(
+    executor: Executor, work: Work, tmp_path: Path
+) -> None:
+    chain = load_subject(CHAIN, "chain_nest2", {}, None)
+    executor.change(replace(spec_of(chain, ()), transforms=("reorder",)), work.bench)
+    executor.submit(ExpandJob(Trace()))
+    executor.drop_expansions()  # kills it
+    expansion = one(executor, ExpandJob(Trace()))
+    assert isinstance(expansion, Expansion)
+    assert {child.rewrite.label for child in expansion.children} <= {
+        header(stmt) for stmt in q.walk(chain.ast.body)
+    }
+    executor.change(work.spec, work.bench)
