@@ -258,9 +258,11 @@ def _from_nests(session: Session, options: Options, listener: Listener) -> list[
     until_s = search_until(budget.seconds, _closing_s(runs, budget.seconds, session.bench), now_s)
     try:
         return search_nests(apart, until_s - now_s, alone, listener.phase)
-    except KeyboardInterrupt:
-        summary = RunSummary(stop=str(Stop.INTERRUPTED))
-        session.store.finish_run(session.run_id, RunStatus.INTERRUPTED, summary.to_json())
+    except BaseException as error:
+        status, summary = RunStatus.FAILED, RunSummary()
+        if isinstance(error, KeyboardInterrupt):
+            status, summary = RunStatus.INTERRUPTED, RunSummary(stop=str(Stop.INTERRUPTED))
+        session.store.finish_run(session.run_id, status, summary.to_json())
         raise
     finally:
         executor.change(spec_of(subject, transforms), session.bench)
