@@ -33,6 +33,8 @@ SIZES = {
     "weighted": [{}],
     "activated": [{}],
     "truncated": [{}],
+    "strided": [{}],
+    "strided_window": [{"n": 1}, {"n": 19}],
 }
 
 
@@ -67,6 +69,21 @@ def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
 
 @pytest.mark.parametrize("name", ["plain", "overwritten", "integers", "perhaps_empty"])
 def test_proposes_nothing_else(name: str) -> None:
+    assert operands(name) == set()
+
+
+def test_what_is_read_with_gaps_is_gathered() -> None:
+    assert operands("strided", FloatingPoint.STRICT) == {"x[c, 2 * h, 2 * v]"}
+    [(_, state)] = folded("strided")
+    assert "x_f[c, h, v] * w[o, c]" in str(state.procedure)
+    # A loop that runs on by one element is outside of the one that leaves gaps.
+    [(_, state)] = folded("strided_window")
+    assert "w[o, r] * x_f[r, v]" in str(state.procedure)
+    assert list(BLOCK.rewrites(state.ast, TARGET))
+
+
+@pytest.mark.parametrize("name", ["split_already", "used_seldom"])
+def test_what_has_no_gaps_or_is_used_seldom_is_not_gathered(name: str) -> None:
     assert operands(name) == set()
 
 

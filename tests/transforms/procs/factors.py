@@ -93,3 +93,36 @@ def perhaps_empty(n: size, A: f32[n, n], B: f32[n, n], s: f32, C: f32[n, n]):
         for j in seq(0, n - 1):
             for k in seq(0, n):
                 C[i, j] += s * (A[i, k] * B[k, j])
+
+
+@proc
+def strided(x: f32[5, 12, 13], w: f32[9, 5], y: f32[9, 6, 7]):
+    for o in seq(0, 9):
+        for h in seq(0, 6):
+            for v in seq(0, 7):
+                for c in seq(0, 5):
+                    y[o, h, v] += x[c, 2 * h, 2 * v] * w[o, c]
+
+
+@proc
+def strided_window(n: size, x: f32[2 * n + 2], w: f32[8, 3], y: f32[8, n]):
+    for o in seq(0, 8):
+        for v in seq(0, n):
+            for r in seq(0, 3):
+                y[o, v] += w[o, r] * x[2 * v + r]
+
+
+@proc
+def split_already(A: f32[9, 64], B: f32[16, 9], C: f32[16, 64]):
+    for i in seq(0, 16):
+        for jo in seq(0, 8):
+            for ji in seq(0, 8):
+                for k in seq(0, 9):
+                    C[i, 8 * jo + ji] += A[k, 8 * jo + ji] * B[i, k]
+
+
+@proc
+def used_seldom(x: f32[32], w: f32[4], y: f32[4, 16]):
+    for o in seq(0, 4):
+        for v in seq(0, 16):
+            y[o, v] += w[o] * x[2 * v]

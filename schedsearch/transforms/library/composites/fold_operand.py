@@ -16,6 +16,9 @@ is a product of two arrays, whatever was written: with scaling factors and weigh
 differences (`(x[i, k] - mean[k]) * y[k, j]`), of converted or activated values. Proposed where
 a loop around reuses what is computed.
 
+An operand that is just an array, read with gaps, is gathered, so that a vector of it is loaded at
+once: if `o` runs `REUSED` times at least, `w[o, c] * x[c, 2 * v]` becomes `w[o, c] * x_f[c, v]`.
+
 Where the factors are not a product of their own yet, the multiplications are reordered; results
 may differ by rounding then, so that contracts other than `fast` rule it out, and a sum of integers.
 """
@@ -52,6 +55,12 @@ VERSION = 1
 NORMAL_FORM = True
 
 MAX_FACTORS = 6
+
+REUSED = 8
+"""How often each gathered value is used: one gather takes as long as some products."""
+
+LONG = 8
+"""So many neighbours are worth a vector."""
 
 _Leaf = tuple[q.Expr, Route]
 
@@ -133,16 +142,33 @@ def _operand(
     kept = depends[number]
     factors = tuple(other for other in range(len(leaves)) if depends[other] <= kept)
     parts = [leaves[factor][0] for factor in factors]
-    if not kept or len(parts) == len(leaves) or (len(parts) == 1 and isinstance(parts[0], q.Read)):
+    if not kept or len(parts) == len(leaves):
+        return None
+    plain = len(parts) == 1 and isinstance(parts[0], q.Read)
+    if plain and not _with_gaps(parts[0], loops):
         return None
     if any(map(q.may_change, parts)):
         return None
     used = frozenset().union(*map(q.expr_vars, parts))
     around = tuple(takewhile(lambda loop: not changes(loop, used), loops))
-    if all(loop.iter in kept or loop.extent == 1 for loop in around):
+    least = REUSED if plain else 2
+    if all(loop.iter in kept or (loop.extent or least) < least for loop in around):
         return None
     text = " * ".join(map(show_expr, parts))
     return _Operand(stmt, text, leaves[number][0], factors, leaves, around, frozenset(kept))
+
+
+def _with_gaps(read: q.Expr, loops: tuple[q.For, ...]) -> bool:
+    """Whether the loops run through elements that are apart: `2 * v`, or `2 * v + r` with a short
+    `r`, but not `8 * io + ii` where `ii` runs to 8."""
+    assert isinstance(read, q.Read)
+    last = read.idx[-1] if read.idx else q.Affine()
+    steps = [(abs(last.coefficient(loop.iter)), -(loop.extent or LONG)) for loop in loops]
+    run = 1  # of neighbours
+    for step, extent in sorted(steps):  # of equal steps, the longest loop first
+        if step == run:
+            run *= -extent
+    return run < LONG and any(step > 1 for step, _ in steps)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
@@ -197,7 +223,13 @@ def _right_product(expr: q.Expr, route: Route) -> Route | None:
 def _lay_out(alloc: q.Path, found: _Operand) -> Steps:
     """Give the array and the loops that fill it the order that the operand's indices have."""
     now = [loop.iter for loop in reversed(found.loops) if loop.iter in found.kept]
-    order = [var for read in reads(found.shaped) for index in read.idx for var in _loops_of(index)]
+    gathered = isinstance(found.shaped, q.Read) and len(found.factors) == 1
+    order = [
+        var
+        for read in reads(found.shaped)
+        for index in read.idx
+        for var in _loops_of(index, by_step=gathered)
+    ]
     wanted = [var for var in dict.fromkeys(order) if var in now]
     if wanted == now:
         return
@@ -210,5 +242,7 @@ def _lay_out(alloc: q.Path, found: _Operand) -> Steps:
             now[at : at + 2] = [var, now[at]]
 
 
-def _loops_of(index: q.Affine) -> list[q.Var]:
-    return sorted(q.expr_vars(index), key=lambda var: var.uid)
+def _loops_of(index: q.Affine, by_step: bool) -> list[q.Var]:
+    """Of `2 * v + r`, `by_step` the one with gaps is the last."""
+    steps = {var: index.coefficient(var) if by_step else 0 for var in q.expr_vars(index)}
+    return sorted(steps, key=lambda var: (steps[var], var.uid))
