@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from keyword import iskeyword
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
@@ -48,8 +49,8 @@ def names(proc: q.Proc) -> frozenset[str]:
 
 
 def fresh(taken: frozenset[str], wanted: str) -> str:
-    """`wanted`, or `wanted_2`, `wanted_3`, ... if it is taken."""
-    if wanted not in taken:
+    """`wanted`, or `wanted_2`, ... if that is taken, or a word of Python's (`o` and `r`)."""
+    if wanted not in taken and not iskeyword(wanted):
         return wanted
     number = 2
     while f"{wanted}_{number}" in taken:

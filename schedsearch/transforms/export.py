@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from keyword import iskeyword
 from typing import Any
 
 from schedsearch.analysis.conversions import Route
@@ -195,9 +196,10 @@ def _cursor(procedure: Any, path: q.Path) -> str:
 
 
 def _pattern(stmt: q.Stmt) -> str | None:
-    """Exo's pattern for statements of this kind and name."""
+    """Exo's pattern for statements of this kind and name. None of a loop called as a word of
+    Python's, as earlier versions made them."""
     match stmt:
-        case q.For():
+        case q.For() if not iskeyword(stmt.iter.name):
             return f"for {stmt.iter.name} in _: _"
         case q.Assign():
             return f"{stmt.buf.name}{'[_]' if stmt.idx else ''} = _"

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import runpy
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from exo.stdlib.scheduling import divide_loop
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.export import schedule_lines, schedule_python
 from schedsearch.transforms.operators.floating_point import run_within
 from schedsearch.transforms.operators.ops import At, Op, Part, Parts, run_op
 from schedsearch.transforms.registry import apply, select
@@ -23,6 +26,7 @@ from transforms.helpers import TARGET, source
 PROCEDURES = source("factors").procs
 (FOLD,) = select(["fold_operand"])
 (BLOCK,) = select(["register_block"])
+(REORDER,) = select(["reorder"])
 STMT = (0, 0, 0, 0)
 
 SIZES = {
@@ -148,3 +152,20 @@ def test_only_fast_reorders_a_product() -> None:
         turned = run_within(wide, Op("commute_expr", (Parts(STMT, ((),)),)), fp)
         with pytest.raises(RewriteError, match="another order"):
             run_within(turned, Op("left_reassociate_expr", (Part(STMT, ()),)), fp)
+
+
+def test_a_block_of_a_loop_called_o_is_exported(tmp_path: Path) -> None:
+    """Its rows were called `or`, which no pattern of Exo's can name."""
+    [(trace, state)] = folded("strided")
+    block = next(r for r in BLOCK.rewrites(state.ast, TARGET) if r.arg("rows") == "o")
+    path = tmp_path / "exported.py"
+    path.write_text(schedule_python(source("factors"), "strided", trace.then(block)))
+    made = runpy.run_path(str(path))["strided_scheduled"]
+    assert mirror(made) == mirror(apply(state.procedure, state.ast, block))
+
+
+def test_loops_of_earlier_versions_called_or_are_exported_by_position() -> None:
+    procedure = divide_loop(PROCEDURES["strided"], "o", 3, ["o", "or"], perfect=True)
+    reorder = next(r for r in REORDER.rewrites(mirror(procedure), TARGET) if r.path == (0, 0))
+    [line] = schedule_lines(procedure, Trace((reorder,)))
+    assert line == "p = reorder_loops(p, p.body()[0].body()[0])"
