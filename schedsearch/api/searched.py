@@ -13,7 +13,7 @@ from schedsearch.core.records import Measurement, Target, Workload
 from schedsearch.present import format as fmt
 from schedsearch.search.lookup import find_scopes
 from schedsearch.search.reloading import load_tuned
-from schedsearch.search.setup.run_summary import RunSummary
+from schedsearch.search.setup.run_summary import NEST_OF, RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, StoredCandidate
 from schedsearch.study.stepping import BY_HAND
@@ -22,7 +22,8 @@ from schedsearch.transforms.exo.loader import Source
 
 def find_run(store: Store, wanted: str | int | None) -> Run:
     """The run with this id, or the latest search of the procedure with this name, or the latest;
-    runs by hand only if there are no others. Raises UserError if there is none."""
+    runs by hand, and of a nest for its procedure's sake, only if there are no others. Raises
+    UserError if there is none."""
     if wanted is not None and str(wanted).isdigit():
         found = [run for run in store.runs() if run.id == int(wanted)]
         if not found:
@@ -30,7 +31,7 @@ def find_run(store: Store, wanted: str | int | None) -> Run:
         return found[0]
     scopes = find_scopes(store, None if wanted is None else str(wanted))
     runs = [run for scope in scopes for run in store.runs(scope)]
-    return max(runs, key=lambda run: (run.strategy != BY_HAND, run.id))
+    return max(runs, key=lambda run: (run.strategy != BY_HAND, NEST_OF not in run.settings, run.id))
 
 
 class Search(Statistics):

@@ -22,10 +22,13 @@ def find_scopes(store: Store, proc: str | None, *, nests: bool = False) -> list[
         if not known:
             raise UserError(f"{store.name} is empty; `schedsearch run FILE` fills it")
         raise UserError(f"no procedure {proc!r} in {store.name}; it has: {', '.join(known)}")
-    return [scope for scope in found if proc or nests or not _only_as_nest(store, scope)]
+    if proc or nests:
+        return found
+    return [scope for scope in found if not only_as_nest(store, scope)] or found
 
 
-def _only_as_nest(store: Store, scope: Scope) -> bool:
+def only_as_nest(store: Store, scope: Scope) -> bool:
+    """Whether it was only ever searched for the sake of the procedure that it is a nest of."""
     runs = store.runs(scope)
     return bool(runs) and all(NEST_OF in run.settings for run in runs)
 

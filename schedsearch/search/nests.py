@@ -31,8 +31,8 @@ LEAST_SHARE = 0.1
 LEAST_S = 5.0
 """A search that is shorter finds nothing: it takes two seconds to begin."""
 
-SearchAlone = Callable[[Subject, float, Callable[[Progress], None]], Best | None]
-"""Searches a nest for so many seconds, and returns its fastest schedule."""
+SearchAlone = Callable[[Subject, float, Callable[[Progress], None]], tuple[Best | None, bool]]
+"""Searches a nest for so many seconds -> its fastest schedule, and whether Ctrl-C ended it."""
 
 
 @dataclass(frozen=True)
@@ -45,24 +45,24 @@ class Apart:
 
 def search_nests(
     apart: Sequence[Apart], seconds: float, search: SearchAlone, phase: Callable[[str], None]
-) -> list[Trace]:
-    """Schedules of the whole, made of the best ones of its nests. Empty if nothing faster is found,
-    or if `seconds` to search are too few. The time is shared out by operations."""
+) -> tuple[list[Trace], bool]:
+    """Schedules of the whole, made of the best ones of its nests, and whether Ctrl-C came. None if
+    nothing faster is found. The time is shared out by operations; what would have less than
+    `LEAST_S` of it is left to the whole."""
     ending = time.monotonic() + SHARE * seconds
-    if SHARE * seconds < LEAST_S * len(apart):
-        return []
     found: list[tuple[Nest, Trace]] = []
     for number, each in enumerate(apart, 1):
-        title = f"searching {each.subject.name} alone ({number} of {len(apart)})"
         flops = [other.subject.work.flops for other in apart[number - 1 :]]
         own_s = (ending - time.monotonic()) * flops[0] / sum(flops)
-        try:
-            best = search(each.subject, own_s, _told(phase, title))
-        except UserError:  # it cannot be timed alone; the whole can
+        if own_s < LEAST_S:
             continue
+        title = f"searching {each.subject.name} alone ({number} of {len(apart)})"
+        best, interrupted = search(each.subject, own_s, _told(phase, title))
         if best is not None:
             found.append((each.nest, best.trace))
-    return together(found)
+        if interrupted:
+            return together(found), True
+    return together(found), False
 
 
 def nests_apart(whole: Subject, roof: Roof) -> list[Apart]:

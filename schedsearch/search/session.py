@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 
 from schedsearch import __version__
+from schedsearch.core.errors import UserError
 from schedsearch.core.interrupts import raised_interrupts
 from schedsearch.core.records import RunStatus
 from schedsearch.core.trace import AS_WRITTEN, Trace
@@ -31,6 +32,7 @@ from schedsearch.search.engine.ending import (
 from schedsearch.search.engine.minimal import shorten_with
 from schedsearch.search.engine.plans import CLOSING_S, SLOW_CLOSING_S
 from schedsearch.search.engine.progress import Best, Observer
+from schedsearch.search.lookup import only_as_nest
 from schedsearch.search.nests import nests_apart, search_nests
 from schedsearch.search.other_alignment import measure_elsewhere
 from schedsearch.search.result import Listener, Result, Setting
@@ -120,17 +122,25 @@ def tune(options: Options, listener: Listener) -> Result:
     began = time.monotonic()
     with begun(options, listener) as session:
         session = replace(session, began=began)
-        before = time.monotonic()
-        session = replace(session, first=(*session.first, *_from_nests(session, options, listener)))
-        search = session.search(
-            strategy,
-            options.budget,
-            listener.progress,
-            options.seed,
-            options.start,
-            time.monotonic() - before,
-        )
-        result = _run(search, session)
+        before, budget = time.monotonic(), options.budget
+        with _finished(session.store, session.run_id):
+            combined, interrupted = _from_nests(session, options, listener)
+            if interrupted and not combined:
+                raise KeyboardInterrupt
+            if interrupted:
+                listener.phase("putting together what the nests found (Ctrl-C again ends at once)")
+                budget = replace(budget, seconds=time.monotonic() - began)
+            session = replace(session, first=(*session.first, *combined))
+            search = session.search(
+                strategy,
+                budget,
+                listener.progress,
+                options.seed,
+                options.start,
+                time.monotonic() - before,
+                confirm=not interrupted,
+            )
+        result = _run(search, session, confirm=not interrupted)
         other = find_counterpart(session.store, session.setting.subject, options.sizes)
         return replace(result, counterpart=other)
 
@@ -227,10 +237,11 @@ def _begin(
         settings=options.settings(transforms) | ({NEST_OF: nest_of} if nest_of else {}),
         environment=environment.to_json(),
     )
-    store.add_code([subject.code])
-    store.add_root(scope, run_id, root_record(subject, bench, baseline))
-    known = known_before(store, scope, subject, options.warm_start, transforms)
-    listener.started(subject, baseline, known)
+    with _finished(store, run_id):
+        store.add_code([subject.code])
+        store.add_root(scope, run_id, root_record(subject, bench, baseline))
+        known = known_before(store, scope, subject, options.warm_start, transforms)
+        listener.started(subject, baseline, known)
     setting = Setting(subject, baseline, scope, known)
     return Session(setting, store, run_id, bench, executor, options.first)
 
@@ -240,59 +251,79 @@ def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
     return closing_s(runs, budget_s, CLOSING_S + (SLOW_CLOSING_S if bench.part else 0.0))
 
 
-def _from_nests(session: Session, options: Options, listener: Listener) -> list[Trace]:
-    """Schedules to begin a first run with, from its nests (`nests.py`)."""
+def _from_nests(session: Session, options: Options, listener: Listener) -> tuple[list[Trace], bool]:
+    """Schedules to begin with, from its nests (`nests.py`), and whether Ctrl-C came. Nests are
+    searched once, and not where the budget is of something else than time."""
     setting, executor, budget = session.setting, session.executor, options.budget
-    subject, transforms = setting.subject, options.selected
-    limited = budget.trials is not None or options.first or options.start.steps
-    apart = [] if limited or setting.known.measured else nests_apart(subject, setting.baseline.roof)
-    if not apart:
-        return []
+    subject, store = setting.subject, session.store
+    limited = budget.trials is not None or budget.speedup is not None
+    if limited or options.first or options.start.steps:
+        return [], False
+    apart = nests_apart(subject, setting.baseline.roof)
+    if setting.known.measured and any(_searched(store, each.subject) for each in apart):
+        return [], False
 
-    def alone(nest: Subject, seconds: float, observer: Observer) -> Best | None:
+    def alone(nest: Subject, seconds: float, observer: Observer) -> tuple[Best | None, bool]:
         own = replace(options, budget=Budget(seconds))
-        return _alone(session, nest, own, Listener(_unheard, _unheard, observer))
+        return _alone(session, nest, own, replace(listener, started=_unheard, progress=observer))
 
     now_s = time.monotonic() - (session.began or time.monotonic())
-    runs = session.store.runs(setting.scope)
+    runs = store.runs(setting.scope)
     until_s = search_until(budget.seconds, _closing_s(runs, budget.seconds, session.bench), now_s)
     try:
         return search_nests(apart, until_s - now_s, alone, listener.phase)
+    finally:
+        if apart:
+            executor.change(spec_of(subject, options.selected), session.bench)
+
+
+def _searched(store: Store, nest: Subject) -> bool:
+    scope = store.find_scope(nest.workload, nest.target)
+    return scope is not None and bool(store.runs(scope))
+
+
+def _alone(
+    whole: Session, nest: Subject, options: Options, listener: Listener
+) -> tuple[Best | None, bool]:
+    """The fastest schedule of a nest by a search of its own, with the workers of the whole, and
+    whether Ctrl-C ended it. None of a nest that cannot be timed alone, or was with other options:
+    the listener is told why."""
+    store, executor, transforms = whole.store, whole.executor, options.selected
+    began, name = time.monotonic(), whole.setting.subject.name
+    scope = store.register(nest.workload, nest.target, nest.source.text)
+    if options.fresh and only_as_nest(store, scope):
+        scope = store.afresh(scope)
+    give = partial(executor.change, spec_of(nest, transforms))
+    quiet = replace(listener, phase=_unheard)
+    try:
+        check_earlier_runs(store, scope, transforms, options.cache)
+        session = _begin(options, quiet, nest, store, scope, executor, give, began, name)
+    except UserError as error:
+        listener.phase(f"{nest.name} is not searched alone: {str(error).splitlines()[0]}")
+        return None, False
+    with _finished(store, session.run_id):
+        session = replace(session, began=began)
+        strategy = make_strategy(options.strategy)
+        search = session.search(
+            strategy, options.budget, listener.progress, options.seed, confirm=False
+        )
+        stop = search.run(confirm=False)
+        status, summary = _ended(search, session.setting, stop)
+        store.finish_run(session.run_id, status, summary.to_json())
+    return search.progress().best, stop is Stop.INTERRUPTED
+
+
+@contextmanager
+def _finished(store: Store, run_id: int) -> Iterator[None]:
+    """If the block fails, its run has ended too."""
+    try:
+        yield
     except BaseException as error:
         status, summary = RunStatus.FAILED, RunSummary()
         if isinstance(error, KeyboardInterrupt):
             status, summary = RunStatus.INTERRUPTED, RunSummary(stop=str(Stop.INTERRUPTED))
-        session.store.finish_run(session.run_id, status, summary.to_json())
+        store.finish_run(run_id, status, summary.to_json())
         raise
-    finally:
-        executor.change(spec_of(subject, transforms), session.bench)
-
-
-def _alone(whole: Session, nest: Subject, options: Options, listener: Listener) -> Best | None:
-    """The fastest schedule of a nest by a search of its own, with the workers of the whole."""
-    store, executor, transforms = whole.store, whole.executor, options.selected
-    began = time.monotonic()
-    scope = store.register(nest.workload, nest.target, nest.source.text)
-    if options.fresh:
-        scope = store.afresh(scope)
-    check_earlier_runs(store, scope, transforms, options.cache)
-    name = whole.setting.subject.name
-    give = partial(executor.change, spec_of(nest, transforms))
-    session = _begin(options, listener, nest, store, scope, executor, give, began, name)
-    session = replace(session, began=began)
-    strategy = make_strategy(options.strategy)
-    search = session.search(
-        strategy, options.budget, listener.progress, options.seed, confirm=False
-    )
-    status, summary = RunStatus.FAILED, RunSummary()
-    try:
-        stop = search.run(confirm=False)
-        status, summary = _ended(search, session.setting, stop)
-    finally:
-        store.finish_run(session.run_id, status, summary.to_json())
-    if stop is Stop.INTERRUPTED:
-        raise KeyboardInterrupt
-    return search.progress().best
 
 
 def _unheard(*about: object) -> None:
@@ -316,12 +347,14 @@ def _ended(search: Search, setting: Setting, stop: Stop) -> tuple[RunStatus, Run
     )
 
 
-def _run(search: Search, session: Session) -> Result:
+def _run(search: Search, session: Session, confirm: bool) -> Result:
     store, run_id, setting = session.store, session.run_id, session.setting
     status, summary = RunStatus.FAILED, RunSummary()
     noise = elsewhere = None
     try:
-        stop = search.run()
+        stop = search.run(confirm)
+        if not confirm:
+            stop = Stop.INTERRUPTED
         progress = search.progress()
         best = progress.best
         status, summary = _ended(search, setting, stop)

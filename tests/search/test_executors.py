@@ -578,6 +578,18 @@ def test_workers_change_to_another_procedure_and_back(
         assert isinstance(timed.result, Measurement)
 
 
+def test_what_is_under_way_when_the_procedure_changes_never_returns(
+    executor: Executor, work: Work
+) -> None:
+    jobs = ExpandJob(Trace()), work.build, work.build, work.build, work.measure, work.measure
+    before = {executor.submit(job) for job in jobs}
+    executor.change(work.spec, work.bench)
+    later = {executor.submit(job) for job in jobs}
+    assert set(collect(executor, len(later))) == later
+    assert not before & later
+    assert executor.wait(0.5) == []
+
+
 @pytest.mark.parametrize("executor", ["ray"], indirect=True, scope="module")
 def test_a_worker_that_dies_is_replaced_by_one_with_the_procedure_of_now(
     executor: Executor, work: Work, tmp_path: Path

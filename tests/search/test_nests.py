@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, RunStatus
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.run.timing import TimingPlan
+from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
+from schedsearch.evaluate.run.timing import Cache, TimingPlan
 from schedsearch.locks.pin import pin_best
 from schedsearch.search import nests as apart
 from schedsearch.search.engine.progress import Best, Progress
 from schedsearch.search.lookup import find_scopes
 from schedsearch.search.nests import nests_apart, search_nests
 from schedsearch.search.session import tune
-from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.run_summary import NEST_OF
 from schedsearch.search.setup.subject import Subject, load_subject
+from schedsearch.search.strategies.protocol import Idle
 from schedsearch.search.watching import running
 from schedsearch.store.database import Store
 
@@ -70,20 +74,21 @@ def best(name: str) -> Best:
     return Best(name, Trace((step(name),)), timed)
 
 
-def anchor() -> object:
-    from schedsearch.evaluate.run.bench import Anchor
-
+def anchor() -> Anchor:
     return Anchor(BASELINE, BASELINE.code_key)
 
 
 def test_time_is_shared_out_by_operations(chain: Subject) -> None:
     found, given = nests_apart(chain, ROOF), []
 
-    def search(nest: Subject, seconds: float, observe: Callable[[Progress], None]) -> Best | None:
+    def search(
+        nest: Subject, seconds: float, observe: Callable[[Progress], None]
+    ) -> tuple[Best | None, bool]:
         given.append(seconds)
-        return best(nest.name)
+        return best(nest.name), False
 
-    [trace] = search_nests(found, SECONDS, search, lambda text: None)
+    [trace], interrupted = search_nests(found, SECONDS, search, lambda text: None)
+    assert not interrupted
     work = [each.subject.work.flops for each in found]
     assert given[0] == pytest.approx(apart.SHARE * SECONDS * work[0] / sum(work), rel=0.01)
     # What the first did not use goes to the last.
@@ -93,19 +98,35 @@ def test_time_is_shared_out_by_operations(chain: Subject) -> None:
 
 
 def test_nests_with_nothing_faster_are_left_as_they_are(chain: Subject) -> None:
-    def search(nest: Subject, seconds: float, observe: Callable[[Progress], None]) -> Best | None:
-        if nest.name == "chain_nest2":
-            raise UserError("it cannot be timed")
-        return None
+    def search(
+        nest: Subject, seconds: float, observe: Callable[[Progress], None]
+    ) -> tuple[Best | None, bool]:
+        return None, False
 
-    assert search_nests(nests_apart(chain, ROOF), SECONDS, search, lambda text: None) == []
+    found = nests_apart(chain, ROOF)
+    assert search_nests(found, SECONDS, search, lambda text: None) == ([], False)
 
 
 def test_there_has_to_be_time(chain: Subject) -> None:
-    def search(nest: Subject, seconds: float, observe: Callable[[Progress], None]) -> Best | None:
+    def search(
+        nest: Subject, seconds: float, observe: Callable[[Progress], None]
+    ) -> tuple[Best | None, bool]:
         raise AssertionError("not enough to find anything")
 
-    assert search_nests(nests_apart(chain, ROOF), 10.0, search, lambda text: None) == []
+    found = nests_apart(chain, ROOF)
+    assert search_nests(found, 5.0, search, lambda text: None) == ([], False)
+
+
+def test_what_was_found_before_ctrl_c_counts(chain: Subject) -> None:
+    def search(
+        nest: Subject, seconds: float, observe: Callable[[Progress], None]
+    ) -> tuple[Best | None, bool]:
+        assert nest.name == "chain_nest2", "the others are not begun"
+        return best(nest.name), True
+
+    [trace], interrupted = search_nests(nests_apart(chain, ROOF), 100.0, search, lambda text: None)
+    assert interrupted
+    assert [rewrite.path for rewrite in trace.steps] == [(2,)]
 
 
 @pytest.mark.normal
@@ -138,3 +159,76 @@ def test_the_search_begins_with_what_its_nests_found(
     assert again.setting.known.measured > 0
     assert not any("alone" in phase for phase in heard), "in a first run only"
     assert result.run_id != again.run_id
+
+
+@pytest.mark.normal
+def test_ctrl_c_among_the_nests_keeps_what_they_found(
+    tmp_path: Path,
+    asked: list[tuple[Artifact, TimingPlan]],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    evaluate, screened = Bench.evaluate, []
+
+    def interrupted(
+        bench: Bench, candidate: Artifact, plan: TimingPlan, anchor: Anchor
+    ) -> Evaluation:
+        screened.append(plan.kind)
+        if screened.count("screen") == 3:
+            signal.raise_signal(signal.SIGINT)
+        return evaluate(bench, candidate, plan, anchor)
+
+    monkeypatch.setattr(Bench, "evaluate", interrupted)
+    path, heard = tmp_path / "store.sqlite", list[str]()
+    chosen = options(path, file=CHAIN, proc="chain", budget=Budget(60.0), transforms=("reorder",))
+    result = tune(chosen, listen(heard))
+    assert result.stop is Stop.INTERRUPTED
+    assert any("putting together" in phase for phase in heard)
+    assert result.progress.measured == 1, "what the nests found, together"
+    with Store.open(path, create=False) as store:
+        assert {run.status for run in store.runs()} == {RunStatus.INTERRUPTED}
+
+
+@pytest.mark.normal
+def test_a_search_that_fails_among_the_nests_has_ended(
+    tmp_path: Path,
+    asked: list[tuple[Artifact, TimingPlan]],  # noqa: F811
+) -> None:
+    """With the error's own text, and no run left behind as running."""
+
+    class Bad(Idle):
+        def expand(self) -> Any:
+            return "oops"
+
+    path = tmp_path / "store.sqlite"
+    chosen = options(path, file=CHAIN, proc="chain", budget=Budget(60.0), strategy=Bad)
+    with pytest.raises(UserError, match="answered 'oops', not a node"):
+        tune(chosen, listen([]))
+    with Store.open(path, create=False) as store:
+        assert [run.status for run in store.runs()] == [RunStatus.FAILED] * 2
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("budget", [Budget(60.0, trials=1), Budget(60.0, speedup=1.1)])
+def test_budgets_of_something_else_than_time_are_for_the_whole(
+    tmp_path: Path,
+    asked: list[tuple[Artifact, TimingPlan]],  # noqa: F811
+    budget: Budget,
+) -> None:
+    path = tmp_path / "store.sqlite"
+    tune(options(path, file=CHAIN, proc="chain", budget=budget), listen([]))
+    with Store.open(path, create=False) as store:
+        assert len(store.scopes()) == 1
+
+
+@pytest.mark.normal
+def test_a_nest_that_was_timed_otherwise_stays_with_the_whole_and_that_is_said(
+    tmp_path: Path,
+    asked: list[tuple[Artifact, TimingPlan]],  # noqa: F811
+) -> None:
+    path, heard = tmp_path / "store.sqlite", list[str]()
+    one = options(path, file=CHAIN, proc="chain_nest2", transforms=("reorder",))
+    tune(replace(one, cache=Cache.COLD), listen([]))
+    whole = replace(one, proc="chain", budget=Budget(60.0))
+    tune(whole, listen(heard))
+    assert any("chain_nest2 is not searched alone: " in phase for phase in heard)
+    assert any("searching chain_nest3 alone" in phase for phase in heard)

@@ -12,7 +12,7 @@ from exo.core.LoopIR import LoopIR, T
 from exo.rewrite import LoopIR_scheduling
 
 from schedsearch.transforms.exo.speed import exo_as_is
-from schedsearch.transforms.exo.speed.forwarding import Chain, Edit
+from schedsearch.transforms.exo.speed.forwarding import MOST_EDITS, Chain, Edit
 from transforms.helpers import source
 
 SEEDS, EDITS = 60, 8
@@ -140,3 +140,15 @@ def test_edits_that_do_not_follow_each_other_are_refused_as_by_exo() -> None:
     assert isinstance(one, Edit)
     with pytest.raises(ic.InvalidCursorError, match="unknown root"):
         LoopIR_scheduling._compose(two, one)(first)
+
+
+def test_more_edits_than_exo_can_forward_through_are_refused() -> None:
+    root = tree()
+    first, *_ = ic.Cursor.create(root).body()
+    at, chain = first, Chain.of()
+    for _ in range(MOST_EDITS + 1):
+        after, step = at._child_node("rhs")._replace(at._child_node("rhs")._node)
+        shorter, chain, at = chain, chain.then(step), ic.Node(after, first._path)
+    assert shorter(first)._path == first._path
+    with pytest.raises(RecursionError, match="more than Exo can forward"):
+        chain(first)

@@ -37,6 +37,11 @@ def test_asserts_and_sizes_come_along() -> None:
     assert "assert m >= 3" in str(nest.procedure)
 
 
+def test_what_an_if_before_a_nest_asks_is_no_assert_of_it() -> None:
+    [nest] = nests(procedure("conditional"))
+    assert "assert" not in str(nest.procedure)
+
+
 def test_nests_that_are_not_procedures_of_plain_arrays_stay() -> None:
     assert nests(procedure("windowed")) == ()
     assert nests(procedure("placed")) == ()
@@ -75,14 +80,15 @@ def test_each_choice_of_compilation_is_tried() -> None:
     assert [trace.steps[:3] for trace in traces] == [traces[0].steps] * 3
     assert [step.path for step in traces[0].steps] == [(3, 0), (2, 0), (1, 0)]
     assert [trace.steps[3:] for trace in traces] == [(), (native,), (clang,)]
-    assert together([(one, Trace((clang,)))]) == []
+    assert together([(one, Trace((clang,)))]) == [Trace((clang,))]
+    assert together([(one, Trace())]) == []
 
 
 def test_a_nest_is_picked_by_its_name() -> None:
     found = source("extracted")
     assert str(pick(found, "chain_nest2")) == str(nests(procedure("chain"))[1].procedure)
     for name in ("chain_nest4", "chain_nest", "chain_nest02", "_nest1", "other_nest1"):
-        with pytest.raises(UserError, match="it has: branching, chain"):
+        with pytest.raises(UserError, match="it has: branching, chain, conditional"):
             pick(found, name)
 
 

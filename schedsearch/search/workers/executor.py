@@ -2,7 +2,7 @@
 
 - `attach(bench)` is called once, before the first job, and returns when jobs can
   run; it raises UserError with the cause if they cannot.
-- `change(spec, bench)` makes later jobs those of another procedure. Nothing may be under way.
+- `change(spec, bench)` makes later jobs those of another procedure. What is under way is dropped.
 - `submit(job)` returns a ticket at once. There are `slots` workers that expand
   and replay, as many that build, and one that measures; what finds none free waits.
 - `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless
@@ -85,6 +85,7 @@ class InlineExecutor:
         self._measure = BenchWorker(bench)
 
     def change(self, spec: WorkSpec, bench: Bench) -> None:
+        self._jobs.clear()
         self._load(spec)
         self.attach(bench)
 
@@ -166,6 +167,7 @@ class HandingOver:
 
     def change(self, spec: WorkSpec, bench: Bench) -> None:
         self._bench = bench
+        self._ours.clear()
         self._here.change(spec, bench)
         self._workers.change(spec, bench)
 

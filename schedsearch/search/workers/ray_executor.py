@@ -67,6 +67,7 @@ class RayExecutor:
         self._hosting = own_ray(slots) if address is None else joined_ray(address, slots, limit)
         self._pools: dict[type, Pool] = {}
         self._changed = False  # and the workers have not heard of it
+        self._dropped: set[int] = set()  # tickets of jobs that run on
         self._tickets, self._checked = 0, 0.0
         self._failure: Exception | None = None
         self._ready, self._closing = threading.Event(), threading.Event()
@@ -150,6 +151,9 @@ class RayExecutor:
     def change(self, spec: WorkSpec, bench: Bench) -> None:
         self._spec, self._bench = spec, bench
         self._changed = True
+        if self._ready.is_set() and self._pools:  # before, nothing was submitted
+            self.drop_expansions()
+            self._dropped |= self._pools[BuildJob].forget() | self._pools[MeasureJob].forget()
 
     def submit(self, job: Job) -> int:
         if self._changed:  # they may have started with either
@@ -162,6 +166,7 @@ class RayExecutor:
         return self._tickets
 
     def wait(self, timeout_s: float) -> list[tuple[int, Result]]:
+        until = time.monotonic() + timeout_s
         pool_of = {ref: pool for pool in self._pools.values() for ref in pool.running}
         if not pool_of:
             return []
@@ -171,7 +176,10 @@ class RayExecutor:
             self._checked = time.monotonic()
         results = [pool_of[reference].finish(reference) for reference in done]
         self.slots = len(self._pools[ExpandJob])
-        return results
+        kept = [(ticket, result) for ticket, result in results if ticket not in self._dropped]
+        self._dropped.difference_update(ticket for ticket, _ in results)
+        left_s = until - time.monotonic()
+        return kept if kept or left_s <= 0 else self.wait(left_s)
 
     def drop_expansions(self) -> list[int]:
         return self._pools[ExpandJob].drop()
@@ -221,9 +229,14 @@ class Pool:
             self._queued.append((ticket, job))
 
     def load(self, what: object) -> None:
-        """Let all, which are idle, go on with this."""
-        for worker in self._idle:
+        """Let all go on with this, when they have done what they do."""
+        for worker in (*self._idle, *(worker for _, worker in self.running.values())):
             worker.actor.load.remote(what)
+
+    def forget(self) -> set[int]:
+        """Forget what waits, and return the tickets of what runs."""
+        self._queued.clear()
+        return {ticket for ticket, _ in self.running.values()}
 
     def finish(self, reference: Any) -> tuple[int, Result]:
         """Result of a finished job; its worker takes the next one. Raises UserError if it died

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from exo.core.LoopIR import LoopIR
+from exo.API import Procedure
+from exo.core.LoopIR import LoopIR, get_reads_of_expr
 from exo.core.memory import DRAM
 from exo.stdlib.scheduling import extract_subproc
 
@@ -68,11 +69,26 @@ def nests(procedure: Any) -> tuple[Nest, ...]:
             number = len(found) + 1
             name = f"{procedure.name()}{NEST}{number}"
             try:
-                _, nest = extract_subproc(procedure, procedure.body()[place], name)
+                _, nest = extract_subproc(
+                    procedure, procedure.body()[place], name, include_asserts=False
+                )
             except EXO_ERRORS:
                 return ()
-            found.append(Nest(number, place, nest))
+            found.append(Nest(number, place, _with_asserts(nest, procedure)))
     return tuple(found)
+
+
+def _with_asserts(nest: Any, whole: Any) -> Any:
+    """With those of the whole that are about its arguments. Exo adds the condition of any `if` that
+    stands before the nest."""
+    proc = nest._loopir_proc
+    args = {arg.name for arg in proc.args}
+    about = [
+        pred
+        for pred in whole._loopir_proc.preds
+        if {sym for sym, _ in get_reads_of_expr(pred)} <= args
+    ]
+    return Procedure(proc.update(preds=about))
 
 
 def together(found: list[tuple[Nest, Trace]]) -> list[Trace]:
@@ -85,4 +101,4 @@ def together(found: list[tuple[Nest, Trace]]) -> list[Trace]:
     steps = [step for nest, trace in ordered for step in nest.moved(trace)]
     plain = Trace(tuple(step for step in steps if step.transform != COMPILE_WITH))
     variants = dict.fromkeys(step for step in steps if step.transform == COMPILE_WITH)
-    return [plain, *map(plain.then, variants)] if plain.steps else []
+    return [trace for trace in (plain, *map(plain.then, variants)) if trace.steps]

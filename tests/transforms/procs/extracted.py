@@ -69,3 +69,11 @@ def branching(n: size, x: f32[n, 8] @ DRAM, y: f32[n] @ DRAM):
             x[i, j] += y[i] * 3.0
             y[i] = x[i, j]
     y[0] = 1.0
+
+
+@proc
+def conditional(n: size, x: f32[n] @ DRAM):
+    if n > 1000:
+        x[0] = 0.0
+    for i in seq(0, n):
+        x[i] = 1.0

@@ -17,6 +17,10 @@ from exo.rewrite import LoopIR_scheduling
 
 Forward = Callable[[Any], Any]
 
+MOST_EDITS = 900
+"""Exo nests a call for each and ends at Python's 1,000. What it could not replay is not offered:
+exported schedules run on plain Exo."""
+
 _BLOCKS = ("body", "orelse")
 _IDENTITY = (lambda x: x).__code__
 
@@ -109,7 +113,9 @@ class Chain:
         return Chain(self._steps, self._blocks, self._count + 1)
 
     def __call__(self, cursor: Any) -> Any:
-        """Raises InvalidCursorError as its steps do."""
+        """Raises InvalidCursorError as its steps do, and RecursionError where Exo would."""
+        if self._count > MOST_EDITS:
+            raise RecursionError(f"{self._count} edits: more than Exo can forward through")
         if not _at_statements(cursor):
             for step in self.steps:
                 cursor = step(cursor)
