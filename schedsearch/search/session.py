@@ -252,18 +252,23 @@ def _closing_s(runs: Sequence[Run], budget_s: float, bench: Bench) -> float:
 
 
 def _from_nests(session: Session, options: Options, listener: Listener) -> tuple[list[Trace], bool]:
-    """Schedules to begin with, from its nests (`nests.py`), and whether Ctrl-C came. Nests are
-    searched once, and not where the budget is of something else than time."""
+    """Schedules to begin with, from its nests (`nests.py`), and whether Ctrl-C came. A run that
+    goes on searches those that are left. None where the budget is of something else than time."""
     setting, executor, budget = session.setting, session.executor, options.budget
     subject, store = setting.subject, session.store
     limited = budget.trials is not None or budget.speedup is not None
     if limited or options.first or options.start.steps:
         return [], False
     apart = nests_apart(subject, setting.baseline.roof)
-    if setting.known.measured and any(_searched(store, each.subject) for each in apart):
+    names = {each.subject.name for each in apart}
+    done = {each.subject.name: _searched(store, each.subject) for each in apart}
+    done = {name: scope for name, scope in done.items() if scope and setting.known.measured}
+    if done.keys() == names:
         return [], False
 
     def alone(nest: Subject, seconds: float, observer: Observer) -> tuple[Best | None, bool]:
+        if (scope := done.get(nest.name)) is not None:
+            return _stored_best(store, scope), False
         own = replace(options, budget=Budget(seconds))
         return _alone(session, nest, own, replace(listener, started=_unheard, progress=observer))
 
@@ -277,9 +282,18 @@ def _from_nests(session: Session, options: Options, listener: Listener) -> tuple
             executor.change(spec_of(subject, options.selected), session.bench)
 
 
-def _searched(store: Store, nest: Subject) -> bool:
+def _searched(store: Store, nest: Subject) -> Scope | None:
+    """Its scope, if a search of it came to its end."""
     scope = store.find_scope(nest.workload, nest.target)
-    return scope is not None and bool(store.runs(scope))
+    runs = store.runs(scope) if scope else []
+    return scope if any(run.status is RunStatus.FINISHED for run in runs) else None
+
+
+def _stored_best(store: Store, scope: Scope) -> Best | None:
+    for best in store.best(scope, 1):
+        if (timed := best.record.measurement) is not None and timed.middle > 1.0:
+            return Best(best.trace_key, best.record.trace, timed)
+    return None
 
 
 def _alone(

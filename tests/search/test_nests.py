@@ -186,6 +186,10 @@ def test_ctrl_c_among_the_nests_keeps_what_they_found(
     assert result.progress.measured == 1, "what the nests found, together"
     with Store.open(path, create=False) as store:
         assert {run.status for run in store.runs()} == {RunStatus.INTERRUPTED}
+    tune(chosen, listen(heard := []))
+    assert sum("alone" in phase and ":" not in phase for phase in heard) == 2, "none was finished"
+    tune(chosen, listen(heard := []))
+    assert not any("alone" in phase for phase in heard), "both are"
 
 
 @pytest.mark.normal
