@@ -165,7 +165,7 @@ def test_warm_and_cold_timings_do_not_share_a_store(
 def test_a_failing_search_is_recorded_as_failed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(search: object) -> None:
+    def fail(search: object, confirm: bool) -> None:
         raise UserError("the disk is full")
 
     monkeypatch.setattr(session.Search, "run", fail)
