@@ -1,4 +1,4 @@
-"""What the kinds of databases that hold a store have in common."""
+"""The interface that every kind of database behind a store implements."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Backend(Protocol):
         """Give back what deleted rows took; returns bytes."""
 
     def advice(self, error: Exception) -> str | None:
-        """What a user can do about an error of the database, None if nothing: it is a bug."""
+        """Tells a user how to mend an error of the database; None if it is a bug."""
 
 
 def writing(engine: Engine) -> Engine:

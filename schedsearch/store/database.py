@@ -213,8 +213,8 @@ class Store(Closeable):
     def register(self, workload: Workload, target: Target, source_text: str) -> Scope:
         """The scope of `workload` on `target`, added if new: its search tree begun last.
 
-        What is not part of their identity (source path and text, compiler path)
-        is kept as registered last.
+        Source path and text and the compiler's path are not part of their identity: the values
+        registered last are kept.
         """
         described = {
             "proc": workload.proc,
@@ -400,7 +400,7 @@ class Store(Closeable):
         stage_s: Mapping[str, float],
     ) -> None:
         """Add candidates whose parents are not expanded, each a child of one before it or
-        of a stored one. What is stored stays as it is.
+        of a stored one. Stored candidates stay as they are.
 
         `stage_s` is seconds per stage spent on the replay as a whole.
         """
@@ -517,7 +517,7 @@ class Store(Closeable):
     # -- generated C ----------------------------------------------------------------------
 
     def add_code(self, codes: Iterable[GeneratedC]) -> None:
-        """Keep generated C under its key; what is known already stays as it is."""
+        """Keep generated C under its key; C that is already stored stays as it is."""
         rows = [
             {
                 "code_key": c.key,

@@ -1,8 +1,7 @@
 """Joining two stores, inside the caller's transactions: one that reads, one that writes.
 
-What a row is in every store is its key, its trace or its UUID; ids are each store's own. Two
-versions of a row become one that depends on both alike, so that stores can be merged in any
-order, and again.
+A key, a trace or a UUID identifies a row in every store; ids are each store's own. Two versions
+of a row become one that depends on both alike. So stores can be merged in any order, and again.
 """
 
 from __future__ import annotations

@@ -60,9 +60,9 @@ _TIMINGS = (
 
 
 def best_ids(connection: Connection, scope: Scope, limit: int) -> list[int]:
-    """The fastest of all trees of the scope's workload and target, by what all timings say
-    together. What was only screened and is not among the fastest stays behind: its place is by
-    that screening. What a later tree found out about the same schedule stands for it."""
+    """The fastest of all trees of the scope's workload and target, by all their timings together.
+    A candidate that was only screened, and is not among the fastest, is ranked by that screening.
+    If several trees have the same schedule, the latest one's timings count."""
     later = exists().where(
         _Later.workload_id == CandidateRow.workload_id,
         _Later.target_id == CandidateRow.target_id,

@@ -199,8 +199,8 @@ def _is_full(path: Path) -> bool:
 
 
 def _shared(path: Path) -> sqlite3.Connection:
-    """A connection beside other users of the store. A user who may not write there leaves no files
-    that the owner cannot use. Raises sqlite3.OperationalError if that is not possible."""
+    """A connection beside other users of the store. Without permission to write there, it leaves no
+    files that the owner cannot use. Raises sqlite3.OperationalError if that is not possible."""
     connection = _connect(path, "mode=ro" if _is_writable(path) else "mode=ro&readonly_shm=1")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()

@@ -1,4 +1,4 @@
-"""What the store hands out."""
+"""Records that the store returns."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Merged:
-    """What a merge added. `changed`: known candidates of which more is known now."""
+    """Numbers of rows that a merge added. `changed` known candidates have more data now."""
 
     runs: int
     candidates: int

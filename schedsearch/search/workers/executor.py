@@ -2,7 +2,7 @@
 
 - `attach(bench)` is called once, before the first job, and returns when jobs can
   run; it raises UserError with the cause if they cannot.
-- `change(spec, bench)` makes later jobs those of another procedure. What is under way is dropped.
+- `change(spec, bench)` makes later jobs those of another procedure. Jobs under way are dropped.
 - `submit(job)` returns a ticket at once. There are `slots` workers that expand
   and replay, as many that build, and one that measures; what finds none free waits.
 - `wait(timeout_s)` returns finished `(ticket, result)` pairs, at least one unless

@@ -1,8 +1,8 @@
 """Executor over Ray: pools of actors that expand, build and measure.
 
-Ray is our own on this machine, or a cluster that is joined (`ray_hosts.py`). What expands
-may run anywhere in it; what builds and measures stays on this machine, whose target, files
-and measuring lease they are for. Ray starts in a thread, because it takes seconds and
+Ray is our own on this machine, or a cluster that is joined (`ray_hosts.py`). Expanding workers
+may run anywhere in it. Builders and the measuring worker stay on this machine, because target,
+files and measuring lease are this machine's. Ray starts in a thread, because it takes seconds and
 candidates can be measured in this process meanwhile.
 """
 
@@ -234,7 +234,7 @@ class Pool:
             worker.actor.load.remote(what)
 
     def forget(self) -> set[int]:
-        """Forget what waits, and return the tickets of what runs."""
+        """Forget waiting jobs, and return the tickets of running ones."""
         self._queued.clear()
         return {ticket for ticket, _ in self.running.values()}
 
@@ -269,7 +269,7 @@ class Pool:
 
     def keep_able(self, wanted: Abilities) -> None:
         """Of workers that are idle, keep those that start in time. Raises UserError if none
-        does, or if one is not what is wanted."""
+        does, or if one has other abilities."""
         asked = {worker.actor.abilities.remote(): worker for worker in self._idle}
         started, late = ray.wait(list(asked), num_returns=len(asked), timeout=START_S)
         if not started:

@@ -157,7 +157,7 @@ def _places(here: str, free: int, limit: int | None) -> tuple[str, ...]:
 
 
 def _not_joined(address: str, error: Exception) -> str:
-    """Ray's own message may be a traceback; what was wrong is its last line then."""
+    """Ray's own message may be a traceback, whose last line names the error."""
     lines = [line.strip() for line in str(error.__cause__ or error).splitlines() if line.strip()]
     reason = lines[-1] if any("Traceback" in line for line in lines) else " ".join(lines)
     return (
@@ -180,8 +180,9 @@ def _own_token() -> None:
 
 @contextmanager
 def _environment(name: str, value: str) -> Iterator[None]:
-    """For what is started meanwhile, but for our own kernels and compilers: another thread runs
-    them. It stays, empty: that thread may be copying it all."""
+    """Set a variable for the processes that start meanwhile, but not for our own kernels and
+    compilers, which another thread runs. Afterwards the variable stays, empty, because that thread
+    may be copying the environment."""
     WITHHELD.add(name)
     os.environ[name] = value
     try:

@@ -1,4 +1,4 @@
-"""What runs in Ray's actors, and what nodes have to have for it."""
+"""Ray's actors, and the software that their nodes need."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from schedsearch.transforms.exo.mirror import mirror
 
 @dataclass(frozen=True)
 class Abilities:
-    """What has to be the same on all nodes: a trace means the same only then."""
+    """Versions that have to be equal on all nodes: only then does a trace mean the same there."""
 
     schedsearch: str
     exo: str
@@ -63,8 +63,8 @@ class BuildActor(BuildWorker):
 
 
 def check_abilities(reference: Any, place: str, wanted: Abilities) -> None:
-    """What the actor at `place` said of its own by `reference`. Raises UserError naming the node
-    if it is not what is wanted, or if it cannot work there."""
+    """Compare the abilities of the actor at `place`, which `reference` will hold, with `wanted`.
+    Raises UserError naming the node if they differ, or if the actor cannot work there."""
     address = next(n["NodeManagerAddress"] for n in ray.nodes() if n["NodeID"] == place)
     node = f"node {address} of the Ray cluster"
     try:
