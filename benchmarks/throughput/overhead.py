@@ -1,7 +1,7 @@
 """Where the time of a real run goes: `tune` with Ray, from a cold store.
 
-Counted between the first finished expansion and the last one, so that neither starting
-Ray nor expansions given up at the end count. Two views of the same interval:
+Counted between the first finished expansion with Ray's workers and the last one, so that neither
+what the driver did in their place while they started nor expansions given up at the end count. Two views of the same interval:
 
 - the expansion slots' wall clock: in which stage, or between jobs (waiting for work,
   sending, booking);
@@ -32,7 +32,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from benchmarks.suite.case import Case
-from benchmarks.throughput.usage import Usage, by_role, tree_usage
+from benchmarks.throughput.usage import Usage, by_role, is_expanding, tree_usage
 from schedsearch.core.errors import UserError
 from schedsearch.search.engine.progress import Progress
 from schedsearch.search.result import Listener
@@ -101,7 +101,7 @@ class _Watch:
 
 
 def watch_run(case: Case, seconds: float, workers: int) -> Overhead:
-    """Tune `case` for `seconds`. Raises UserError if fewer than two expansions finish."""
+    """Tune `case` for `seconds`. Raises UserError if workers finish fewer than two expansions."""
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder, "store.sqlite")
         watch = _Watch(store)
@@ -115,9 +115,15 @@ def watch_run(case: Case, seconds: float, workers: int) -> Overhead:
             specialize=case.specialize,
         )
         tune(options, Listener(lambda _: None, lambda *_: None, watch))
-    if len(watch.looks) < 2:
-        raise UserError(f"{case.name}: {seconds:g} s are too short for two expansions")
-    return account(case.name, workers, watch.looks)
+    looks = with_workers(watch.looks)
+    if len(looks) < 2:
+        raise UserError(f"{case.name}: {seconds:g} s are too short for two expansions by workers")
+    return account(case.name, workers, looks)
+
+
+def with_workers(looks: list[Look]) -> list[Look]:
+    """Before, the driver expands, builds and measures itself."""
+    return [look for look in looks if any(map(is_expanding, look.usage.values()))]
 
 
 def account(kernel: str, slots: int, looks: list[Look]) -> Overhead:

@@ -53,6 +53,11 @@ def _processes() -> Iterator[tuple[int, tuple[int, Usage]]]:
         yield int(folder.name), (parent, Usage(command, sum(times[:2]), sum(times[2:])))
 
 
+def is_expanding(usage: Usage) -> bool:
+    """Whether it is an expansion worker."""
+    return "ExpandActor" in usage.command
+
+
 def by_role(before: Mapping[int, Usage], after: Mapping[int, Usage]) -> dict[str, float]:
     """Seconds of CPU between two looks: driver, Ray, workers by kind, and what these started."""
     seconds = dict.fromkeys(("driver", "ray", "expand", "build", "compiler", "benchmark"), 0.0)
@@ -61,7 +66,7 @@ def by_role(before: Mapping[int, Usage], after: Mapping[int, Usage]) -> dict[str
         own, children = usage.own_s - start.own_s, usage.children_s - start.children_s
         if pid == os.getpid():
             seconds["driver"] += own
-        elif "ExpandActor" in usage.command:
+        elif is_expanding(usage):
             seconds["expand"] += own
         elif "BuildActor" in usage.command:
             seconds["build"] += own

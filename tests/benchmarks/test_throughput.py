@@ -12,7 +12,7 @@ from benchmarks.suite.case import Case
 from benchmarks.suite.catalogue import CASES
 from benchmarks.throughput.expansion import PRIMITIVES, explore
 from benchmarks.throughput.goals import Goal, of_expansion, of_overhead
-from benchmarks.throughput.overhead import Look, account
+from benchmarks.throughput.overhead import Look, account, with_workers
 from benchmarks.throughput.usage import Usage, by_role, tree_usage
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.registry import propose, registry, select
@@ -70,6 +70,14 @@ def test_time_of_a_run_is_divided_without_rest() -> None:
     )
     assert [goal.met for goal in of_overhead(found)] == [False, False]
     assert found.engine == pytest.approx(3.0 / 19.5)
+
+
+def test_what_the_driver_did_before_its_workers_started_does_not_count() -> None:
+    driver, worker = Usage("schedsearch", 5.0, 0.0), Usage("ray::ExpandActor", 1.0, 0.0)
+    alone, starting = {1: driver}, {1: driver, 2: Usage("ray::IDLE", 0.5, 0.0)}
+    usages = (alone, starting, {1: driver, 2: worker}, {1: driver, 2: worker})
+    looks = [Look(at, {}, usage, 0.0) for at, usage in enumerate(usages)]
+    assert with_workers(looks) == looks[2:]
 
 
 def test_usage_sees_this_process_and_what_it_started() -> None:
