@@ -1,7 +1,8 @@
 """Where the time of a real run goes: `tune` with Ray, from a cold store.
 
 Counted between the first finished expansion with Ray's workers and the last one, so that neither
-what the driver did in their place while they started nor expansions given up at the end count. Two views of the same interval:
+what the driver did in their place while they started nor expansions given up at the end count.
+Two views of the same interval:
 
 - the expansion slots' wall clock: in which stage, or between jobs (waiting for work,
   sending, booking);
