@@ -581,3 +581,41 @@ def test_35_text_of_memories_of_one_name_comes_in_the_order_of_a_set() -> None:
     }
     assert len(orders) > 1
     assert len({generate_c(procedure).key for procedure in kept}) == 1
+
+
+FREED_ELSEWHERE = """
+import gc, sys, threading, z3
+from schedsearch.transforms.exo.compat import prepare
+if "prepared" in sys.argv:
+    prepare()
+gc.disable()
+solving = threading.Event()
+
+def collect():
+    while True:
+        solving.wait()
+        solving.clear()
+        gc.collect()
+
+threading.Thread(target=collect, daemon=True).start()
+x, y, w = z3.Ints("x y w")
+for n in range(60):
+    solver = z3.Solver()
+    solver.set("timeout", 30)
+    solver.add(x * y * w == 7919 * n + 1, x > 1, y > 1, w > 1, x < 1000, y < 1000)
+    for k in range(3000):
+        garbage = [x + k * n < y]
+        garbage.append(garbage)
+    solving.set()
+    solver.check()
+"""
+
+
+@pytest.mark.slow
+def test_37_z3_crashes_where_another_thread_frees_its_expressions() -> None:
+    crashed, fine = (
+        subprocess.run([sys.executable, "-c", FREED_ELSEWHERE, how], capture_output=True)
+        for how in ("as it is", "prepared")
+    )
+    assert crashed.returncode < 0
+    assert fine.returncode == 0, fine.stderr

@@ -86,6 +86,8 @@ that fails once Exo no longer needs it:
 36. `left_reassociate_expr` makes expressions of type R,
    and `bind_expr` buffers of it, which are f32 in C       -> `mirror` has the operands' type;
    `set_precision` may name that; no rewrite may end with a buffer of R for other values.
+37. z3's expressions are freed in whatever thread collects garbage, Ray's among them, while
+   another one solves: the process crashes               -> `prepare` has z3 put them off.
 """
 
 from __future__ import annotations
@@ -173,6 +175,7 @@ def prepare() -> None:
     """
     z3.set_param("rlimit", SOLVER_STEPS)
     z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
+    z3.Z3_enable_concurrent_dec_ref(z3.main_ctx().ref())
     LoopIR_FindExterns.do_e = _note_externs
     for name, text in (
         ("find_all_mems", lambda memory: memory.global_()),
