@@ -3,7 +3,7 @@
 Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
 good schedule at least some 100 us, which hides what a call from Python costs. Kernels
 bound by memory exceed the second-level cache, axpy and scal also the last level of most
-machines. PolyBench's are its medium ones, and only C compilers compete there.
+machines. PolyBench's are its medium ones instead, and only C compilers compete there.
 """
 
 from __future__ import annotations
