@@ -19,8 +19,9 @@ PYTHON_PEERS = ("numpy", "numba", "torch")
 class Case:
     """A kernel of the suite: a naive procedure, its sizes, and what competes.
 
-    `form` is the name of the functions in `peers` that compute the same; `without`
-    names the libraries that have no natural form of it, `also` others that have one.
+    `form` is the name of the functions in `peers` that compute the same, empty if there
+    are none; `without` names the libraries that have no natural form of it, `also` others
+    that have one.
     `specialize`: the sizes are constants of what is tuned; else schedules stay valid for
     every size. C compilers always compete, with the unscheduled procedure's own C.
     """
@@ -28,7 +29,7 @@ class Case:
     name: str
     file: Path
     proc: str
-    form: str
+    form: str = ""
     sizes: tuple[tuple[str, int], ...] = ()
     fills: tuple[tuple[str, Fill], ...] = ()
     without: tuple[str, ...] = ()

@@ -1,16 +1,16 @@
-"""The kernels of the suite.
+"""The kernels of the suite, and with `pb_` before their names PolyBench's 30.
 
 Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
 good schedule at least some 100 us, which hides what a call from Python costs. Kernels
 bound by memory exceed the second-level cache, axpy and scal also the last level of most
-machines.
+machines. PolyBench's are its medium ones instead, and only C compilers compete there.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from benchmarks.suite.case import EXAMPLES, KERNELS, Case
+from benchmarks.suite.case import EXAMPLES, KERNELS, PYTHON_PEERS, Case
 from schedsearch.peers.arrays import Fill
 
 SUM = Fill(zeroed=True)
@@ -35,6 +35,20 @@ def _case(
     )
 
 
+def _polybench(group: str, *names: str, **fills: Fill) -> tuple[Case, ...]:
+    """Kernels of one file; `fills` are of those that have such an argument."""
+    return tuple(
+        Case(
+            name=f"pb_{name}",
+            file=KERNELS / "polybench" / f"{group}.py",
+            proc=f"pb_{name}",
+            fills=tuple(fills.items()),
+            without=PYTHON_PEERS,
+        )
+        for name in names
+    )
+
+
 _C = {"C": SUM}
 
 _ANY_SIZE = Case(
@@ -44,6 +58,29 @@ _ANY_SIZE = Case(
     form="gemm",
     sizes=(("M", 500), ("N", 500), ("K", 500)),
     fills=tuple(_C.items()),
+)
+
+# Diagonals outweigh the rest of their rows, where PolyBench makes matrices positive definite, and
+# what a kernel multiplies its own results by is small: it is called again and again.
+_HEAVY = Fill(diagonal=800.0)
+
+POLYBENCH: tuple[Case, ...] = (
+    *_polybench("blas", "gemm", "gemver", "gesummv"),
+    *_polybench("blas", "symm", "syr2k", "syrk"),
+    *_polybench("blas", "trmm", A=Fill(0.0, 0.01, lower=True)),
+    *_polybench("products", "2mm", "3mm", "atax", "bicg"),
+    *_polybench("products", "doitgen", C4=Fill(0.0, 1 / 30)),
+    *_polybench("products", "mvt"),
+    *_polybench("solvers", "cholesky", A=Fill(lower=True, diagonal=800.0)),
+    *_polybench("solvers", "durbin", r=Fill(0.0, 0.002)),
+    *_polybench("solvers", "gramschmidt"),
+    *_polybench("solvers", "lu", "ludcmp", A=_HEAVY),
+    *_polybench("solvers", "trisolv", L=Fill(lower=True, diagonal=800.0)),
+    *_polybench("data_mining", "correlation", "covariance"),
+    *_polybench("medley", "deriche", alpha=Fill(0.25, 0.25)),
+    *_polybench("medley", "floyd_warshall", path=Fill(below=1000)),
+    *_polybench("medley", "nussinov", bases=Fill(below=4), table=SUM),
+    *_polybench("stencils", "adi", "fdtd_2d", "heat_3d", "jacobi_1d", "jacobi_2d", "seidel_2d"),
 )
 
 CASES: tuple[Case, ...] = (
@@ -79,4 +116,5 @@ CASES: tuple[Case, ...] = (
     _case("transpose", "transpose"),
     _case("histogram", "fold", fills={"profile": SUM}),
     _case("histogram", "cumulative", fills={"count": SUM}),
+    *POLYBENCH,
 )

@@ -26,12 +26,16 @@ class Fill:
     `zeroed`: all zero (accumulators, so that a peer may overwrite instead of add).
     `lower`: only the lower triangle counts; above it, inputs are zero and outputs are
     not compared.
+    `diagonal` is added to the diagonal of a matrix, so that solving with it is stable.
+    `below`: integers are drawn from 0 up to it, not from the usual ones of both signs.
     """
 
     lo: float = 0.5
     hi: float = 1.5
     zeroed: bool = False
     lower: bool = False
+    diagonal: float = 0.0
+    below: int = 0
 
 
 @dataclass(frozen=True)
@@ -123,9 +127,12 @@ def _fill(array: Array, how: Fill, rng: np.random.Generator) -> None:
     if how.zeroed:
         array[...] = 0
     elif array.dtype.name in _INTEGERS:
-        array[...] = rng.integers(*_INTEGERS[array.dtype.name], array.shape)
+        usual = _INTEGERS[array.dtype.name]
+        array[...] = rng.integers(*((0, how.below) if how.below else usual), array.shape)
     else:
         array[...] = rng.uniform(how.lo, how.hi, array.shape)
+    if how.diagonal:
+        np.einsum("ii->i", array)[...] += how.diagonal
     if how.lower:
         array[...] = np.tril(array)
 
