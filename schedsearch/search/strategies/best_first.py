@@ -9,7 +9,7 @@ others are as good.
 
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
-brings the procedure as written to its normal form is expanded before all else. A node whose
+brings the procedure as written to its normal form is expanded before all else, one way to it. A node whose
 children are made in portions, the most promising first, pays a fee for every portion it had; what
 was looked through unmeasured gets the others when nothing else is left. With probability
 `EXPLORE` a choice is random instead: local optima are the rule in this space.
@@ -103,9 +103,11 @@ class BestFirst:
     def found(self, nodes: Sequence[Node]) -> None:
         self._groups.add(nodes)
         self._ahead.add([node for node in nodes if not node.variant])
+        parents = set()
         for node in nodes:
             self._open(node)
-            if node.steps and all(map(normalises, node.steps)):
+            if node.parent not in parents and node.steps and all(map(normalises, node.steps)):
+                parents.add(node.parent)
                 self._normal.append(node)
 
     def measured(self, node: Node) -> None:

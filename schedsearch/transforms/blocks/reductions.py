@@ -14,6 +14,9 @@ from schedsearch.analysis.walkers import shifted
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import PLAIN, VECTORS
 
+MOST_ROWS = 16
+"""Of a small triangle: each is a register."""
+
 
 @dataclass(frozen=True)
 class ReductionNest:
@@ -22,7 +25,8 @@ class ReductionNest:
 
     `transposed`: the operand is contiguous along another loop, so it has to be packed.
     `converted`: the operands are other types, read into temporaries beside the statement;
-    `stmt` reads them directly.
+    `stmt` reads them directly. `corner`: the outermost loop is the rows of a small triangle, of
+    which each has its own length of the contiguous loop.
     """
 
     loops: tuple[q.For, ...]
@@ -32,6 +36,7 @@ class ReductionNest:
     operand: q.Read
     transposed: bool
     converted: bool
+    corner: bool = False
 
     @property
     def reductions(self) -> tuple[q.For, ...]:
@@ -52,7 +57,7 @@ class ReductionNest:
         moving = [(loop, dim) for loop in inside if (dim := first_dim(idx, loop)) is not None]
         boxed = all(moves(idx, loop, dim) for loop, dim in moving)
         apart = len({dim for _, dim in moving}) == len(moving)
-        return first_dim(idx, rows) is None and boxed and apart
+        return not self.corner and first_dim(idx, rows) is None and boxed and apart
 
     def siblings(self) -> Iterator[tuple[q.Path, int]]:
         """Statements to split off so that the nest becomes perfect: each gap as the path
@@ -93,7 +98,23 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
         for loops in (whole, alone) if len(alone) < len(whole) else (whole,):
             nest = _as_reduction(proc, loops, stmt, direct is not None)
             if nest is not None:
-                yield nest
+                yield _with_rows(proc, nest) or nest
+
+
+def _with_rows(proc: q.Proc, nest: ReductionNest) -> ReductionNest | None:
+    """The nest with the rows of a small triangle, if that is what it is a row of."""
+    rows = proc.by_path.get(nest.loops[0].path[:-1])
+    if not isinstance(rows, q.For) or rows.parallel or rows.lo != q.Affine(0):
+        return None
+    by = [loop for loop in nest.loops if rows.iter in q.expr_vars(loop.hi)]
+    constant = (nest.along.hi - q.as_affine(rows.iter)).is_const
+    dim = first_dim(nest.stmt.idx, rows)
+    if by != [nest.along] or not constant or dim is None or not moves(nest.stmt.idx, rows, dim):
+        return None
+    small = rows.extent is not None and rows.extent <= MOST_ROWS
+    if not small or len(rows.body) > 1 or nest.converted or nest.transposed:
+        return None
+    return replace(nest, loops=(rows, *nest.loops), corner=True)
 
 
 def _without_temporaries(proc: q.Proc, stmt: q.Reduce) -> q.Reduce | None:

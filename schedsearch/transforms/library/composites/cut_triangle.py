@@ -14,7 +14,7 @@ For two loops of one nest, the bound of the inner being the outer's variable plu
 constant: the upper bound, as here, or the lower (`for j in seq(i, n)`), where the
 rectangle comes second. The rectangle can then be tiled like any other nest, and the
 triangles can be cut again. `factor` does not have to divide the outer loop: what is
-left gets loops of its own.
+left gets loops of its own, cut likewise (unless `rest` is missing, as in older traces).
 """
 
 from collections.abc import Iterator
@@ -24,11 +24,13 @@ from schedsearch.analysis.walkers import element_bits, fresh, lanes, loops, name
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, OpArg, Proposal, Steps
 
 VERSION = 1
+NORMAL_FORM = 3
 
 MAX_FACTOR = 4096
 
@@ -51,7 +53,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         width = lanes(target, element_bits(loop.body))
         for factor in sorted({16 * width, 4 * width, 8}):
             if loop.extent is None or 2 * factor <= loop.extent:
-                yield loop, {"factor": factor}
+                whole = triangle.lower or divides(proc, factor, loop.hi, loop.path)
+                yield loop, {"factor": factor} if whole else {"factor": factor, "rest": True}
 
 
 def _triangle(proc: q.Proc, outer: q.For) -> _Triangle | None:
@@ -85,11 +88,24 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     tail: dict[str, OpArg] = {"perfect": True} if whole else {"tail": "cut"}
     p = Cursors((yield None))
     inner = p.at(triangle.inner.path)
+    depth = len(triangle.inner.path) - len(path)
     yield from p.do("divide_loop", p.at(path), factor, (block, row), **tail)
     edge = f"{factor} * {block} + {factor}" if triangle.lower else f"{factor} * {block}"
+    rest = next_path(p.path(inner)[: len(path)])
+    yield from _cut(p, inner, edge, depth, triangle.lower)
+    if args.get("rest") is True and not (whole or triangle.lower):
+        end = triangle.outer.hi
+        last = end.const // factor * factor if end.is_const else None
+        shown = f"{factor} * (({show_affine(end)}) / {factor})" if last is None else str(last)
+        inner = p.at((*rest, *triangle.inner.path[len(path) :]))
+        yield from _cut(p, inner, shown, depth, lower=False)
+    yield from p.do("simplify")
+
+
+def _cut(p: Cursors, inner: Cursor, edge: str, depth: int, lower: bool) -> Steps:
+    """Cut the inner loop at the edge of a block, and give what is behind it loops of its own."""
     yield from p.do("cut_loop", inner, edge)
-    diagonal = inner if triangle.lower else p.at(next_path(p.path(inner)))
-    yield from p.do("fission", After(p.path(inner)), len(triangle.inner.path) - len(path))
+    diagonal = inner if lower else p.at(next_path(p.path(inner)))
+    yield from p.do("fission", After(p.path(inner)), depth)
     # The triangle starts at its block's edge; nests that start at 0 are easier to work on.
     yield from p.do("shift_loop", diagonal, 0)
-    yield from p.do("simplify")
