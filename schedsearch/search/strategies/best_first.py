@@ -9,9 +9,9 @@ others are as good.
 
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
-brings the procedure as written to its normal form is expanded before all else, one way to it. A node whose
-children are made in portions, the most promising first, pays a fee for every portion it had; what
-was looked through unmeasured gets the others when nothing else is left. With probability
+brings the procedure as written to its normal form is expanded before all else, on one way to it. A
+node whose children are made in portions, the most promising first, pays a fee for every portion it
+had; what was looked through unmeasured gets the others when nothing else is left. With probability
 `EXPLORE` a choice is random instead: local optima are the rule in this space.
 """
 

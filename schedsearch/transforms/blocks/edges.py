@@ -55,7 +55,7 @@ def block_edges(
                 parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
-            arguments = nest and _block(p.ast, nest, bits, registers)
+            arguments = nest and best_block(p.ast, nest, bits, registers)
             if nest and arguments:
                 yield from block(p.ast, nest.loops[0].path, arguments)
                 p = Cursors((yield None))
@@ -109,10 +109,11 @@ def _nest(proc: q.Proc, innermost: q.Path) -> ReductionNest | None:
     return next((nest for nest in nests if nest.loops[-1].path == innermost), None)
 
 
-def _block(
-    proc: q.Proc, nest: ReductionNest, bits: int, registers: int
+def best_block(
+    proc: q.Proc, nest: ReductionNest, bits: int, registers: int, reused: int = 1
 ) -> dict[str, ArgValue] | None:
-    """The block with the largest tile; None if there is none."""
+    """The block with the largest tile; None if there is none. An operand that need not be packed
+    is if `reused` tiles of rows at least use the same panel."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -129,6 +130,7 @@ def _block(
         return None
     rows, (tile_rows, tile_vectors) = max(tiles, key=lambda found: found[1][0] * found[1][1])
     far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
+    often = rows is not None and (rows.extent or reused * tile_rows) >= reused * tile_rows
     return {
         "nest": together.index(nest.stmt),
         "rows": rows.iter.name if rows else "",
@@ -137,7 +139,7 @@ def _block(
         "lanes": width,
         "depth": 0,
         "inner": 1,
-        "pack": _packable(nest, rows) and (nest.transposed or far_apart),
+        "pack": _packable(nest, rows) and (nest.transposed or (far_apart and often)),
     }
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterator
 
 from schedsearch.analysis.accesses import accesses, written_buffers
 from schedsearch.analysis.ranges import loops_at
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.walkers import fresh, names
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
