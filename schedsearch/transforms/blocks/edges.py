@@ -113,7 +113,8 @@ def best_block(
     proc: q.Proc, nest: ReductionNest, bits: int, registers: int, reused: int = 1
 ) -> dict[str, ArgValue] | None:
     """The block with the largest tile; None if there is none. An operand that need not be packed
-    is if `reused` tiles of rows at least use the same panel."""
+    is if `reused` tiles of rows at least use the same panel; if not, of the largest tiles the one
+    with most rows streams least of it."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -128,9 +129,16 @@ def best_block(
     ]
     if not tiles:
         return None
-    rows, (tile_rows, tile_vectors) = max(tiles, key=lambda found: found[1][0] * found[1][1])
+
+    def often(rows: q.For | None, tile_rows: int) -> bool:
+        return rows is not None and (rows.extent or reused * tile_rows) >= reused * tile_rows
+
+    def size(found: tuple[q.For | None, tuple[int, int]]) -> tuple[int, int]:
+        rows, (tile_rows, tile_vectors) = found
+        return tile_rows * tile_vectors, 0 if often(rows, tile_rows) else tile_rows
+
+    rows, (tile_rows, tile_vectors) = max(tiles, key=size)
     far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
-    often = rows is not None and (rows.extent or reused * tile_rows) >= reused * tile_rows
     return {
         "nest": together.index(nest.stmt),
         "rows": rows.iter.name if rows else "",
@@ -139,7 +147,8 @@ def best_block(
         "lanes": width,
         "depth": 0,
         "inner": 1,
-        "pack": _packable(nest, rows) and (nest.transposed or (far_apart and often)),
+        "pack": _packable(nest, rows)
+        and (nest.transposed or (far_apart and often(rows, tile_rows))),
     }
 
 

@@ -36,8 +36,8 @@ NORMAL_FORM = 4
 
 MAX_NESTS = 40
 
-REUSED = 4
-"""Tiles that use a packed panel: to copy an element takes as long as some of its products."""
+REUSED = 16
+"""Tiles that use a packed panel, at least: to copy an element takes as long as some products."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:

@@ -28,7 +28,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.blocks.reductions import gaps
+from schedsearch.transforms.blocks.reductions import gaps, longest_extent
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
 from schedsearch.transforms.operators.ops import After, Args, At, OpArg, Proposal, Steps
 
@@ -51,12 +51,12 @@ class _Triangle:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        found = list(_triangles(proc, loop))
+        found, longest = list(_triangles(proc, loop)), longest_extent(proc, loop)
         for triangle in sorted(found, key=lambda each: -len(each.inner.path)):
             width = lanes(target, element_bits(triangle.inner.body))
             # Rows that end where vectors do, and few of them in a small triangle.
             for factor in sorted({16 * width, 4 * width, max(width, 8)}):
-                if loop.extent is None or 2 * factor <= loop.extent:
+                if 2 * factor <= longest:
                     whole = triangle.lower or divides(proc, factor, loop.hi, loop.path)
                     rest: dict[str, ArgValue] = {} if whole else {"rest": True}
                     nest: dict[str, ArgValue] = {"nest": found.index(triangle)}

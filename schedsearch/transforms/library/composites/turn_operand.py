@@ -13,6 +13,9 @@ for i in seq(0, N):                         A_t: f32[K, N]
 
 A register block packs its operand where all rows use the same panels. In a triangle every row has
 other ones, and would pack its own.
+
+Rows whose length is a multiple of `ALIASED` bytes get another line: elements of one column would
+all be in the same few sets of a cache.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from schedsearch.analysis.accesses import accesses, written_buffers
 from schedsearch.analysis.ranges import loops_at
 from schedsearch.analysis.walkers import fresh, names
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
@@ -31,6 +35,10 @@ from schedsearch.transforms.operators.ops import Args, At, Memory, Op, Proposal,
 
 VERSION = 1
 NORMAL_FORM = 2
+
+ALIASED = 1024
+LINE = 64
+"""Bytes."""
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -69,4 +77,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield Op("stage_mem", (At(path), f"{read.buf.name}[{window}]", name))
     others = tuple(other for other in range(len(shape)) if other != dim)
     yield Op("rearrange_dim", (At(path), (*others, dim)))
+    yield from _pad(path, len(others), shape[dim], ELEMENT_BITS[read.type] // 8)
     yield Op("set_memory", (At(path), Memory("DRAM_ALIGNED")))
+
+
+def _pad(alloc: q.Path, dim: int, length: q.Affine, element_bytes: int) -> Steps:
+    if length.is_const and length.const * element_bytes % ALIASED == 0:
+        size = length.const + LINE // element_bytes
+        yield Op("resize_dim", (At(alloc), dim, size, 0))
