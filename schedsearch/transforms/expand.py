@@ -299,7 +299,7 @@ class Promises:
     def ranked(self, rewrites: Sequence[Rewrite]) -> list[Rewrite]:
         """What brings a procedure to its normal form first; then in turn the most promising one
         and the next of another transform: what opens a way promises nothing itself."""
-        normal = [rewrite for rewrite in rewrites if normalises(rewrite)]
+        normal = sorted(filter(normalises, rewrites), key=normalises)
         by_transform: dict[str, list[Rewrite]] = {}
         for rewrite in rewrites:
             by_transform.setdefault(rewrite.transform, []).append(rewrite)

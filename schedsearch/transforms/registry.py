@@ -8,8 +8,8 @@ A transform module defines
 - `propose(proc, target)`: yields `(statement or None for the whole procedure,
   arguments)` for every place where the rewrite looks applicable;
 - `ON_REQUEST = True`, if a search uses it only where its user names it;
-- `NORMAL_FORM = True`, if it gains nothing itself, and others find more to do after it: a search
-  looks what they are first of all;
+- `NORMAL_FORM = 1`, `2` ..., if it gains nothing itself, and others find more to do after it: a
+  search looks what they are first of all. Those with a smaller number come first;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
   generator that yields operators and is sent the procedure after each (`operators/cursors.py`
@@ -55,7 +55,7 @@ class Transform:
     propose: Callable[[q.Proc, Target], Iterator[Proposal]]
     steps: Callable[[q.Proc, q.Path, Args], Steps]
     on_request: bool = False
-    normal_form: bool = False
+    normal_form: int = 0
 
     def rewrites(self, proc: q.Proc, target: Target) -> Iterator[Rewrite]:
         """Every proposal of this transform as a Rewrite."""
@@ -103,7 +103,7 @@ def registry() -> dict[str, Transform]:
             module.propose,
             steps,
             getattr(module, "ON_REQUEST", False),
-            getattr(module, "NORMAL_FORM", False),
+            getattr(module, "NORMAL_FORM", 0),
         )
     return dict(sorted(found.items()))
 
@@ -118,10 +118,10 @@ def _in_turn(ops: Callable[[q.Path, Args], Op | tuple[Op, ...]]) -> Callable[...
     return steps
 
 
-def normalises(rewrite: Rewrite) -> bool:
-    """Whether it brings a procedure to its normal form."""
+def normalises(rewrite: Rewrite) -> int:
+    """Its place among the rewrites that bring a procedure to its normal form; 0 for others."""
     transform = registry().get(rewrite.transform)
-    return transform is not None and transform.normal_form
+    return transform.normal_form if transform is not None else 0
 
 
 def select(names: Sequence[str] | None, also: Sequence[str] = ()) -> tuple[Transform, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -54,11 +55,13 @@ def test_proposes_nothing_where_there_is_no_triangle(name: str) -> None:
 
 
 def blocks_after_cut(name: str) -> list[tuple[Trace, State]]:
+    """Rows of a triangle shorter than two registers are refused."""
     trace, state = cut(name)[0]
     blocked = []
     for rewrite in BLOCK.rewrites(state.ast, TARGET):
-        procedure = apply(state.procedure, state.ast, rewrite)
-        blocked.append((trace.then(rewrite), State(procedure, mirror(procedure))))
+        with suppress(RewriteError):
+            procedure = apply(state.procedure, state.ast, rewrite)
+            blocked.append((trace.then(rewrite), State(procedure, mirror(procedure))))
     return blocked
 
 

@@ -9,9 +9,9 @@ others are as good.
 
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
-brings the procedure as written to its normal form is expanded before all else. A node whose
-children are made in portions, the most promising first, pays a fee for every portion it had; what
-was looked through unmeasured gets the others when nothing else is left. With probability
+brings the procedure as written to its normal form is expanded before all else, on one way to it. A
+node whose children are made in portions, the most promising first, pays a fee for every portion it
+had; what was looked through unmeasured gets the others when nothing else is left. With probability
 `EXPLORE` a choice is random instead: local optima are the rule in this space.
 """
 
@@ -21,6 +21,7 @@ import random
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from math import sqrt
 
 from schedsearch.core.trace import Kind, Rewrite
 from schedsearch.search.strategies.heap import Heap
@@ -32,6 +33,10 @@ TRUST = 0.7
 OPTIMISM = 0.15
 """Assumed surplus of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
 PRIOR_TRIALS = 3
+SPREAD = 0.3
+"""Assumed standard deviation of the surpluses of a transform, with the same weight."""
+BOLDNESS = 1.0
+"""Standard deviations by which a transform is expected to do better than its mean."""
 REWRITE_TRIALS = 1
 """Weight of the transform's mean in the estimate for a rewrite, in trials of the rewrite."""
 VARIANT_GAIN = 0.1
@@ -66,10 +71,11 @@ class BestFirst:
 
     def begin(self, root: Node, rng: random.Random) -> None:
         self._random = rng
-        self._gains = Gains()
+        self._gains, self._promises = Gains(), _Promises()
         self._looked: Counter[str] = Counter()
-        self._groups = _Shelf(rng, self._gains, self._gains.of_transform, fee=0.0)
-        self._ahead = _Shelf(rng, self._gains, self._ahead_surplus, fee=DEPTH_FEE)
+        known = (rng, self._gains, self._promises)
+        self._groups = _Shelf(*known, self._gains.of_transform, fee=0.0)
+        self._ahead = _Shelf(*known, self._ahead_surplus, fee=DEPTH_FEE)
         self._nodes: Heap[Node] = Heap()
         self._nodes.put(root, root.reached())
         self._normal = deque[Node]()
@@ -103,20 +109,23 @@ class BestFirst:
     def found(self, nodes: Sequence[Node]) -> None:
         self._groups.add(nodes)
         self._ahead.add([node for node in nodes if not node.variant])
+        parents = set()
         for node in nodes:
             self._open(node)
-            if node.steps and all(map(normalises, node.steps)):
+            if node.parent not in parents and _on_the_way(node):
+                parents.add(node.parent)
                 self._normal.append(node)
 
     def measured(self, node: Node) -> None:
         if node.value is None:
             return
         if node.parent is not None:
-            expected = _promise(node.parent) + TRUST * node.predicted
+            expected = self._promises.of(node.parent) + TRUST * node.predicted
             self._gains.learn(node.rewrite, node.value - expected)
         self._open(node)
-        self._groups.revalue(node)
-        self._ahead.revalue(node)
+        highest = self._promises.learn(node)
+        self._groups.revalue(highest)
+        self._ahead.revalue(highest)
 
     def _look_through(self) -> Node | None:
         node = self._ahead.take(lambda node: node.expand and node.value is None)
@@ -141,13 +150,40 @@ class BestFirst:
         return self._gains.of_transform(transform) - LOOK_FEE * self._looked[transform]
 
 
-def _promise(node: Node) -> float:
-    """The value of a node; while it is not measured, its promise less a fee."""
-    promised = 0.0
-    while node.value is None and node.parent is not None:
-        promised += TRUST * node.predicted - UNMEASURED_FEE
-        node = node.parent
-    return promised + (node.value or 0.0)
+class _Promises:
+    """What nodes promise to be worth: their values, if they are measured. Otherwise what a parent
+    is worth and the prediction add up to, less a fee; or, if that is more, what the value of a
+    measured child leaves after the child's own prediction. So what loses by itself and opens a way
+    is worth what has been found on that way."""
+
+    def __init__(self) -> None:
+        self._shown: dict[Node, float] = {}
+
+    def of(self, node: Node) -> float:
+        if node.value is not None:
+            return node.value
+        if node.parent is None:
+            return 0.0
+        promised = self.of(node.parent) + TRUST * node.predicted - UNMEASURED_FEE
+        return max(promised, self._shown.get(node, promised))
+
+    def learn(self, node: Node) -> Node:
+        """Take in the value of a measured node. Returns the highest node that it says something
+        of: the node itself, or the last of the unmeasured ones above it that promised less."""
+        shown = self.of(node)
+        while (parent := node.parent) is not None and parent.value is None:
+            shown -= TRUST * node.predicted
+            if shown <= self.of(parent):
+                break
+            self._shown[parent] = shown
+            node = parent
+        return node
+
+
+def _on_the_way(node: Node) -> bool:
+    """Whether rewrites of the normal form led to the node, in their order."""
+    places = [normalises(step) for step in node.steps]
+    return bool(places) and all(places) and places == sorted(places)
 
 
 def _promising(node: Node, value: float) -> bool:
@@ -163,9 +199,15 @@ class _Shelf:
     alike. `fee` is subtracted for every step from the root."""
 
     def __init__(
-        self, rng: random.Random, gains: Gains, surplus: Callable[[str], float], fee: float
+        self,
+        rng: random.Random,
+        gains: Gains,
+        promises: _Promises,
+        surplus: Callable[[str], float],
+        fee: float,
     ) -> None:
-        self._random, self._gains, self._surplus, self._fee = rng, gains, surplus, fee
+        self._random, self._gains, self._promises = rng, gains, promises
+        self._surplus, self._fee = surplus, fee
         self._pools: defaultdict[str, Heap[_Group]] = defaultdict(Heap)
         self._groups: dict[tuple[Node, str], _Group] = {}
 
@@ -231,7 +273,7 @@ class _Shelf:
     def _put(self, group: _Group) -> None:
         group.worth = self._worth(group.waiting[-1])
         fees = SIBLING_FEE * group.taken + self._fee * group.node.depth
-        self._pools[group.transform].put(group, _promise(group.node) + group.worth - fees)
+        self._pools[group.transform].put(group, self._promises.of(group.node) + group.worth - fees)
 
     def _worth(self, node: Node) -> float:
         """The gain of a child over its parent, without the surplus of its transform."""
@@ -241,10 +283,12 @@ class _Shelf:
 @dataclass(slots=True)
 class _Sum:
     total: float = 0.0
+    squares: float = 0.0
     trials: int = 0
 
     def add(self, value: float) -> None:
         self.total += value
+        self.squares += value**2
         self.trials += 1
 
 
@@ -267,16 +311,22 @@ class Gains:
 
     def learn(self, rewrite: Rewrite, surplus: float) -> None:
         """A candidate made by `rewrite` turned out `surplus` better than promised."""
-        beyond = surplus - self.of_transform(rewrite.transform)
+        beyond = surplus - self._mean_and_spread(rewrite.transform)[0]
         self._rewrites[rewrite.kind].add(beyond)
         self._transforms[rewrite.transform].add(surplus)
 
     def of_transform(self, transform: str) -> float:
-        """Mean surplus, shrunk towards a small optimistic prior: each transform gets a chance."""
-        known = self._transforms.get(transform)
-        if known is None:
-            return OPTIMISM
-        return (OPTIMISM * PRIOR_TRIALS + known.total) / (PRIOR_TRIALS + known.trials)
+        """Mean surplus, shrunk towards a small optimistic prior: each transform gets a chance. What
+        varies more is worth more: the best of many tries counts."""
+        mean, spread = self._mean_and_spread(transform)
+        return mean + BOLDNESS * spread
+
+    def _mean_and_spread(self, transform: str) -> tuple[float, float]:
+        known = self._transforms.get(transform, _Sum())
+        trials = PRIOR_TRIALS + known.trials
+        mean = (OPTIMISM * PRIOR_TRIALS + known.total) / trials
+        square = ((OPTIMISM**2 + SPREAD**2) * PRIOR_TRIALS + known.squares) / trials
+        return mean, sqrt(square - mean**2)
 
     def of_rewrite(self, rewrite: Rewrite) -> float:
         """Mean surplus beyond `of_transform`; 0 for a rewrite that was never tried."""

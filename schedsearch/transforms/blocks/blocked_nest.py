@@ -53,7 +53,7 @@ class BlockedNest:
         inside: bool,
     ) -> None:
         self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
-        self.rows_later = args["rows"] if inside else ""
+        self.rows_later = args["rows"] if inside and not nest.corner else ""
         self.order = [loop.iter.name for loop in nest.loops]  # outermost first
         path = p.path(stmt)
         ends = range(len(path) - len(nest.loops), len(path))
@@ -91,7 +91,9 @@ class BlockedNest:
             vector = self._below(along)
             yield from self._split(vector, args["lanes"], "l")
             self.tile = [vector, self._below(vector)]
-        if rows and not self.rows_later:
+        if self.nest.corner:
+            self.tile = [rows, *self.tile]
+        elif rows and not self.rows_later:
             yield from self._split(rows, args["tile_rows"], "r")
             self.tile = [self._below(rows), *self.tile]
         reductions = [loop.iter.name for loop in self.nest.reductions]
@@ -318,7 +320,7 @@ def result_tile(stmt: q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
         for loop in moving:
             by = index.coefficient(loop.iter)
             low -= q.as_affine(loop.iter).scaled(by)
-            size += (loop.hi - q.Affine(1)).scaled(by)
+            size += (_longest(loop, tile) - q.Affine(1)).scaled(by)
         start = show_affine(low)
         if not moving:
             parts.append(start)
@@ -327,6 +329,15 @@ def result_tile(stmt: q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
         else:
             parts.append(f"{start} : {start} + {size.const}")
     return f"{stmt.buf.name}[{', '.join(parts)}]"
+
+
+def _longest(loop: q.For, around: Sequence[q.For]) -> q.Affine:
+    """What a loop ends at when those around it are in their last iterations."""
+    end = loop.hi
+    for other in around:
+        by = end.coefficient(other.iter)
+        end += (other.hi - q.Affine(1) - q.as_affine(other.iter)).scaled(by)
+    return end
 
 
 def _last_multiple(loop: q.For, factor: int) -> OpArg:

@@ -4,6 +4,7 @@ Smith, Quintana-Orti: Analytical Modeling is Enough for High-Performance BLIS, T
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
@@ -28,8 +29,8 @@ def tile_width(proc: q.Proc, nest: ReductionNest, vector_bits: int) -> int:
 
 
 def masked(proc: q.Proc, nest: ReductionNest, width: int) -> bool:
-    """Whether the contiguous loop does not fill one register of `width` elements."""
-    return longest_extent(proc, nest.along) < width
+    """Whether the contiguous loop does not always fill one register of `width` elements."""
+    return nest.corner or longest_extent(proc, nest.along) < width
 
 
 def cuts(nest: ReductionNest, args: Args, narrow: bool) -> Iterator[tuple[q.For, int]]:
@@ -37,7 +38,7 @@ def cuts(nest: ReductionNest, args: Args, narrow: bool) -> Iterator[tuple[q.For,
     `narrow`, the tile has all of the contiguous loop."""
     if not narrow:
         yield nest.along, args["lanes"] * args["tile_vectors"]
-    if args["rows"]:
+    if args["rows"] and not nest.corner:
         yield next(x for x in nest.loops if x.iter.name == args["rows"]), args["tile_rows"]
     if args["depth"]:
         yield nest.reductions[-1], args["depth"]
@@ -59,6 +60,9 @@ def register_tiles(
     what a tile leaves of a loop over rows is blocked, so that any number will do.
     """
     longest = longest_extent(proc, nest.along)
+    if nest.corner:
+        fits = rows is nest.loops[0] and longest <= width and (rows.extent or inf) < registers - 1
+        return [(rows.extent, 1)] if rows and rows.extent and fits else []
     possible = [n for n in (1, 2, 3, 4, 6) if n == 1 or n * width <= longest]
     whole = [n for n in possible if _divides(nest.along, n * width)]
     fitting = whole or [n for n in possible if _fits(nest.along, n * width)] or possible

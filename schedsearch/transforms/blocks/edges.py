@@ -55,7 +55,7 @@ def block_edges(
                 parts = _parts(nest)
         for innermost in parts:
             nest = _nest(p.ast, innermost)
-            arguments = nest and _block(p.ast, nest, bits, registers)
+            arguments = nest and best_block(p.ast, nest, bits, registers)
             if nest and arguments:
                 yield from block(p.ast, nest.loops[0].path, arguments)
                 p = Cursors((yield None))
@@ -109,10 +109,12 @@ def _nest(proc: q.Proc, innermost: q.Path) -> ReductionNest | None:
     return next((nest for nest in nests if nest.loops[-1].path == innermost), None)
 
 
-def _block(
-    proc: q.Proc, nest: ReductionNest, bits: int, registers: int
+def best_block(
+    proc: q.Proc, nest: ReductionNest, bits: int, registers: int, reused: int = 1
 ) -> dict[str, ArgValue] | None:
-    """The block with the largest tile; None if there is none."""
+    """The block with the largest tile; None if there is none. An operand that need not be packed
+    is if `reused` tiles of rows at least use the same panel; if not, of the largest tiles the one
+    with most rows streams least of it."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -127,7 +129,15 @@ def _block(
     ]
     if not tiles:
         return None
-    rows, (tile_rows, tile_vectors) = max(tiles, key=lambda found: found[1][0] * found[1][1])
+
+    def often(rows: q.For | None, tile_rows: int) -> bool:
+        return rows is not None and (rows.extent or reused * tile_rows) >= reused * tile_rows
+
+    def size(found: tuple[q.For | None, tuple[int, int]]) -> tuple[int, int]:
+        rows, (tile_rows, tile_vectors) = found
+        return tile_rows * tile_vectors, 0 if often(rows, tile_rows) else tile_rows
+
+    rows, (tile_rows, tile_vectors) = max(tiles, key=size)
     far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
     return {
         "nest": together.index(nest.stmt),
@@ -137,7 +147,8 @@ def _block(
         "lanes": width,
         "depth": 0,
         "inner": 1,
-        "pack": _packable(nest, rows) and (nest.transposed or far_apart),
+        "pack": _packable(nest, rows)
+        and (nest.transposed or (far_apart and often(rows, tile_rows))),
     }
 
 

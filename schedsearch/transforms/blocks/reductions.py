@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -14,6 +14,12 @@ from schedsearch.analysis.walkers import shifted
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import PLAIN, VECTORS
 
+MOST_ROWS = 16
+"""Of a small triangle: each is a register."""
+
+CORNERS = (q.Affine(0), q.Affine(1))
+"""The contiguous loop of a triangle ends before the diagonal, or with it."""
+
 
 @dataclass(frozen=True)
 class ReductionNest:
@@ -22,7 +28,8 @@ class ReductionNest:
 
     `transposed`: the operand is contiguous along another loop, so it has to be packed.
     `converted`: the operands are other types, read into temporaries beside the statement;
-    `stmt` reads them directly.
+    `stmt` reads them directly. `corner`: the outermost loop is the rows of a small triangle, of
+    which each has its own length of the contiguous loop.
     """
 
     loops: tuple[q.For, ...]
@@ -32,6 +39,7 @@ class ReductionNest:
     operand: q.Read
     transposed: bool
     converted: bool
+    corner: bool = False
 
     @property
     def reductions(self) -> tuple[q.For, ...]:
@@ -52,40 +60,38 @@ class ReductionNest:
         moving = [(loop, dim) for loop in inside if (dim := first_dim(idx, loop)) is not None]
         boxed = all(moves(idx, loop, dim) for loop, dim in moving)
         apart = len({dim for _, dim in moving}) == len(moving)
-        return first_dim(idx, rows) is None and boxed and apart
+        return not self.corner and first_dim(idx, rows) is None and boxed and apart
 
     def siblings(self) -> Iterator[tuple[q.Path, int]]:
-        """Statements to split off so that the nest becomes perfect: each gap as the path
-        of the statement before it and the number of loops around it; the last one comes
-        before the nest, if any does."""
-        followed = [d for d, at in self._positions() if at + 1 < len(self.loops[d].body)]
-        if followed:
-            yield self._path_in(followed[-1]), followed[-1] + 1
-        if preceded := [d for d, at in self._positions() if at]:
-            yield shifted(self._path_in(preceded[-1]), -1), preceded[-1] + 1
+        """Gaps to split at so that the nest becomes perfect."""
+        return gaps(self.loops[: len(self.loops) - self.converted], self.stmt.path)
 
-    def _positions(self) -> Iterator[tuple[int, int]]:
-        """Depth of every loop, and the position in its body of what leads to the statement."""
-        for depth in range(len(self.loops) - self.converted):
-            position = self._path_in(depth)[-1]
-            assert isinstance(position, int)
-            yield depth, position
 
-    def _path_in(self, depth: int) -> q.Path:
-        """Path of what leads to the statement in the loop at `depth`."""
-        return self.stmt.path[: len(self.loops[depth].path) + 1]
+def gaps(loops: Sequence[q.For], inside: q.Path) -> Iterator[tuple[q.Path, int]]:
+    """Where to split so that the loops, the outermost first, hold nothing but each other and what
+    is at the path `inside`: each gap as the path of the statement before it and the number of loops
+    around it; the last one comes before the nest, if any does."""
+    paths = [inside[: len(loop.path) + 1] for loop in loops]
+    at = [int(path[-1]) for path in paths]
+    followed = [d for d, loop in enumerate(loops) if at[d] + 1 < len(loop.body)]
+    if followed:
+        yield paths[followed[-1]], followed[-1] + 1
+    if preceded := [d for d, position in enumerate(at) if position]:
+        yield shifted(paths[preceded[-1]], -1), preceded[-1] + 1
 
 
 def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
     """Every nest of the procedure whose result can stay in vector registers: of every
-    statement the longest perfect one, and the longest after splitting others off."""
-    for found in q.walk(proc.body):
-        if not (isinstance(found, q.Reduce) and found.type in PLAIN and found.idx):
+    statement the longest perfect one, and the longest after splitting others off; then those of
+    small triangles."""
+    found: list[ReductionNest] = []
+    for each in q.walk(proc.body):
+        if not (isinstance(each, q.Reduce) and each.type in PLAIN and each.idx):
             continue
-        if value_type(found.rhs, found.type) != found.type:
+        if value_type(each.rhs, each.type) != each.type:
             continue  # there is no instruction that converts
-        direct = _without_temporaries(proc, found)
-        stmt = direct or found
+        direct = _without_temporaries(proc, each)
+        stmt = direct or each
         if not _dense(proc, stmt):
             continue
         whole = _loops_around(proc, stmt)
@@ -93,7 +99,25 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
         for loops in (whole, alone) if len(alone) < len(whole) else (whole,):
             nest = _as_reduction(proc, loops, stmt, direct is not None)
             if nest is not None:
-                yield nest
+                found.append(nest)
+    yield from found
+    yield from filter(None, (_with_rows(proc, nest) for nest in found))
+
+
+def _with_rows(proc: q.Proc, nest: ReductionNest) -> ReductionNest | None:
+    """The nest with the rows of a small triangle, if that is what it is a row of."""
+    rows = proc.by_path.get(nest.loops[0].path[:-1])
+    if not isinstance(rows, q.For) or rows.parallel or rows.lo != q.Affine(0):
+        return None
+    by = [loop for loop in nest.loops if rows.iter in q.expr_vars(loop.hi)]
+    if by != [nest.along] or nest.along.hi - q.as_affine(rows.iter) not in CORNERS:
+        return None
+    dim = first_dim(nest.stmt.idx, rows)
+    small = rows.extent is not None and 2 <= rows.extent <= MOST_ROWS
+    alone = len(rows.body) == 1 and not (nest.converted or nest.transposed)
+    if not (small and alone and dim is not None and moves(nest.stmt.idx, rows, dim)):
+        return None
+    return replace(nest, loops=(rows, *nest.loops), corner=True)
 
 
 def _without_temporaries(proc: q.Proc, stmt: q.Reduce) -> q.Reduce | None:

@@ -350,3 +350,23 @@ def overlapped_tile(out: f32[64, 8], inp: f32[66, 8]):
     for y in seq(0, 64):
         for x in seq(0, 8):
             out[y, x] = t[y, x] + t[y + 2, x]
+
+
+@proc
+def turn_operand(C: f32[16, 16], A: f32[16, 4], B: f32[16, 4]):
+    for i in seq(0, 16):
+        for j in seq(0, i + 1):
+            for k in seq(0, 4):
+                C[i, j] += A[i, k] * B[j, k]
+
+
+@proc
+def block_all(C: f32[8, 8], D: f32[8, 8], A: f32[8, 4], B: f32[4, 8], E: f32[8, 8]):
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 4):
+                C[i, j] += A[i, k] * B[k, j]
+    for i in seq(0, 8):
+        for j in seq(0, 8):
+            for k in seq(0, 8):
+                D[i, j] += C[i, k] * E[k, j]

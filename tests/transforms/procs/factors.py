@@ -126,3 +126,19 @@ def used_seldom(x: f32[32], w: f32[4], y: f32[4, 16]):
     for o in seq(0, 4):
         for v in seq(0, 16):
             y[o, v] += w[o] * x[2 * v]
+
+
+@proc
+def squares(A: f32[9, 20], C: f32[20, 20]):
+    for i in seq(0, 20):
+        for j in seq(0, 20):
+            for k in seq(0, 9):
+                C[i, j] += A[k, i] * A[k, j]
+
+
+@proc
+def lower_half(N: size, K: size, s: f32, A: f32[N, K], C: f32[N, N]):
+    for i in seq(0, N):
+        for k in seq(0, K):
+            for j in seq(0, i + 1):
+                C[i, j] += s * A[i, k] * A[j, k]

@@ -81,3 +81,39 @@ def steep(C: f32[37, 80]):
     for i in seq(0, 37):
         for j in seq(0, 2 * i + 1):
             C[i, j] = 0.0
+
+
+@proc
+def updated(C: f32[35, 35], A: f32[35, 5], alpha: f32, beta: f32):
+    for i in seq(0, 35):
+        for j in seq(0, i + 1):
+            C[i, j] = beta * C[i, j]
+        for k in seq(0, 5):
+            for j in seq(0, i + 1):
+                C[i, j] += alpha * A[i, k] * A[j, k]
+
+
+@proc
+def updated_twice(n: size, C: f32[n, n], A: f32[n, 5], B: f32[n, 5], s: f32):
+    for i in seq(0, n):
+        for j in seq(0, i + 1):
+            for k in seq(0, 5):
+                C[i, j] += s * A[i, k] * B[j, k]
+                C[i, j] += s * B[i, k] * A[j, k]
+
+
+@proc
+def squared(C: f32[35, 35], A: f32[5, 35]):
+    for i in seq(0, 35):
+        for j in seq(0, 35):
+            C[i, j] = 0.0
+            for k in seq(0, 5):
+                C[i, j] += A[k, i] * A[k, j]
+
+
+@proc
+def below_diagonal(C: f32[35, 35], A: f32[35, 5], B: f32[35, 5]):
+    for i in seq(0, 35):
+        for j in seq(0, i):
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[j, k]

@@ -48,12 +48,18 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
-    bits, registers = args["bits"], args["registers"]
-    if path or not (_whole(bits, 32, MAX_BITS) and _whole(registers, 4, MAX_REGISTERS)):
-        raise RewriteError("blocks are for registers of some bits, and for the whole procedure")
+    bits, registers = checked(path, args)
     p = Cursors((yield None))
     if not (yield from block_edges(p, bits, registers, register_block.block)):
         raise RewriteError("there is nothing left to block")
+
+
+def checked(path: q.Path, args: Args) -> tuple[int, int]:
+    """Bits and number of the registers to block for. Raises RewriteError if there are none such."""
+    bits, registers = args["bits"], args["registers"]
+    if path or not (_whole(bits, 32, MAX_BITS) and _whole(registers, 4, MAX_REGISTERS)):
+        raise RewriteError("blocks are for registers of some bits, and for the whole procedure")
+    return bits, registers
 
 
 def _whole(value: ArgValue, low: int, high: int) -> bool:

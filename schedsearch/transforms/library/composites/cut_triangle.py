@@ -12,9 +12,10 @@ for i in seq(0, 64):                 for i in seq(0, 4):
 
 For two loops of one nest, the bound of the inner being the outer's variable plus a
 constant: the upper bound, as here, or the lower (`for j in seq(i, n)`), where the
-rectangle comes second. The rectangle can then be tiled like any other nest, and the
-triangles can be cut again. `factor` does not have to divide the outer loop: what is
-left gets loops of its own.
+rectangle comes second. Of several triangles in a nest `nest` is the number of the one that is
+split off and cut. The rectangle can then be tiled like any other nest, and the triangles can be cut
+again. `factor` does not have to divide the outer loop: what is
+left gets loops of its own, cut likewise (unless `rest` is missing, as in older traces).
 """
 
 from collections.abc import Iterator
@@ -24,20 +25,25 @@ from schedsearch.analysis.walkers import element_bits, fresh, lanes, loops, name
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
+from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
-from schedsearch.transforms.operators.cursors import Cursors
-from schedsearch.transforms.operators.ops import After, Args, OpArg, Proposal, Steps
+from schedsearch.transforms.blocks.reductions import gaps, longest_extent
+from schedsearch.transforms.operators.cursors import Cursor, Cursors
+from schedsearch.transforms.operators.ops import After, Args, At, OpArg, Proposal, Steps
 
 VERSION = 1
+NORMAL_FORM = 3
 
 MAX_FACTOR = 4096
 
 
 @dataclass(frozen=True)
 class _Triangle:
-    """An inner loop whose `lower` (or else upper) bound is the outer's variable plus `shift`."""
+    """An inner loop whose `lower` (or else upper) bound is the variable of the first loop around it
+    plus `shift`."""
 
-    outer: q.For
+    around: tuple[q.For, ...]
     inner: q.For
     lower: bool
     shift: int
@@ -45,51 +51,71 @@ class _Triangle:
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop in loops(proc):
-        triangle = _triangle(proc, loop)
-        if triangle is None:
-            continue
-        width = lanes(target, element_bits(loop.body))
-        for factor in sorted({16 * width, 4 * width, 8}):
-            if loop.extent is None or 2 * factor <= loop.extent:
-                yield loop, {"factor": factor}
+        found, longest = list(_triangles(proc, loop)), longest_extent(proc, loop)
+        for triangle in sorted(found, key=lambda each: -len(each.inner.path)):
+            width = lanes(target, element_bits(triangle.inner.body))
+            # Rows that end where vectors do, and few of them in a small triangle.
+            for factor in sorted({16 * width, 4 * width, max(width, 8)}):
+                if 2 * factor <= longest:
+                    whole = triangle.lower or divides(proc, factor, loop.hi, loop.path)
+                    rest: dict[str, ArgValue] = {} if whole else {"rest": True}
+                    nest: dict[str, ArgValue] = {"nest": found.index(triangle)}
+                    yield loop, {"factor": factor, **rest, **(nest if len(found) > 1 else {})}
 
 
-def _triangle(proc: q.Proc, outer: q.For) -> _Triangle | None:
-    """The first loop inside whose extent depends on `outer` in the simplest way."""
+def _triangles(proc: q.Proc, outer: q.For) -> Iterator[_Triangle]:
+    """The loops inside whose extent depends on `outer` in the simplest way."""
     if outer.lo != q.Affine(0) or outer.parallel:
-        return None
+        return
     for inner in q.walk(outer.body):
         if not isinstance(inner, q.For) or inner.parallel:
             continue
         depth = len(outer.path)
         between = [proc.by_path.get(inner.path[:n]) for n in range(depth, len(inner.path))]
-        if not all(isinstance(stmt, q.For) for stmt in between):
+        around = tuple(stmt for stmt in between if isinstance(stmt, q.For))
+        if len(around) < len(between):
             continue
         for lower, bound in ((False, inner.hi), (True, inner.lo)):
             shift = bound - q.as_affine(outer.iter)
             if shift.is_const and 0 <= shift.const <= 1:
-                return _Triangle(outer, inner, lower, shift.const)
-    return None
+                yield _Triangle(around, inner, lower, shift.const)
+                break
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     outer, factor = ast.by_path[path], args["factor"]
-    triangle = _triangle(ast, outer) if isinstance(outer, q.For) else None
-    if triangle is None:
+    if not isinstance(outer, q.For):
+        raise RewriteError("there is no loop")
+    found, number = list(_triangles(ast, outer)), args.get("nest", 0)
+    if not (type(number) is int and 0 <= number < len(found)):
         raise RewriteError("this nest is not triangular")
+    triangle = found[number]
     if not (isinstance(factor, int) and 2 <= factor <= MAX_FACTOR):
         raise RewriteError(f"the factor is a number from 2 to {MAX_FACTOR}")
-    block = outer_name = triangle.outer.iter.name
-    row = fresh(names(ast), f"{outer_name}r")
-    whole = divides(ast, factor, triangle.outer.hi, path)
+    block, end = outer.iter.name, outer.hi
+    row = fresh(names(ast), f"{block}r")
+    whole = divides(ast, factor, end, path)
     tail: dict[str, OpArg] = {"perfect": True} if whole else {"tail": "cut"}
     p = Cursors((yield None))
     inner = p.at(triangle.inner.path)
-    yield from p.do("divide_loop", p.at(path), factor, (block, row), **tail)
+    if "nest" in args:
+        for gap, lifts in gaps(triangle.around, triangle.inner.path):
+            yield from p.do("fission", After(gap), lifts)
+    path, inside = p.path(inner)[: len(path)], p.path(inner)[len(path) :]
+    yield from p.do("divide_loop", At(path), factor, (block, row), **tail)
     edge = f"{factor} * {block} + {factor}" if triangle.lower else f"{factor} * {block}"
+    yield from _cut(p, inner, edge, len(inside), triangle.lower)
+    if args.get("rest") is True and not (whole or triangle.lower):
+        edge = f"{factor} * (({show_affine(end)}) / {factor})"
+        inner = p.at((*next_path(path), *inside))
+        yield from _cut(p, inner, edge, len(inside), lower=False)
+    yield from p.do("simplify")
+
+
+def _cut(p: Cursors, inner: Cursor, edge: str, depth: int, lower: bool) -> Steps:
+    """Cut the inner loop at the edge of a block, and give what is behind it loops of its own."""
     yield from p.do("cut_loop", inner, edge)
-    diagonal = inner if triangle.lower else p.at(next_path(p.path(inner)))
-    yield from p.do("fission", After(p.path(inner)), len(triangle.inner.path) - len(path))
+    diagonal = inner if lower else p.at(next_path(p.path(inner)))
+    yield from p.do("fission", After(p.path(inner)), depth)
     # The triangle starts at its block's edge; nests that start at 0 are easier to work on.
     yield from p.do("shift_loop", diagonal, 0)
-    yield from p.do("simplify")

@@ -16,8 +16,12 @@ is a product of two arrays, whatever was written: with scaling factors and weigh
 differences (`(x[i, k] - mean[k]) * y[k, j]`), of converted or activated values. Proposed where
 a loop around reuses what is computed.
 
-An operand that is just an array, read with gaps, is gathered, so that a vector of it is loaded at
-once: if `o` runs `REUSED` times at least, `w[o, c] * x[c, 2 * v]` becomes `w[o, c] * x_f[c, v]`.
+An operand that is just an array is copied where a loop around uses it `REUSED` times at least and
+
+- it is read with gaps, so that a vector of it is loaded at once: `w[o, c] * x[c, 2 * v]` becomes
+  `w[o, c] * x_f[c, v]`;
+- both operands are of one array, which Exo gives to no instruction twice: `A[k, i] * A[k, j]`, in a
+  result contiguous along `j`, becomes `A_f[k, i] * A[k, j]`.
 
 Where the factors are not a product of their own yet, the multiplications are reordered; results
 may differ by rounding then, so that contracts other than `fast` rule it out, and a sum of integers.
@@ -25,7 +29,7 @@ may differ by rounding then, so that contracts other than `fast` rule it out, an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -52,7 +56,7 @@ from schedsearch.transforms.operators.ops import (
 from schedsearch.transforms.operators.outward import changes, loops_around, move_out
 
 VERSION = 1
-NORMAL_FORM = True
+NORMAL_FORM = 1
 
 MAX_FACTORS = 6
 
@@ -105,7 +109,7 @@ def _operands(proc: q.Proc) -> Iterator[_Operand]:
         leaves = tuple(_leaves(stmt.rhs, ()))
         if not 2 <= len(leaves) <= MAX_FACTORS or value_type(stmt.rhs, stmt.type) not in FLOATS:
             continue
-        loops = _independent(loops_around(proc, stmt, ranges))
+        loops = tuple(loops_around(proc, stmt, ranges))
         around = (_operand(stmt, leaves, number, loops) for number in range(len(leaves)))
         found = {operand.factors: operand for operand in around if operand}
         for operand in found.values():
@@ -122,11 +126,12 @@ def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
         yield expr, route
 
 
-def _independent(loops: Iterable[q.For]) -> tuple[q.For, ...]:
-    """Loops, the innermost first, as far out as each runs as often whatever the others do."""
+def _independent(loops: Iterable[q.For], kept: Collection[q.Var]) -> tuple[q.For, ...]:
+    """Loops, the innermost first, as far out as those of `kept` run as often whatever the others
+    do."""
     found: list[q.For] = []
     for loop in loops:
-        if any(loop.iter in q.expr_vars(inner.hi) for inner in found):
+        if any(loop.iter in q.expr_vars(inner.hi) for inner in found if inner.iter in kept):
             break
         found.append(loop)
     return tuple(found)
@@ -137,6 +142,7 @@ def _operand(
 ) -> _Operand | None:
     """The operand around factor `number`; None if no loop uses its values again, or all there
     is to it is an array."""
+    loops = _independent(loops, q.expr_vars(leaves[number][0]))
     iters = {loop.iter for loop in loops}
     depends = [q.expr_vars(leaf) & iters for leaf, _ in leaves]
     kept = depends[number]
@@ -145,7 +151,8 @@ def _operand(
     if not kept or len(parts) == len(leaves):
         return None
     plain = len(parts) == 1 and isinstance(parts[0], q.Read)
-    if plain and not _with_gaps(parts[0], loops):
+    others = [leaf for other, (leaf, _) in enumerate(leaves) if other not in factors]
+    if plain and not (_with_gaps(parts[0], loops) or _twice(stmt, parts[0], others)):
         return None
     if any(map(q.may_change, parts)):
         return None
@@ -156,6 +163,16 @@ def _operand(
         return None
     text = " * ".join(map(show_expr, parts))
     return _Operand(stmt, text, leaves[number][0], factors, leaves, around, frozenset(kept))
+
+
+def _twice(stmt: q.Assign | q.Reduce, read: q.Expr, others: Iterable[q.Expr]) -> bool:
+    """Whether a vector of another operand is of the same array, and this one is not the vector."""
+    assert isinstance(read, q.Read)
+    along = q.expr_vars(stmt.idx[-1]) if stmt.idx else frozenset()
+    return not along & q.expr_vars(read) and any(
+        isinstance(other, q.Read) and other.buf == read.buf and along & q.expr_vars(other)
+        for other in others
+    )
 
 
 def _with_gaps(read: q.Expr, loops: tuple[q.For, ...]) -> bool:

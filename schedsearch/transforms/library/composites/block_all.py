@@ -1,0 +1,77 @@
+"""Keep the result of every sum of products in vector registers, a tile at a time.
+
+```
+for i in seq(0, 62):                          for i in seq(0, 62):
+    for ir in seq(0, 8):                          acc: f64[8, 2, 8] @ VEC_F64X8
+        for j in seq(0, 8 * i):                   ...  # tiles of 8 rows
+            for k in seq(0, 512):        ->       for ir in seq(0, 8):
+                C[8 * i + ir, j] += ...               ...
+        for ir in seq(0, 8):                      acc: f64[8, 8] @ VEC_F64X8
+            for j in seq(0, ir + 1):              ...  # masked registers
+                for k in seq(0, 512):
+                    C[8 * i + ir, 8 * i + j] += ...
+```
+
+Each of at least two nests gets the block of the analytic model with the largest tile, and so do its
+edges. This is what `register_block` does to one of them: of a procedure with many nests nothing
+else shows soon what they are worth together.
+"""
+
+from collections.abc import Iterator
+from functools import partial
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocks.edges import best_block, block_edges
+from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests
+from schedsearch.transforms.library.composites.block_edges import checked
+from schedsearch.transforms.library.composites.register_block import block
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import Args, Proposal, Steps
+
+VERSION = 1
+NORMAL_FORM = 4
+
+MAX_NESTS = 40
+
+REUSED = 16
+"""Tiles that use a packed panel, at least: to copy an element takes as long as some products."""
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    bits, registers = target.vector_bits, target.vector_registers
+    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers)}
+    if len(found) > 1:
+        yield None, {"bits": bits, "registers": registers}
+
+
+def _blocks(
+    proc: q.Proc, bits: int, registers: int
+) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
+    """Nests with their blocks; of nests around one statement the small triangle, then the longest
+    one."""
+    nests = sorted(reduction_nests(proc), key=lambda nest: (not nest.corner, -len(nest.loops)))
+    for nest in nests:
+        arguments = best_block(proc, nest, bits, registers, REUSED)
+        if arguments is not None:
+            yield nest, arguments
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    bits, registers = checked(path, args)
+    p, done = Cursors((yield None)), 0
+    while done < MAX_NESTS:
+        found = next(_blocks(p.ast, bits, registers), None)
+        if found is None:
+            break
+        nest, arguments = found
+        yield from block(p.ast, nest.loops[0].path, arguments, inside=True)
+        p = Cursors((yield None))
+        inside = partial(block, inside=True)
+        yield from block_edges(p, bits, registers, inside, nest.stmt.buf.name)
+        p = Cursors((yield None))
+        done += 1
+    if not done:
+        raise RewriteError("there is no sum to block")

@@ -1,0 +1,110 @@
+"""However a product is written, the way to its normal form leads to the same blocks."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, normalises, propose, select
+from schedsearch.transforms.replay import State
+from schedsearch.transforms.vector.registers import register_kind
+from transforms.execution import assert_same_meaning
+from transforms.helpers import TARGET, source
+
+PROCEDURES = source("triangles").procs
+WIDE = replace(TARGET, vector_bits=256)
+ALL = select(None)
+BLOCK_ALL, REGISTER, TURN = select(["block_all", "register_block", "turn_operand"])
+
+SIZES: dict[str, list[dict[str, int]]] = {
+    "product_below": [{}],
+    "below_diagonal": [{}],
+    "rank_update": [{}],
+    "updated": [{}],
+    "updated_twice": [{"n": n} for n in (1, 7, 8, 9, 16, 33)],
+    "squared": [{}],
+}
+
+
+def way(name: str) -> list[tuple[Trace, State]]:
+    """The procedure and what each rewrite of the normal form makes of it, in their order."""
+    procedure = PROCEDURES[name]
+    found = [(Trace(), State(procedure, mirror(procedure)))]
+    while True:
+        trace, state = found[-1]
+        last = max(map(normalises, trace.steps), default=1)
+        rewrites = (each for each in propose(state.ast, WIDE, ALL) if normalises(each) >= last)
+        rewrite = min(rewrites, key=normalises, default=None)
+        if rewrite is None:
+            return found
+        procedure = apply(state.procedure, state.ast, rewrite)
+        found.append((trace.then(rewrite), State(procedure, mirror(procedure))))
+
+
+def names(name: str) -> list[str]:
+    return [step.transform for step in way(name)[-1][0].steps]
+
+
+def sums_in_memory(proc: q.Proc) -> list[q.Path]:
+    return [stmt.path for stmt in q.walk(proc.body) if isinstance(stmt, q.Reduce)]
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_every_step_keeps_the_meaning(name: str, tmp_path: Path) -> None:
+    assert_same_meaning(PROCEDURES[name], way(name), SIZES[name], tmp_path)
+
+
+def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() -> None:
+    assert names("updated") == ["fold_operand", "turn_operand", *["cut_triangle"] * 2, "block_all"]
+    assert names("rank_update") == ["fold_operand", "turn_operand", "cut_triangle", "block_all"]
+    assert names("updated_twice")[:5] == [
+        *["fold_operand"] * 2,
+        *["turn_operand"] * 2,
+        "cut_triangle",
+    ]
+    assert names("squared") == ["fold_operand"]
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", ["product_below", "below_diagonal", "rank_update", "updated"])
+def test_every_sum_of_a_triangle_is_in_registers_in_the_end(name: str) -> None:
+    end = way(name)[-1][1].ast
+    assert sums_in_memory(end) == []
+    kept = [s for s in q.walk(end.body) if isinstance(s, q.Alloc) and register_kind(s.mem)]
+    assert {len(alloc.shape) for alloc in kept} == {2, 3}  # small triangles have one register a row
+
+
+def test_a_product_of_one_array_with_itself_is_blocked_once_one_is_a_copy() -> None:
+    (_, before), (_, after) = way("squared")
+    assert not list(REGISTER.rewrites(before.ast, WIDE))
+    assert list(REGISTER.rewrites(after.ast, WIDE))
+
+
+def test_an_operand_is_turned_only_before_a_triangle_and_only_if_it_is_read_once() -> None:
+    for name in ("product_below", "squared", "rank_update", "updated_twice"):
+        assert not list(TURN.rewrites(mirror(PROCEDURES[name]), WIDE))
+    procedure = PROCEDURES["below_diagonal"]
+    [rewrite] = TURN.rewrites(mirror(procedure), WIDE)
+    assert dict(rewrite.args) == {"operand": "B"}
+    wrong = replace(rewrite, args=(("operand", "A"),))
+    with pytest.raises(RewriteError, match="no such operand"):
+        apply(procedure, mirror(procedure), wrong)
+
+
+def test_one_nest_is_left_to_register_block() -> None:
+    assert not list(BLOCK_ALL.rewrites(way("squared")[-1][1].ast, WIDE))
+
+
+@pytest.mark.parametrize("args", [{"bits": 0, "registers": 16}, {"bits": 256, "registers": 99}])
+def test_registers_that_no_target_has_are_refused(args: dict[str, int]) -> None:
+    _, state = way("product_below")[1]
+    [rewrite] = BLOCK_ALL.rewrites(state.ast, WIDE)
+    with pytest.raises(RewriteError, match="registers of some bits"):
+        apply(state.procedure, state.ast, replace(rewrite, args=tuple(args.items())))
