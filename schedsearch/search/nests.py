@@ -28,8 +28,9 @@ SHARE = 0.8
 LEAST_SHARE = 0.1
 """Of all operations: a nest with fewer is not searched alone."""
 
-LEAST_S = 5.0
-"""A search that is shorter finds nothing: it takes two seconds to begin."""
+LEAST_S = 8.0
+"""Every nest gets as much: it takes two seconds to begin, and one nest left as it is written may
+take longer than all the others together."""
 
 SearchAlone = Callable[[Subject, float, Callable[[Progress], None]], tuple[Best | None, bool]]
 """Searches a nest for so many seconds -> its fastest schedule, and whether Ctrl-C ended it."""
@@ -47,15 +48,16 @@ def search_nests(
     apart: Sequence[Apart], seconds: float, search: SearchAlone, phase: Callable[[str], None]
 ) -> tuple[list[Trace], bool]:
     """Schedules of the whole, made of the best ones of its nests, and whether Ctrl-C came. None if
-    nothing faster is found. The time is shared out by operations; what would have less than
-    `LEAST_S` of it is left to the whole."""
+    nothing faster is found. Every nest has `LEAST_S`, or none is searched; the rest of the time is
+    shared out by operations."""
+    if len(apart) * LEAST_S > SHARE * seconds:
+        return [], False
     ending = time.monotonic() + SHARE * seconds
     found: list[tuple[Nest, Trace]] = []
     for number, each in enumerate(apart, 1):
         flops = [other.subject.work.flops for other in apart[number - 1 :]]
-        own_s = (ending - time.monotonic()) * flops[0] / sum(flops)
-        if own_s < LEAST_S:
-            continue
+        rest_s = max(ending - time.monotonic() - len(flops) * LEAST_S, 0.0)
+        own_s = LEAST_S + rest_s * flops[0] / sum(flops)
         title = f"searching {each.subject.name} alone ({number} of {len(apart)})"
         best, interrupted = search(each.subject, own_s, _told(phase, title))
         if best is not None:

@@ -90,7 +90,8 @@ def test_time_is_shared_out_by_operations(chain: Subject) -> None:
     [trace], interrupted = search_nests(found, SECONDS, search, lambda text: None)
     assert not interrupted
     work = [each.subject.work.flops for each in found]
-    assert given[0] == pytest.approx(apart.SHARE * SECONDS * work[0] / sum(work), rel=0.01)
+    least, whole = apart.LEAST_S, apart.SHARE * SECONDS
+    assert given[0] == pytest.approx(least + (whole - 2 * least) * work[0] / sum(work), rel=0.01)
     # What the first did not use goes to the last.
     assert given[1] == pytest.approx(apart.SHARE * SECONDS, rel=0.01)
     assert [rewrite.arg("name") for rewrite in trace.steps] == ["chain_nest3", "chain_nest2"]
@@ -114,7 +115,8 @@ def test_there_has_to_be_time(chain: Subject) -> None:
         raise AssertionError("not enough to find anything")
 
     found = nests_apart(chain, ROOF)
-    assert search_nests(found, 5.0, search, lambda text: None) == ([], False)
+    enough_for_one = 1.5 * apart.LEAST_S / apart.SHARE
+    assert search_nests(found, enough_for_one, search, lambda text: None) == ([], False)
 
 
 def test_what_was_found_before_ctrl_c_counts(chain: Subject) -> None:
