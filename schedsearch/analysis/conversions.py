@@ -18,6 +18,8 @@ before it converts, changes the result.
 
 from __future__ import annotations
 
+from operator import add, floordiv, mul, sub
+
 from schedsearch.analysis.accesses import touched
 from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.core import ast as q
@@ -174,14 +176,44 @@ def float_of_integers(proc: q.Proc) -> str | None:
 
 
 def folds_constants(proc: q.Proc) -> bool:
-    """Whether somewhere two constants of a data expression are combined, so that `simplify`
-    would: with `//` for `/`, and before they are converted to the type of the expression."""
+    """Whether somewhere two constants of a data expression are combined, and `simplify` would
+    combine them to something else: with `//` for `/`, and before they are converted to the type of
+    the expression. Whole numbers that every step is exact in come out as they should."""
     return any(
-        isinstance(node, q.BinOp) and _constant(node.lhs) and _constant(node.rhs)
+        isinstance(node, q.BinOp)
+        and _constant(node.lhs)
+        and _constant(node.rhs)
+        and _whole(node, _exact_up_to(stmt)) is None
         for stmt in q.walk(proc.body)
         if isinstance(stmt, Store | q.WriteConfig)
         for node in q.walk_expr(stmt.rhs)
     )
+
+
+def _exact_up_to(stmt: Store | q.WriteConfig) -> int:
+    """A bound of the whole numbers that are exact in the types of what is computed."""
+    kinds = _types(stmt.rhs) or ({_known(stmt.type)} if isinstance(stmt, Store) else set())
+    if kinds and kinds <= {"f32", "f64"}:
+        return 2**24
+    return 127  # also in f16 and in the narrowest integers
+
+
+def _whole(expr: q.Expr, most: int) -> int | None:
+    """The value of an expression of constants; None if a part of it is no whole number up to
+    `most`."""
+    match expr:
+        case q.Const(value=value) if float(value).is_integer():
+            found = int(value)
+        case q.BinOp(op=op):
+            lhs, rhs = _whole(expr.lhs, most), _whole(expr.rhs, most)
+            if op == "*" and 0 in (lhs, rhs):
+                return 0  # whatever the other one is
+            if lhs is None or rhs is None or (op == "/" and (rhs == 0 or lhs % rhs)):
+                return None
+            found = {"+": add, "-": sub, "*": mul, "/": floordiv}[op](lhs, rhs)
+        case _:
+            return None
+    return found if abs(found) <= most else None
 
 
 def _constant(expr: q.Expr) -> bool:

@@ -471,6 +471,19 @@ def test_26_simplify_takes_constants_for_whole_numbers(tmp_path: Path) -> None:
         run_op(procedure, Op("simplify"))
 
 
+@pytest.mark.parametrize("name", ["constants_that_are_converted", "constants_too_large"])
+def test_26_constants_that_would_become_others_are_refused(name: str) -> None:
+    with pytest.raises(RewriteError, match="constants of data"):
+        run_op(PROCEDURES[name], Op("simplify"))
+
+
+def test_26_whole_numbers_are_combined(tmp_path: Path) -> None:
+    procedure = PROCEDURES["whole_constants"]
+    simplified = run_op(procedure, Op("simplify"))
+    assert "259.0" in str(simplified)
+    assert right(generate_c(simplified), procedure, tmp_path)
+
+
 def test_27_replace_does_not_compare_types() -> None:
     procedure = PROCEDURES["of_another_type"]
     replaced = scheduling.replace(procedure, cursor_at(procedure, (0,)), copy_up_to_8)
@@ -613,9 +626,11 @@ for n in range(60):
 
 @pytest.mark.slow
 def test_37_z3_crashes_where_another_thread_frees_its_expressions() -> None:
-    crashed, fine = (
-        subprocess.run([sys.executable, "-c", FREED_ELSEWHERE, how], capture_output=True)
-        for how in ("as it is", "prepared")
-    )
-    assert crashed.returncode < 0
-    assert fine.returncode == 0, fine.stderr
+    """It crashes nearly every time, less often on a busy machine."""
+
+    def run(how: str) -> int:
+        command = [sys.executable, "-c", FREED_ELSEWHERE, how]
+        return subprocess.run(command, capture_output=True).returncode
+
+    assert any(run("as it is") < 0 for _ in range(6))
+    assert [run("prepared") for _ in range(2)] == [0, 0]

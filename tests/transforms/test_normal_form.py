@@ -29,6 +29,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "updated": [{}],
     "updated_twice": [{"n": n} for n in (1, 7, 8, 9, 16, 33)],
     "squared": [{}],
+    "covariance_above": [{}],
 }
 
 
@@ -70,6 +71,7 @@ def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() ->
         "cut_triangle",
     ]
     assert names("squared") == ["fold_operand"]
+    assert names("covariance_above") == ["fold_operand", "cut_triangle"]
 
 
 @pytest.mark.normal

@@ -20,7 +20,7 @@ def loops_around(proc: q.Proc, stmt: q.Stmt, ranges: Ranges) -> Iterator[q.For]:
     inner: q.Stmt = stmt
     while len(inner.path) > 1 and "e" not in inner.path:
         loop, position = proc.by_path[inner.path[:-1]], inner.path[-1]
-        if not isinstance(loop, q.For) or loop.parallel or loop.lo != q.Affine(0):
+        if not isinstance(loop, q.For) or loop.parallel:
             return
         if trips(loop, ranges)[0] < 1 or int(position) > MAX_BEFORE:
             return
@@ -36,8 +36,8 @@ def changes(loop: q.For, used: frozenset[q.Var]) -> bool:
 
 def move_out(alloc: q.Path, loops: Sequence[q.For], kept: frozenset[q.Var] = frozenset()) -> Steps:
     """Move the allocation at `alloc` and the next statement, which gives it its value, out of
-    `loops`, the innermost first. For each of the loops with a variable in `kept` they get a
-    dimension and a loop of their own."""
+    `loops`, the innermost first. For each of the loops with a variable in `kept`, which start at 0,
+    they get a dimension and a loop of their own."""
     for loop in loops:
         outside, before = next_path(alloc[:-1]), int(alloc[-1])
         if loop.iter in kept:
@@ -47,5 +47,7 @@ def move_out(alloc: q.Path, loops: Sequence[q.For], kept: frozenset[q.Var] = fro
             yield Op("reorder_stmts", (Pair((*outside, position)),))
         yield Op("fission", (After((*outside, 0)),))
         if loop.iter not in kept:
+            if loop.lo != q.Affine(0):
+                yield Op("shift_loop", (At(outside), 0))
             yield Op("remove_loop", (At(outside),))
         alloc = alloc[:-1]

@@ -485,6 +485,26 @@ def constants(y: f32[8], x: f32[8]):
 
 
 @proc
+def whole_constants(y: f32[8], x: f32[8], z: i8[8]):
+    for i in seq(0, 8):
+        y[i] = x[i] / (260.0 - 1.0) + 6.0 / 3.0
+    for i in seq(0, 8):
+        z[i] += z[i] * (3.0 - 1.0)
+
+
+@proc
+def constants_that_are_converted(z: i8[8]):
+    for i in seq(0, 8):
+        z[i] += z[i] * (0.5 + 0.5)
+
+
+@proc
+def constants_too_large(z: i8[8]):
+    for i in seq(0, 8):
+        z[i] = z[i] + (260.0 - 1.0)
+
+
+@proc
 def of_another_type(x: f64[8], y: f64[8]):
     for i in seq(0, 8):
         y[i] = x[i]

@@ -117,3 +117,14 @@ def below_diagonal(C: f32[35, 35], A: f32[35, 5], B: f32[35, 5]):
         for j in seq(0, i):
             for k in seq(0, 5):
                 C[i, j] += A[i, k] * B[j, k]
+
+
+@proc
+def covariance_above(C: f32[35, 35], A: f32[5, 35]):
+    for i in seq(0, 35):
+        for j in seq(i, 35):
+            C[i, j] = 0.0
+            for k in seq(0, 5):
+                C[i, j] += A[k, i] * A[k, j]
+            C[i, j] = C[i, j] / (6.0 - 1.0)
+            C[j, i] = C[i, j]

@@ -21,11 +21,12 @@ from collections.abc import Iterator
 from functools import partial
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.edges import best_block, block_edges
-from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests
+from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent, reduction_nests
 from schedsearch.transforms.library.composites.block_edges import checked
 from schedsearch.transforms.library.composites.register_block import block
 from schedsearch.transforms.operators.cursors import Cursors
@@ -51,9 +52,12 @@ def _blocks(
     proc: q.Proc, bits: int, registers: int
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
-    one."""
+    one. Rows of other small triangles are left to the C compiler."""
     nests = sorted(reduction_nests(proc), key=lambda nest: (not nest.corner, -len(nest.loops)))
     for nest in nests:
+        short = longest_extent(proc, nest.along) * ELEMENT_BITS[nest.stmt.type] <= bits
+        if short and nest.along.extent is None and not nest.corner:
+            continue
         arguments = best_block(proc, nest, bits, registers, REUSED)
         if arguments is not None:
             yield nest, arguments

@@ -15,11 +15,13 @@ constant: the upper bound, as here, or the lower (`for j in seq(i, n)`), where t
 rectangle comes second. Of several triangles in a nest `nest` is the number of the one that is
 split off and cut. The rectangle can then be tiled like any other nest, and the triangles can be cut
 again. `factor` does not have to divide the outer loop: what is
-left gets loops of its own, cut likewise (unless `rest` is missing, as in older traces).
+left gets loops of its own, cut likewise (unless `rest` is missing, as in older traces, where
+rectangles do not all start at 0 either).
 """
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from schedsearch.analysis.walkers import element_bits, fresh, lanes, loops, names, next_path
 from schedsearch.core import ast as q
@@ -30,7 +32,7 @@ from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import gaps, longest_extent
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
-from schedsearch.transforms.operators.ops import After, Args, At, OpArg, Proposal, Steps
+from schedsearch.transforms.operators.ops import After, Args, At, Op, OpArg, Proposal, Steps
 
 VERSION = 1
 NORMAL_FORM = 3
@@ -57,8 +59,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
             # Rows that end where vectors do, and few of them in a small triangle.
             for factor in sorted({16 * width, 4 * width, max(width, 8)}):
                 if 2 * factor <= longest:
-                    whole = triangle.lower or divides(proc, factor, loop.hi, loop.path)
-                    rest: dict[str, ArgValue] = {} if whole else {"rest": True}
+                    plain = not triangle.lower and divides(proc, factor, loop.hi, loop.path)
+                    rest: dict[str, ArgValue] = {} if plain else {"rest": True}
                     nest: dict[str, ArgValue] = {"nest": found.index(triangle)}
                     yield loop, {"factor": factor, **rest, **(nest if len(found) > 1 else {})}
 
@@ -104,18 +106,24 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     path, inside = p.path(inner)[: len(path)], p.path(inner)[len(path) :]
     yield from p.do("divide_loop", At(path), factor, (block, row), **tail)
     edge = f"{factor} * {block} + {factor}" if triangle.lower else f"{factor} * {block}"
-    yield from _cut(p, inner, edge, len(inside), triangle.lower)
-    if args.get("rest") is True and not (whole or triangle.lower):
+    rest = p.at((*next_path(path), *inside)) if args.get("rest") is True and not whole else None
+    above = yield from _cut(p, inner, edge, len(inside))
+    # Triangles start at their block's edge; nests that start at 0 are easier to work on.
+    yield from p.do("shift_loop", inner if triangle.lower else above, 0)
+    if triangle.lower and args.get("rest") is True:
+        yield from p.do("shift_loop", above, 0)
+    if rest is not None and triangle.lower:
+        yield from p.do("shift_loop", rest, 0)
+    elif rest is not None:
         edge = f"{factor} * (({show_affine(end)}) / {factor})"
-        inner = p.at((*next_path(path), *inside))
-        yield from _cut(p, inner, edge, len(inside), lower=False)
+        yield from p.do("shift_loop", (yield from _cut(p, rest, edge, len(inside))), 0)
     yield from p.do("simplify")
 
 
-def _cut(p: Cursors, inner: Cursor, edge: str, depth: int, lower: bool) -> Steps:
-    """Cut the inner loop at the edge of a block, and give what is behind it loops of its own."""
+def _cut(p: Cursors, inner: Cursor, edge: str, depth: int) -> Generator[Op | None, Any, Cursor]:
+    """Cut the inner loop at the edge of a block, and give what is above it, which is returned,
+    loops of its own."""
     yield from p.do("cut_loop", inner, edge)
-    diagonal = inner if lower else p.at(next_path(p.path(inner)))
+    above = p.at(next_path(p.path(inner)))
     yield from p.do("fission", After(p.path(inner)), depth)
-    # The triangle starts at its block's edge; nests that start at 0 are easier to work on.
-    yield from p.do("shift_loop", diagonal, 0)
+    return above

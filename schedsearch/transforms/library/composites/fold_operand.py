@@ -127,10 +127,12 @@ def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
 
 
 def _independent(loops: Iterable[q.For], kept: Collection[q.Var]) -> tuple[q.For, ...]:
-    """Loops, the innermost first, as far out as those of `kept` run as often whatever the others
-    do."""
+    """Loops, the innermost first, as far out as those of `kept` start at 0, and run as often
+    whatever the others do."""
     found: list[q.For] = []
     for loop in loops:
+        if loop.iter in kept and loop.lo != q.Affine(0):
+            break
         if any(loop.iter in q.expr_vars(inner.hi) for inner in found if inner.iter in kept):
             break
         found.append(loop)
