@@ -95,3 +95,26 @@ def test_what_opens_the_best_way_is_worth_what_was_found_on_it() -> None:
     strategy.tell(Expanded("a", (child("d", "reorder"), child("f", "unroll"))))
     strategy.tell(Measured("b", 30.0))
     assert strategy.ask_measure(1) == ["c"]
+
+
+def test_children_made_before_their_parent_was_measured_are_worth_what_it_reached() -> None:
+    """`p` is not measured, `q` was expanded before it was."""
+    strategy = Told("best-first", 4)
+    strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("p", "fission"))))
+    strategy.tell(Measured("a", 2.0))
+    strategy.tell(Expanded("a", tuple(child(f"a{n}", "reorder") for n in range(4))))
+    strategy.tell(Expanded("p", (child("q", "unroll"),)))
+    strategy.tell(Expanded("q", tuple(child(f"q{n}", "split") for n in range(4))))
+    strategy.tell(Measured("q", 30.0))
+    assert {key[0] for key in strategy.ask_measure(4)} == {"q"}
+
+
+def test_a_loss_that_was_expected_and_did_not_come_says_nothing_of_what_led_there() -> None:
+    strategy = Told("best-first", 4)
+    strategy.tell(Expanded(ROOT, (child("a", "reorder"), child("n", "fission"))))
+    strategy.tell(Measured("a", 20.0))
+    strategy.tell(Expanded("a", (child("c", "fuse"),)))
+    below = (Child("b", split(4), predicted=-5.0), child("d", "fuse"))
+    strategy.tell(Expanded("n", below))
+    strategy.tell(Measured("b", 1.0))
+    assert strategy.ask_measure(1) == ["c"]

@@ -9,6 +9,7 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.registry import apply, normalises, propose, select
@@ -33,19 +34,27 @@ SIZES: dict[str, list[dict[str, int]]] = {
 }
 
 
-def way(name: str) -> list[tuple[Trace, State]]:
+def way(name: str, target: Target = WIDE) -> list[tuple[Trace, State]]:
     """The procedure and what each rewrite of the normal form makes of it, in their order."""
     procedure = PROCEDURES[name]
     found = [(Trace(), State(procedure, mirror(procedure)))]
     while True:
         trace, state = found[-1]
         last = max(map(normalises, trace.steps), default=1)
-        rewrites = (each for each in propose(state.ast, WIDE, ALL) if normalises(each) >= last)
+        rewrites = (each for each in propose(state.ast, target, ALL) if normalises(each) >= last)
         rewrite = min(rewrites, key=normalises, default=None)
         if rewrite is None:
             return found
         procedure = apply(state.procedure, state.ast, rewrite)
         found.append((trace.then(rewrite), State(procedure, mirror(procedure))))
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("bits", [256, 512])
+@pytest.mark.parametrize("name", ["below_f64", "updated_twice", "below_and_above"])
+def test_what_no_register_holds_does_not_stop_the_way(name: str, bits: int) -> None:
+    target = replace(TARGET, vector_bits=bits)
+    assert any(step.transform == "block_all" for step in way(name, target)[-1][0].steps)
 
 
 def names(name: str) -> list[str]:

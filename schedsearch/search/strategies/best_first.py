@@ -123,9 +123,9 @@ class BestFirst:
             expected = self._promises.of(node.parent) + TRUST * node.predicted
             self._gains.learn(node.rewrite, node.value - expected)
         self._open(node)
-        highest = self._promises.learn(node)
-        self._groups.revalue(highest)
-        self._ahead.revalue(highest)
+        for each in dict.fromkeys((node, self._promises.learn(node))):
+            self._groups.revalue(each)
+            self._ahead.revalue(each)
 
     def _look_through(self) -> Node | None:
         node = self._ahead.take(lambda node: node.expand and node.value is None)
@@ -153,8 +153,8 @@ class BestFirst:
 class _Promises:
     """What nodes promise to be worth: their values, if they are measured. Otherwise what a parent
     is worth and the prediction add up to, less a fee; or, if that is more, what the value of a
-    measured child leaves after the child's own prediction. So what loses by itself and opens a way
-    is worth what has been found on that way."""
+    measured child leaves after the gain that the child itself was predicted. So what loses by
+    itself and opens a way is worth what has been found on that way."""
 
     def __init__(self) -> None:
         self._shown: dict[Node, float] = {}
@@ -172,7 +172,7 @@ class _Promises:
         of: the node itself, or the last of the unmeasured ones above it that promised less."""
         shown = self.of(node)
         while (parent := node.parent) is not None and parent.value is None:
-            shown -= TRUST * node.predicted
+            shown -= TRUST * max(node.predicted, 0.0)
             if shown <= self.of(parent):
                 break
             self._shown[parent] = shown
@@ -301,8 +301,9 @@ class Gains:
     have the same transform, arguments and label, wherever in the procedure they apply. A rewrite
     that was never tried is judged by its transform.
 
-    Estimates are mean surpluses, in log speed-ups over the parent: of transforms, and of rewrites
-    compared with their transform. Each rewrite that was measured takes a few hundred bytes.
+    Estimates are of surpluses, in log speed-ups over the parent: of transforms the mean and a
+    standard deviation, of rewrites the mean compared with that of their transform. Each rewrite
+    that was measured takes a few hundred bytes.
     """
 
     def __init__(self) -> None:
@@ -329,6 +330,6 @@ class Gains:
         return mean, sqrt(square - mean**2)
 
     def of_rewrite(self, rewrite: Rewrite) -> float:
-        """Mean surplus beyond `of_transform`; 0 for a rewrite that was never tried."""
+        """Mean surplus beyond its transform's; 0 for a rewrite that was never tried."""
         known = self._rewrites.get(rewrite.kind)
         return known.total / (REWRITE_TRIALS + known.trials) if known else 0.0

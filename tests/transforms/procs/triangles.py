@@ -128,3 +128,23 @@ def covariance_above(C: f32[35, 35], A: f32[5, 35]):
                 C[i, j] += A[k, i] * A[k, j]
             C[i, j] = C[i, j] / (6.0 - 1.0)
             C[j, i] = C[i, j]
+
+
+@proc
+def below_f64(C: f64[43, 43], A: f64[43, 5], B: f64[5, 43]):
+    for i in seq(0, 43):
+        for j in seq(0, i):
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def below_and_above(n: size, C: f32[n, n], D: f32[n, n], A: f32[n, 5], B: f32[5, n]):
+    for i in seq(0, n):
+        for j in seq(0, i + 1):
+            for k in seq(0, 5):
+                C[i, j] += A[i, k] * B[k, j]
+    for i in seq(0, n):
+        for j in seq(i, n):
+            for k in seq(0, 5):
+                D[i, j] += A[i, k] * B[k, j]

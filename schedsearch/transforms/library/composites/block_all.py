@@ -12,8 +12,9 @@ for i in seq(0, 62):                          for i in seq(0, 62):
                     C[8 * i + ir, 8 * i + j] += ...
 ```
 
-Each of at least two nests gets the block of the analytic model with the largest tile, and so do its
-edges. This is what `register_block` does to one of them: of a procedure with many nests nothing
+Each of at least two nests (`MAX_NESTS` at most) gets the block of the analytic model with the
+largest tile, and so do its edges. Rows of small triangles that no register holds are left to the C
+compiler. This is what `register_block` does to one of them: of a procedure with many nests nothing
 else shows soon what they are worth together.
 """
 
@@ -21,12 +22,16 @@ from collections.abc import Iterator
 from functools import partial
 
 from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.edges import best_block, block_edges
-from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent, reduction_nests
+from schedsearch.transforms.blocks.reductions import (
+    MOST_ROWS,
+    ReductionNest,
+    longest_extent,
+    reduction_nests,
+)
 from schedsearch.transforms.library.composites.block_edges import checked
 from schedsearch.transforms.library.composites.register_block import block
 from schedsearch.transforms.operators.cursors import Cursors
@@ -52,11 +57,11 @@ def _blocks(
     proc: q.Proc, bits: int, registers: int
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
-    one. Rows of other small triangles are left to the C compiler."""
+    one."""
     nests = sorted(reduction_nests(proc), key=lambda nest: (not nest.corner, -len(nest.loops)))
     for nest in nests:
-        short = longest_extent(proc, nest.along) * ELEMENT_BITS[nest.stmt.type] <= bits
-        if short and nest.along.extent is None and not nest.corner:
+        short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
+        if short and not nest.corner:
             continue
         arguments = best_block(proc, nest, bits, registers, REUSED)
         if arguments is not None:
