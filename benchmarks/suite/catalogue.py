@@ -1,4 +1,5 @@
-"""The kernels of the suite, and with `pb_` before their names PolyBench's 30.
+"""The kernels of the suite, with `blas_` before their names BLAS's routines, with `pb_` PolyBench's
+30.
 
 Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
 good schedule at least some 100 us, which hides what a call from Python costs. Kernels
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from benchmarks.suite.blas import BLAS
 from benchmarks.suite.case import EXAMPLES, KERNELS, PYTHON_PEERS, Case
 from schedsearch.peers.arrays import Fill
 
@@ -116,5 +118,6 @@ CASES: tuple[Case, ...] = (
     _case("transpose", "transpose"),
     _case("histogram", "fold", fills={"profile": SUM}),
     _case("histogram", "cumulative", fills={"count": SUM}),
+    *BLAS,
     *POLYBENCH,
 )

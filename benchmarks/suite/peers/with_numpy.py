@@ -261,3 +261,15 @@ def cumulative(count: Any, x: Any, edges: Any) -> Call:
         count[order] = np.cumsum(bins)[:-1]
 
     return call
+
+
+def blas_copy(x: Any, y: Any) -> Call:
+    return lambda: np.copyto(y, x)
+
+
+def blas_scal(alpha: Any, x: Any) -> Call:
+    return lambda: np.multiply(x, alpha, out=x)
+
+
+def blas_dot(x: Any, y: Any, result: Any) -> Call:
+    return lambda: np.dot(x, y)
