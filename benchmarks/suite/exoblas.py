@@ -16,7 +16,9 @@ from importlib.metadata import version
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from benchmarks.suite.blas import TYPES
 from benchmarks.suite.case import Case
+from benchmarks.suite.exoblas_calls import CALLS
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
@@ -45,10 +47,12 @@ static const float ONE = 1;
 
 @dataclass(frozen=True)
 class Routine:
-    """The file in `src` that has it, and how it is called with the arguments of a kernel."""
+    """The files in `src` that have it, with spaces between them, how it is called with the
+    arguments of a kernel, and its type."""
 
-    file: str
+    files: str
     call: str
+    type: str = "f32"
 
 
 def _gemm(a: int, b: int, size: int) -> Routine:
@@ -82,21 +86,29 @@ ROUTINES = {
     "syrk": Routine(
         "level3/syrk.py", f"exo_ssyrk_rm_stride_1(ctxt, {_LOWER}, {_NO_TRANS}, {_SYRK})"
     ),
+    **{
+        f"blas_{letter}{name}": Routine(files, call.replace("?", letter), type_)
+        for letter, type_ in TYPES.items()
+        for name, (files, call) in CALLS.items()
+    },
 }
-"""By the names of kernels in the suite."""
+"""By the names of kernels in the suite, without `_sizes`."""
 
 
 def exoblas_c(case: Case, subject: Subject, checkout: Path) -> GeneratedC | None:
     """C of the kernel's function that calls ExoBLAS; None if that has none. Takes up to minutes
     the first time. Raises UserError if it cannot be generated."""
-    routine = ROUTINES.get(case.name)
+    routine = ROUTINES.get(case.name.removesuffix("_sizes"))
     if routine is None:
         return None
-    header, source = _generated(checkout, routine.file, machine_of(subject))
-    name = subject.code.proc
+    header, source = _generated(checkout, routine.files.split(), machine_of(subject))
+    name, fixed = subject.code.proc, case.sizes if case.specialize else ()
     prototype = re.search(rf"void {name}\([^;]*\)(?=;)", subject.code.header)
     assert prototype is not None, "Exo's headers declare what they export"
-    adapter = f"{_ARGUMENTS}{prototype.group()} {{\n{routine.call};\n}}\n"
+    arguments = _ARGUMENTS if routine.type == "f32" else _ARGUMENTS.replace("f32", routine.type)
+    constants = ", ".join(f"{size} = {value}" for size, value in fixed)
+    sizes = f"enum {{ {constants} }};\n" if constants else ""
+    adapter = f"{arguments}{prototype.group()} {{\n{sizes}{routine.call};\n}}\n"
     text = _LOCAL_INCLUDE.sub("", source) + adapter
     return with_build(name, _PROTOTYPE.sub("", header), text, Build())
 
@@ -105,18 +117,19 @@ def machine_of(subject: Subject) -> str:
     return "avx512" if subject.target.isa == "avx512" else "avx2"
 
 
-def _generated(checkout: Path, file: str, machine: str) -> tuple[str, str]:
-    """Header and source of one of its files."""
+def _generated(checkout: Path, files: list[str], machine: str) -> tuple[str, str]:
+    """Header and source of some of its files."""
     src = checkout / "src"
-    if not (src / file).is_file():
-        raise UserError(f"{checkout} is no checkout of ExoBLAS: there is no src/{file}")
+    for file in files:
+        if not (src / file).is_file():
+            raise UserError(f"{checkout} is no checkout of ExoBLAS: there is no src/{file}")
     texts = "\n".join(read_text(each) for each in sorted(src.glob("**/*.py")))
-    own = digest(f"{machine} {version('exo-lang')} {file}\n{texts}")
+    own = digest(f"{machine} {version('exo-lang')} {' '.join(files)}\n{texts}")
     kept = [cache_dir() / "exoblas" / own / f"kernel.{kind}" for kind in ("h", "c")]
     if not all(each.is_file() for each in kept):
         with TemporaryDirectory() as scratch:
             try:
-                made = _generate(src, file, machine, Path(scratch))
+                made = _generate(src, files, machine, Path(scratch))
             except OSError as error:  # shutil.Error is one
                 raise UserError(f"{checkout} is no checkout of {NAME}: {error}") from error
             for source, place in zip(made, kept, strict=True):
@@ -126,16 +139,17 @@ def _generated(checkout: Path, file: str, machine: str) -> tuple[str, str]:
     return header, source_text
 
 
-def _generate(src: Path, file: str, machine: str, scratch: Path) -> list[Path]:
+def _generate(src: Path, files: list[str], machine: str, scratch: Path) -> list[Path]:
     """From a copy: its files write beside themselves."""
     own, out = scratch / "exoblas" / "src", scratch / "out"
     shutil.copytree(src, own)
     import_ = f"from machines.x86 import {machine}_Machine as Machine\n"
     (own / "common" / "exo_blas_config.py").write_text(import_)
     exocc = [sys.executable, "-c", "from exo.main import main; main()"]
-    command = [*exocc, "-o", str(out), "--stem", "kernel", str(own / file)]
+    command = [*exocc, "-o", str(out), "--stem", "kernel"]
+    command += [str(own / file) for file in files]
     environment = {**os.environ, "PYTHONPATH": str(own / "common")}
-    print(f"generating {NAME}'s {file} ...", file=sys.stderr, flush=True)
+    print(f"generating {NAME}'s {' '.join(files)} ...", file=sys.stderr, flush=True)
     try:
         done = subprocess.run(
             command, capture_output=True, text=True, timeout=_GENERATE_S, env=environment
