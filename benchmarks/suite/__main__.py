@@ -17,6 +17,7 @@ from benchmarks.suite.case import Case
 from benchmarks.suite.catalogue import CASES
 from benchmarks.suite.folders import folder, read_rows, write_json
 from benchmarks.suite.measure import compare as measured
+from benchmarks.suite.records import BOOK, beats_record, place, write_record
 from benchmarks.suite.report import as_json, show
 from benchmarks.suite.stores import searched
 from benchmarks.suite.tune import tune as tune_case
@@ -30,7 +31,8 @@ app = typer.Typer(
 console = Console(highlight=False)
 
 Only = Annotated[
-    str, typer.Option(metavar="A,B,...", help="Kernels, by name or pattern (`gemm*`).")
+    str,
+    typer.Option(metavar="A,B,...", help="Kernels or groups, by name or pattern (`gemm*`)."),
 ]
 Base = Annotated[Path, typer.Option("--dir", help="Where stores and results are kept.")]
 Budget = Annotated[str, typer.Option(help="Search time per kernel: 60, 60s, 5m.")]
@@ -62,7 +64,7 @@ DEFAULT_DIR = Path("suite-results")
 
 @app.command()
 def tune(
-    only: Only = "*",
+    only: Only = "suite",
     base: Base = DEFAULT_DIR,
     budget: Budget = "60",
     kernel_budget: Override = None,
@@ -78,7 +80,7 @@ def tune(
 
 @app.command()
 def compare(
-    only: Only = "*",
+    only: Only = "suite",
     base: Base = DEFAULT_DIR,
     threads: Threads = 1,
     rounds: Rounds = 20,
@@ -97,7 +99,7 @@ def compare(
 
 @app.command()
 def run(
-    only: Only = "*",
+    only: Only = "suite",
     base: Base = DEFAULT_DIR,
     budget: Budget = "60",
     kernel_budget: Override = None,
@@ -128,7 +130,7 @@ def run(
 
 @app.command()
 def table(
-    only: Only = "*", base: Base = DEFAULT_DIR, threads: Threads = 1, json_: Json = None
+    only: Only = "suite", base: Base = DEFAULT_DIR, threads: Threads = 1, json_: Json = None
 ) -> None:
     """Print the table of what was compared before."""
     cases = select(only)
@@ -137,21 +139,39 @@ def table(
         write_json(json_, as_json(read_rows(base, cases, threads), len(cases)))
 
 
+@app.command()
+def keep(only: Only = "suite", base: Base = DEFAULT_DIR, threads: Threads = 1) -> None:
+    """Write what beat the record book, or is not in it, into `benchmarks/records`."""
+    for case in select(only):
+        row = folder(base, case, threads).read_row()
+        if row is None or not beats_record(row):
+            continue
+        target = case.load(threads).target
+        page = place(case, target)
+        write_record(page, row, target)
+        console.print(f"{case.name:<20}{page.relative_to(BOOK.parent)}", markup=False)
+
+
 @app.command("list")
 def list_() -> None:
-    """Name the kernels."""
+    """Name the kernels, each with its group."""
     for case in CASES:
         sizes = " ".join(f"{name}={value}" for name, value in case.sizes)
-        console.print(f"{case.name:<20}{case.file.name}:{case.proc} {sizes}", markup=False)
+        where = f"{case.file.name}:{case.proc} {sizes}"
+        console.print(f"{case.group:<10}{case.name:<22}{where}", markup=False, soft_wrap=True)
 
 
 def select(only: str) -> list[Case]:
-    """The cases that any of the comma-separated patterns names."""
+    """The cases that any of the comma-separated patterns names, itself or by its group."""
     patterns = [pattern.strip() for pattern in only.split(",")]
-    unknown = [p for p in patterns if not any(fnmatch.fnmatch(c.name, p) for c in CASES)]
+    unknown = [p for p in patterns if not any(_named(case, p) for case in CASES)]
     if unknown:
         raise UserError(f"no kernel {', '.join(unknown)}; `list` names them")
-    return [case for case in CASES if any(fnmatch.fnmatch(case.name, p) for p in patterns)]
+    return [case for case in CASES if any(_named(case, p) for p in patterns)]
+
+
+def _named(case: Case, pattern: str) -> bool:
+    return any(fnmatch.fnmatch(name, pattern) for name in (case.name, case.group))
 
 
 def compared(row: dict[str, Any] | None, searched_s: float) -> bool:

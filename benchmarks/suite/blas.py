@@ -42,6 +42,7 @@ def _both(
             without=tuple(peer for peer in PYTHON_PEERS if not (numpy and peer == "numpy")),
             also=("scipy",),
             specialize=True,
+            group="blas",
         )
         found.append(case)
         if any_size:

@@ -19,6 +19,7 @@ PYTHON_PEERS = ("numpy", "numba", "torch")
 class Case:
     """A kernel of the suite: a naive procedure, its sizes, and what competes.
 
+    `group` is what `--only` may also name: `suite`, `blas`, ...
     `form` is the name of the functions in `peers` that compute the same, empty if there
     are none; `without` names the libraries that have no natural form of it, `also` others
     that have one.
@@ -35,6 +36,7 @@ class Case:
     without: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
     specialize: bool = False
+    group: str = "suite"
 
     def fill(self, argument: str) -> Fill:
         return dict(self.fills).get(argument, Fill())

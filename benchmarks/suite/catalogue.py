@@ -1,5 +1,5 @@
-"""The kernels of the suite, with `blas_` before their names BLAS's routines, with `pb_` PolyBench's
-30.
+"""The kernels of the suite; in groups of their own BLAS's routines, PolyBench's 30, and products of
+many sizes.
 
 Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
 good schedule at least some 100 us, which hides what a call from Python costs. Kernels
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from benchmarks.suite.blas import BLAS
 from benchmarks.suite.case import EXAMPLES, KERNELS, PYTHON_PEERS, Case
+from benchmarks.suite.sizes import SIZES
 from schedsearch.peers.arrays import Fill
 
 SUM = Fill(zeroed=True)
@@ -46,6 +47,7 @@ def _polybench(group: str, *names: str, **fills: Fill) -> tuple[Case, ...]:
             proc=f"pb_{name}",
             fills=tuple(fills.items()),
             without=PYTHON_PEERS,
+            group="polybench",
         )
         for name in names
     )
@@ -120,4 +122,5 @@ CASES: tuple[Case, ...] = (
     _case("histogram", "cumulative", fills={"count": SUM}),
     *BLAS,
     *POLYBENCH,
+    *SIZES,
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from benchmarks.suite.case import Case
 from benchmarks.suite.compilers import CompilerPeer, compiler_peers
 from benchmarks.suite.exoblas import NAME, exoblas_c
+from benchmarks.suite.records import place, recorded, replayed
 from benchmarks.suite.stores import Tuned
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Failure, GeneratedC
@@ -28,6 +29,9 @@ SINGLE = "schedsearch, 1 thread"
 
 AGAIN = "schedsearch again"
 """Our schedule as its own peer: how far from 1 its ratio is, is this machine's noise."""
+
+RECORD = "record"
+"""The best schedule that the record book has."""
 
 _BUILD_S = 120.0
 
@@ -54,6 +58,7 @@ def contenders(
             yield Absent(name, "not tuned yet")
         else:
             yield native(name, own.builder, own.code)
+    yield from _record(case, subject)
     code = as_experts_compile(subject.code)
     for peer in compiler_peers(subject.target, cache_dir() / "artifacts"):
         if isinstance(peer, CompilerPeer):
@@ -67,6 +72,15 @@ def contenders(
             yield Absent(library, "not installed")
         else:
             yield python_peer(library, case.form, frozenset(subject.target.features))
+
+
+def _record(case: Case, subject: Subject) -> Iterator[Peer | Absent]:
+    try:
+        schedule = recorded(place(case, subject.target))
+        if schedule is not None:
+            yield native(RECORD, subject.builder, replayed(subject, schedule))
+    except UserError as error:
+        yield Absent(RECORD, str(error))
 
 
 def _hand_made(case: Case, subject: Subject, checkout: Path) -> Iterator[Peer | Absent]:

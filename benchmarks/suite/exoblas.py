@@ -148,7 +148,8 @@ def _generate(src: Path, files: list[str], machine: str, scratch: Path) -> list[
     exocc = [sys.executable, "-c", "from exo.main import main; main()"]
     command = [*exocc, "-o", str(out), "--stem", "kernel"]
     command += [str(own / file) for file in files]
-    environment = {**os.environ, "PYTHONPATH": str(own / "common")}
+    path = [str(own / "common"), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, path))}
     print(f"generating {NAME}'s {' '.join(files)} ...", file=sys.stderr, flush=True)
     try:
         done = subprocess.run(

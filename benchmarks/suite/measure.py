@@ -11,7 +11,16 @@ from typing import Any
 import numpy as np
 
 from benchmarks.suite.case import Case
-from benchmarks.suite.contenders import AGAIN, BASELINE, OURS, ROOT, SINGLE, Absent, contenders
+from benchmarks.suite.contenders import (
+    AGAIN,
+    BASELINE,
+    OURS,
+    RECORD,
+    ROOT,
+    SINGLE,
+    Absent,
+    contenders,
+)
 from benchmarks.suite.folders import folder
 from benchmarks.suite.stores import best_tuned, searched
 from schedsearch.core.errors import UserError
@@ -142,15 +151,20 @@ def _compared(samples: dict[str, Samples], roof: Roof) -> dict[str, Any]:
     ratios = {
         name: asdict(ratio(own, ours))
         for name, own in samples.items()
-        if name not in (OURS, AGAIN, BASELINE, SINGLE)
+        if name not in (OURS, AGAIN, BASELINE, SINGLE, RECORD)
     }
+    record = {"record": asdict(ratio(samples[RECORD], ours))} if RECORD in samples else {}
     single = {"over_one_thread": asdict(ratio(samples[SINGLE], ours))} if SINGLE in samples else {}
-    return single | {
-        "noise": asdict(ratio(samples[AGAIN], ours)),
-        "speedup": asdict(ratio(samples[BASELINE], ours)),
-        "ratios": ratios,
-        "best_peer": min(ratios, key=lambda name: ratios[name]["value"], default=None),
-        "roofline": roof.share(seconds(ours)),
-        "limit": roof.limit,
-        "over_roof": roof.exceeded(seconds(ours)),
-    }
+    return (
+        single
+        | record
+        | {
+            "noise": asdict(ratio(samples[AGAIN], ours)),
+            "speedup": asdict(ratio(samples[BASELINE], ours)),
+            "ratios": ratios,
+            "best_peer": min(ratios, key=lambda name: ratios[name]["value"], default=None),
+            "roofline": roof.share(seconds(ours)),
+            "limit": roof.limit,
+            "over_roof": roof.exceeded(seconds(ours)),
+        }
+    )

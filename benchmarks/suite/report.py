@@ -10,7 +10,8 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from benchmarks.suite.contenders import AGAIN, BASELINE, OURS, SINGLE
+from benchmarks.suite.contenders import AGAIN, BASELINE, OURS, RECORD, SINGLE
+from benchmarks.suite.records import FINDING
 from schedsearch.present.format import duration
 
 Row = dict[str, Any]
@@ -41,6 +42,8 @@ def table(rows: Sequence[Row], width: int = WIDE) -> RenderableType:
         out.add_column(title, justify="right", no_wrap=width >= WIDE)
     out.add_column("", no_wrap=True)
     out.add_column("% of roofline", justify="right", no_wrap=True)
+    if any(RECORD in row for row in rows):
+        out.add_column("of the record", justify="right", no_wrap=True)
     for row in rows:
         out.add_row(*_cells(row, peers, width >= WIDE))
     return out
@@ -59,13 +62,15 @@ def _cells(row: Row, peers: Sequence[str], intervals: bool) -> list[str]:
     cells += [_judged(ratios[best]), best] if best else ["-", ""]
     doubt = " [red]too high[/]" if row.get("over_roof") else ""
     cells.append(f"{row['roofline']:.0%} {row['limit']}{doubt}")
+    if RECORD in row:
+        cells.append(_ratio(row[RECORD], False))
     return cells
 
 
 def _ran(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """Peers with what computed, each once."""
     pairs = (pair for row in rows for pair in row.get("ran", {}).items())
-    own = (OURS, AGAIN, BASELINE, SINGLE)
+    own = (OURS, AGAIN, BASELINE, SINGLE, RECORD)
     return sorted({(name, ran) for name, ran in pairs if name not in own and ran})
 
 
@@ -118,6 +123,12 @@ def show(console: Console, rows: Sequence[Row], total: int) -> None:
         if over := row.get("over_one_thread"):
             times = f"{row['threads']} threads over one: {_ratio(over, True)}"
             console.print(f"{row['kernel']}: {times}", soft_wrap=True)
+    for row in rows:
+        if RECORD in row and row[RECORD]["high"] < FINDING:
+            text = (
+                f"below {FINDING:.0%} of its record: {row['kernel']}, {_ratio(row[RECORD], True)}"
+            )
+            console.print(text, soft_wrap=True)
     if mean := geometric_mean(rows):
         off = [abs(row["noise"]["value"] - 1) for row in rows if "noise" in row]
         console.print(

@@ -66,6 +66,8 @@ def test_the_mean_is_over_the_best_peer_of_each_kernel() -> None:
 
 def test_kernels_are_chosen_by_pattern_with_budgets_of_their_own() -> None:
     assert [case.name for case in select("trsm, ge?v*")] == ["gemv_n", "gemv_t", "trsm"]
+    assert {case.group for case in select("polybench")} == {"polybench"}
+    assert len(select("suite")) == 31
     with pytest.raises(UserError, match="no kernel nothing"):
         select("nothing,trsm")
     budgets = budgets_of("1m", ["gemm*=5m"])
@@ -132,6 +134,8 @@ def test_one_command_tunes_and_compares(tmp_path: Path) -> None:
     assert len(row["samples"]["schedsearch"]) == 5
     assert 0 < row["speedup"]["low"] <= row["speedup"]["high"]
     assert row["roofline"] > 0
+    # Nothing was found that is to be kept; what says so is not the lack of a row.
+    assert "trsm" not in suite("keep", *chosen).stdout
     # What was searched counts: the same budget is not searched twice.
     place = folder(results, TRSM)
     spent, exhausted = searched(place.store)
