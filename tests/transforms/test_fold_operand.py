@@ -13,6 +13,7 @@ from exo.stdlib.scheduling import divide_loop
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.text import show_affine
 from schedsearch.core.trace import Trace
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export import schedule_lines, schedule_python
@@ -39,6 +40,9 @@ SIZES = {
     "truncated": [{}],
     "strided": [{}],
     "strided_window": [{"n": 1}, {"n": 19}],
+    "perhaps_empty": [{"n": 1}, {"n": 2}, {"n": 9}],
+    "lower": [{"n": 1}, {"n": 13}],
+    "above": [{"n": 1}, {"n": 13}],
 }
 
 
@@ -71,9 +75,25 @@ def test_an_operand_takes_all_factors_of_its_loops_with_it() -> None:
     assert operands("truncated") == {"s * A[i, k]"}  # rounded otherwise, it may be truncated so
 
 
-@pytest.mark.parametrize("name", ["plain", "overwritten", "integers", "perhaps_empty"])
+@pytest.mark.parametrize("name", ["plain", "overwritten", "integers"])
 def test_proposes_nothing_else(name: str) -> None:
     assert operands(name) == set()
+
+
+def test_loops_that_may_be_empty_stay_where_the_operand_does_not_depend_on_them() -> None:
+    assert operands("perhaps_empty") == {"s * B[k, j]"}
+
+
+def test_an_operand_of_a_triangle_is_made_whole_before_it() -> None:
+    """The length of the inner loop is the outer one's."""
+    for name, operand in (("lower", "alpha * A[i, k]"), ("above", "alpha * A[i, k]")):
+        [(trace, state)] = folded(name)
+        assert trace.steps[0].arg("operand") == operand
+        alloc, fill, nest = state.ast.body
+        assert isinstance(alloc, q.Alloc)
+        assert [show_affine(extent) for extent in alloc.shape] == ["n", "n"]
+        assert isinstance(fill, q.For)
+        assert isinstance(nest, q.For)
 
 
 def test_what_is_read_with_gaps_is_gathered() -> None:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from schedsearch.analysis.accesses import written_buffers
-from schedsearch.analysis.ranges import Ranges, trips
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
@@ -15,14 +14,17 @@ MAX_BEFORE = 3
 """Statements before it in a loop that a value is moved past, one by one."""
 
 
-def loops_around(proc: q.Proc, stmt: q.Stmt, ranges: Ranges) -> Iterator[q.For]:
-    """The loops directly around `stmt`, the innermost first, that run at least once."""
+NO_DIMENSIONS: Mapping[q.Var, q.Affine] = {}
+
+
+def loops_around(proc: q.Proc, stmt: q.Stmt) -> Iterator[q.For]:
+    """The loops directly around `stmt`, the innermost first."""
     inner: q.Stmt = stmt
     while len(inner.path) > 1 and "e" not in inner.path:
         loop, position = proc.by_path[inner.path[:-1]], inner.path[-1]
         if not isinstance(loop, q.For) or loop.parallel:
             return
-        if trips(loop, ranges)[0] < 1 or int(position) > MAX_BEFORE:
+        if int(position) > MAX_BEFORE:
             return
         yield loop
         inner = loop
@@ -34,14 +36,17 @@ def changes(loop: q.For, used: frozenset[q.Var]) -> bool:
     return bool(used & (written_buffers(loop.body) | local))
 
 
-def move_out(alloc: q.Path, loops: Sequence[q.For], kept: frozenset[q.Var] = frozenset()) -> Steps:
+def move_out(
+    alloc: q.Path, loops: Sequence[q.For], kept: Mapping[q.Var, q.Affine] = NO_DIMENSIONS
+) -> Steps:
     """Move the allocation at `alloc` and the next statement, which gives it its value, out of
     `loops`, the innermost first. For each of the loops with a variable in `kept`, which start at 0,
-    they get a dimension and a loop of their own."""
+    they get a dimension of the length given there and a loop of their own. The others run at least
+    once."""
     for loop in loops:
         outside, before = next_path(alloc[:-1]), int(alloc[-1])
         if loop.iter in kept:
-            yield Op("expand_dim", (At(alloc), show_affine(loop.hi), loop.iter.name))
+            yield Op("expand_dim", (At(alloc), show_affine(kept[loop.iter]), loop.iter.name))
         yield Op("lift_alloc", (At(alloc),))
         for position in reversed(range(before)):
             yield Op("reorder_stmts", (Pair((*outside, position)),))

@@ -96,6 +96,22 @@ def perhaps_empty(n: size, A: f32[n, n], B: f32[n, n], s: f32, C: f32[n, n]):
 
 
 @proc
+def lower(n: size, alpha: f32, A: f32[n, n], B: f32[n, n], C: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, i):
+                C[i, j] += alpha * A[i, k] * B[k, j]
+
+
+@proc
+def above(n: size, alpha: f32, A: f32[n, n], B: f32[n, n], C: f32[n, n]):
+    for k in seq(0, n):
+        for j in seq(0, n):
+            for i in seq(0, n - k):
+                C[i, j] += alpha * A[i, k] * B[k, j]
+
+
+@proc
 def strided(x: f32[5, 12, 13], w: f32[9, 5], y: f32[9, 6, 7]):
     for o in seq(0, 9):
         for h in seq(0, 6):

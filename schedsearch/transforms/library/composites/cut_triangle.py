@@ -52,17 +52,19 @@ class _Triangle:
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    for loop in loops(proc):
-        found, longest = list(_triangles(proc, loop)), longest_extent(proc, loop)
-        for triangle in sorted(found, key=lambda each: -len(each.inner.path)):
-            width = lanes(target, element_bits(triangle.inner.body))
-            # Rows that end where vectors do, and few of them in a small triangle.
-            for factor in sorted({16 * width, 4 * width, max(width, 8)}):
-                if 2 * factor <= longest:
-                    plain = not triangle.lower and divides(proc, factor, loop.hi, loop.path)
-                    rest: dict[str, ArgValue] = {} if plain else {"rest": True}
-                    nest: dict[str, ArgValue] = {"nest": found.index(triangle)}
-                    yield loop, {"factor": factor, **rest, **(nest if len(found) > 1 else {})}
+    """The deepest nests first: they compute most."""
+    found = [(loop, list(_triangles(proc, loop))) for loop in loops(proc)]
+    pairs = [(loop, triangle, own) for loop, own in found for triangle in own]
+    for loop, triangle, own in sorted(pairs, key=lambda pair: -len(pair[1].inner.path)):
+        longest = longest_extent(proc, loop)
+        width = lanes(target, element_bits(triangle.inner.body))
+        # Rows that end where vectors do, and few of them in a small triangle.
+        for factor in sorted({16 * width, 4 * width, max(width, 8)}):
+            if 2 * factor <= longest:
+                plain = not triangle.lower and divides(proc, factor, loop.hi, loop.path)
+                rest: dict[str, ArgValue] = {} if plain else {"rest": True}
+                nest: dict[str, ArgValue] = {"nest": own.index(triangle)}
+                yield loop, {"factor": factor, **rest, **(nest if len(own) > 1 else {})}
 
 
 def _triangles(proc: q.Proc, outer: q.For) -> Iterator[_Triangle]:

@@ -35,7 +35,7 @@ from itertools import takewhile
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import Route, value_type
-from schedsearch.analysis.ranges import bind_loops, ranges_of_args
+from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args, trips
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
@@ -109,8 +109,8 @@ def _operands(proc: q.Proc) -> Iterator[_Operand]:
         leaves = tuple(_leaves(stmt.rhs, ()))
         if not 2 <= len(leaves) <= MAX_FACTORS or value_type(stmt.rhs, stmt.type) not in FLOATS:
             continue
-        loops = tuple(loops_around(proc, stmt, ranges))
-        around = (_operand(stmt, leaves, number, loops) for number in range(len(leaves)))
+        loops = tuple(loops_around(proc, stmt))
+        around = (_operand(stmt, leaves, number, loops, ranges) for number in range(len(leaves)))
         found = {operand.factors: operand for operand in around if operand}
         for operand in found.values():
             if not any(operand.kept < other.kept for other in found.values()):
@@ -126,25 +126,48 @@ def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
         yield expr, route
 
 
-def _independent(loops: Iterable[q.For], kept: Collection[q.Var]) -> tuple[q.For, ...]:
-    """Loops, the innermost first, as far out as those of `kept` start at 0, and run as often
-    whatever the others do."""
+def _movable(
+    loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges
+) -> tuple[q.For, ...]:
+    """Loops, the innermost first, as far out as those of `kept` start at 0 and have a length for
+    the outer ones to see, and the others run at least once."""
     found: list[q.For] = []
     for loop in loops:
         if loop.iter in kept and loop.lo != q.Affine(0):
             break
-        if any(loop.iter in q.expr_vars(inner.hi) for inner in found if inner.iter in kept):
+        if loop.iter not in kept and trips(loop, ranges)[0] < 1:
+            break
+        ends = [each.hi for each in found if each.iter in kept]
+        bound = [end for end in ends if loop.iter in q.expr_vars(end)]
+        if bound and (loop.iter not in kept or not all(end.coefficient(loop.iter) for end in bound)):
             break
         found.append(loop)
     return tuple(found)
 
 
+def _lengths(loops: Iterable[q.For], kept: Collection[q.Var]) -> dict[q.Var, q.Affine]:
+    """Of the loops of `kept`, the innermost first: for `k < i` and `i < n` that of `k` is `n`."""
+    found: dict[q.Var, q.Affine] = {}
+    for loop in loops:
+        for var, length in found.items():
+            factor = length.coefficient(loop.iter)
+            end = loop.hi if factor > 0 else loop.lo
+            found[var] = length + (end - q.as_affine(loop.iter)).scaled(factor)
+        if loop.iter in kept:
+            found[loop.iter] = loop.hi
+    return found
+
+
 def _operand(
-    stmt: q.Assign | q.Reduce, leaves: tuple[_Leaf, ...], number: int, loops: tuple[q.For, ...]
+    stmt: q.Assign | q.Reduce,
+    leaves: tuple[_Leaf, ...],
+    number: int,
+    loops: tuple[q.For, ...],
+    ranges: Ranges,
 ) -> _Operand | None:
     """The operand around factor `number`; None if no loop uses its values again, or all there
     is to it is an array."""
-    loops = _independent(loops, q.expr_vars(leaves[number][0]))
+    loops = _movable(loops, q.expr_vars(leaves[number][0]), ranges)
     iters = {loop.iter for loop in loops}
     depends = [q.expr_vars(leaf) & iters for leaf, _ in leaves]
     kept = depends[number]
@@ -206,7 +229,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     match bound.by_path[path]:
         case q.Alloc(type=given) if given != kind:
             yield Op("set_precision", (At(path), str(kind)))
-    yield from move_out(path, found.loops, found.kept)
+    yield from move_out(path, found.loops, _lengths(found.loops, found.kept))
     yield from _lay_out(path[: len(path) - len(found.loops)], found)
 
 
@@ -240,7 +263,8 @@ def _right_product(expr: q.Expr, route: Route) -> Route | None:
 
 
 def _lay_out(alloc: q.Path, found: _Operand) -> Steps:
-    """Give the array and the loops that fill it the order that the operand's indices have."""
+    """Give the array and the loops that fill it the order that the operand's indices have; not the
+    loops of a triangle."""
     now = [loop.iter for loop in reversed(found.loops) if loop.iter in found.kept]
     gathered = isinstance(found.shaped, q.Read) and len(found.factors) == 1
     order = [
@@ -253,6 +277,8 @@ def _lay_out(alloc: q.Path, found: _Operand) -> Steps:
     if wanted == now:
         return
     yield Op("rearrange_dim", (At(alloc), tuple(now.index(var) for var in wanted)))
+    if any(loop.iter in q.expr_vars(other.hi) for loop in found.loops for other in found.loops):
+        return
     fill = next_path(alloc)
     for place, var in enumerate(wanted):
         while now.index(var) > place:

@@ -17,7 +17,7 @@ from itertools import takewhile
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import Route
-from schedsearch.analysis.ranges import bind_loops, ranges_of_args
+from schedsearch.analysis.ranges import bind_loops, ranges_of_args, trips
 from schedsearch.analysis.walkers import fresh, names
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -58,7 +58,7 @@ def _invariants(proc: q.Proc) -> Iterator[_Invariant]:
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Assign | q.Reduce):
             continue
-        around = list(loops_around(proc, stmt, ranges))
+        around = list(takewhile(lambda x: trips(x, ranges)[0] > 0, loops_around(proc, stmt)))
         routes: dict[q.Expr, list[Route]] = {}
         for expr, route in _candidates(stmt.rhs, (), around, arguments):
             routes.setdefault(expr, []).append(route)

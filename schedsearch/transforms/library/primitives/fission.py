@@ -8,8 +8,8 @@ for i in seq(0, n):        for i in seq(0, n):
 ```
 
 `lifts` scopes around the cut are split alike: one, or all that hold nothing else.
-Between two simple statements only where they write different buffers: cutting a
-run of unrolled statements in two is never what one wants.
+Not between two simple statements that write the same element, or one a constant away:
+cutting a run of unrolled statements in two is never what one wants.
 """
 
 from collections.abc import Iterator
@@ -50,8 +50,13 @@ def _depth(proc: q.Proc, scope: q.Stmt) -> int:
 
 
 def _alike(before: q.Stmt, after: q.Stmt) -> bool:
+    """Whether both write to elements of one buffer whose distance is constant."""
     simple = q.Assign | q.Reduce
-    return isinstance(before, simple) and isinstance(after, simple) and before.buf == after.buf
+    if not (isinstance(before, simple) and isinstance(after, simple)):
+        return False
+    if before.buf != after.buf:
+        return False
+    return all((a - b).is_const for a, b in zip(before.idx, after.idx, strict=True))
 
 
 def _local(body: tuple[q.Stmt, ...]) -> set[q.Var]:
