@@ -34,7 +34,9 @@ Store = q.Assign | q.Reduce
 Route = tuple[str | int, ...]
 """Way to a part of an expression: names of Exo's cursor methods, numbers among arguments."""
 
-CONVERTING = frozenset({"merge_writes", "inline_assign", "bind_expr", "set_precision"})
+CONVERTING = frozenset(
+    {"merge_writes", "split_write", "inline_assign", "bind_expr", "set_precision"}
+)
 """Operators that may move conversions. The others move whole statements."""
 
 
@@ -60,6 +62,9 @@ def moved(proc: q.Proc, operator: str, path: q.Path, routes: tuple[Route, ...]) 
             after = proc.by_path.get(next_path(path))
             if isinstance(after, q.Reduce) and not mergeable(stmt, after):
                 return f"both values are converted to {stmt.type} before they are added"
+        case "split_write" if isinstance(stmt, Store):
+            if value_type(stmt.rhs, stmt.type) != _known(stmt.type) or stmt.type == "f16":
+                return f"the sum is converted to {stmt.type} when it is stored"
         case "inline_assign" if isinstance(stmt, q.Assign):
             if conversion_lost(stmt, rest_of_block(proc, path)):
                 return f"the value is converted to {stmt.type} when it is stored"

@@ -88,6 +88,8 @@ that fails once Exo no longer needs it:
    `set_precision` may name that; no rewrite may end with a buffer of R for other values.
 37. z3's expressions are freed in whatever thread collects garbage, Ray's among them, while
    another one solves: the process crashes               -> `prepare` has z3 put them off.
+38. `split_write` gives a term that reads what is written
+   the new value                                         -> refused by `unsound`.
 """
 
 from __future__ import annotations
@@ -275,6 +277,8 @@ def unsound(
         return "Exo does not see that the loops do different things"
     if operator == "left_reassociate_expr" and not _floats(mirror(procedure), path):
         return "integers might overflow in another order"
+    if operator == "split_write" and _reads_itself(mirror(procedure), path):
+        return "a term reads what the terms before it have changed by then"
     if operator == "sink_alloc" and carried(mirror(procedure), path):
         return "an iteration may read what another left in the buffer"
     if circle and overtaken(mirror(procedure), path, *circle):
@@ -330,6 +334,11 @@ def _floats(proc: q.Proc, path: q.Path) -> bool:
         and stmt.type in FLOATS
         and value_type(stmt.rhs, stmt.type) in FLOATS
     )
+
+
+def _reads_itself(proc: q.Proc, path: q.Path) -> bool:
+    stmt = proc.by_path.get(path)
+    return isinstance(stmt, q.Assign | q.Reduce) and stmt.buf in q.expr_vars(stmt.rhs)
 
 
 def _called_alike(proc: q.Proc, path: q.Path) -> bool:

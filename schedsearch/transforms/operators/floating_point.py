@@ -103,6 +103,8 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
                 return "the value would no longer be rounded to the type it is stored in"
         case Op("merge_writes", (Pair(path), *_)):
             return _merged(ast.by_path.get(path), ast.by_path.get(next_path(path)), strict)
+        case Op("split_write", (At(path), *_)):
+            return _split(ast.by_path.get(path), strict)
         case Op("simplify"):
             if any(map(_simplified, _data(ast))):
                 return "Exo would compute with constants in an expression of data"
@@ -132,6 +134,17 @@ def _merged(first: q.Stmt | None, second: q.Stmt | None, strict: bool) -> str | 
         return "two additions to an element would become one of their sum"
     if not all(rounds_as_stored(stmt.rhs, first.type) for stmt in (first, second)):
         return "the first value would no longer be rounded to the type it is stored in"
+    return None
+
+
+def _split(stmt: q.Stmt | None, strict: bool) -> str | None:
+    """`x = a + b` is `x = a; x += b` if `a` is of the type of `x` in C."""
+    if not isinstance(stmt, q.Assign | q.Reduce):
+        return None  # Exo refuses
+    if strict and isinstance(stmt, q.Reduce) and stmt.type in FLOATS:
+        return "an addition of a sum would become two to an element"
+    if not rounds_as_stored(stmt.rhs, stmt.type):
+        return "the first value would be rounded to the type it is stored in"
     return None
 
 

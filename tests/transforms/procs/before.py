@@ -361,6 +361,14 @@ def turn_operand(C: f32[16, 16], A: f32[16, 4], B: f32[16, 4]):
 
 
 @proc
+def split_sum(C: f32[16, 16], A: f32[16, 4], B: f32[16, 4]):
+    for i in seq(0, 16):
+        for j in seq(0, 16):
+            for k in seq(0, 4):
+                C[i, j] += A[i, k] * B[j, k] + B[i, k] * A[j, k]
+
+
+@proc
 def block_all(C: f32[8, 8], D: f32[8, 8], A: f32[8, 4], B: f32[4, 8], E: f32[8, 8]):
     for i in seq(0, 8):
         for j in seq(0, 8):

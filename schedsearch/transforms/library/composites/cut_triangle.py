@@ -55,7 +55,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     """The deepest nests first: they compute most."""
     found = [(loop, list(_triangles(proc, loop))) for loop in loops(proc)]
     pairs = [(loop, triangle, own) for loop, own in found for triangle in own]
-    for loop, triangle, own in sorted(pairs, key=lambda pair: -len(pair[1].inner.path)):
+    for loop, triangle, own in sorted(pairs, key=lambda pair: -_depth(pair[1].inner)):
         longest = longest_extent(proc, loop)
         width = lanes(target, element_bits(triangle.inner.body))
         # Rows that end where vectors do, and few of them in a small triangle.
@@ -65,6 +65,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 rest: dict[str, ArgValue] = {} if plain else {"rest": True}
                 nest: dict[str, ArgValue] = {"nest": own.index(triangle)}
                 yield loop, {"factor": factor, **rest, **(nest if len(own) > 1 else {})}
+
+
+def _depth(loop: q.For) -> int:
+    return max(len(stmt.path) for stmt in q.walk(loop.body))
 
 
 def _triangles(proc: q.Proc, outer: q.For) -> Iterator[_Triangle]:

@@ -126,9 +126,7 @@ def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
         yield expr, route
 
 
-def _movable(
-    loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges
-) -> tuple[q.For, ...]:
+def _movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) -> tuple[q.For, ...]:
     """Loops, the innermost first, as far out as those of `kept` start at 0 and have a length for
     the outer ones to see, and the others run at least once."""
     found: list[q.For] = []
@@ -139,7 +137,9 @@ def _movable(
             break
         ends = [each.hi for each in found if each.iter in kept]
         bound = [end for end in ends if loop.iter in q.expr_vars(end)]
-        if bound and (loop.iter not in kept or not all(end.coefficient(loop.iter) for end in bound)):
+        if bound and (
+            loop.iter not in kept or not all(end.coefficient(loop.iter) for end in bound)
+        ):
             break
         found.append(loop)
     return tuple(found)
