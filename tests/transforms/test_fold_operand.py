@@ -43,6 +43,7 @@ SIZES = {
     "perhaps_empty": [{"n": 1}, {"n": 2}, {"n": 9}],
     "lower": [{"n": 1}, {"n": 13}],
     "above": [{"n": 1}, {"n": 13}],
+    "upper": [{"n": 1}, {"n": 13}],
 }
 
 
@@ -86,7 +87,12 @@ def test_loops_that_may_be_empty_stay_where_the_operand_does_not_depend_on_them(
 
 def test_an_operand_of_a_triangle_is_made_whole_before_it() -> None:
     """The length of the inner loop is the outer one's."""
-    for name, operand in (("lower", "alpha * A[i, k]"), ("above", "alpha * A[i, k]")):
+    operands_of = {
+        "lower": "alpha * A[i, k]",
+        "above": "alpha * A[i, k]",
+        "upper": "alpha * A[k, i]",
+    }
+    for name, operand in operands_of.items():
         [(trace, state)] = folded(name)
         assert trace.steps[0].arg("operand") == operand
         alloc, fill, nest = state.ast.body

@@ -40,8 +40,8 @@ def move_out(
     alloc: q.Path, loops: Sequence[q.For], kept: Mapping[q.Var, q.Affine] = NO_DIMENSIONS
 ) -> Steps:
     """Move the allocation at `alloc` and the next statement, which gives it its value, out of
-    `loops`, the innermost first. For each of the loops with a variable in `kept`, which start at 0,
-    they get a dimension of the length given there and a loop of their own. The others run at least
+    `loops`, the innermost first. For each of the loops with a variable in `kept` they get a
+    dimension of the length given there and a loop of their own. The others run at least
     once."""
     for loop in loops:
         outside, before = next_path(alloc[:-1]), int(alloc[-1])

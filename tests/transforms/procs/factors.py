@@ -158,3 +158,11 @@ def lower_half(N: size, K: size, s: f32, A: f32[N, K], C: f32[N, N]):
         for k in seq(0, K):
             for j in seq(0, i + 1):
                 C[i, j] += s * A[i, k] * A[j, k]
+
+
+@proc
+def upper(n: size, alpha: f32, A: f32[n, n], B: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(i + 1, n):
+                B[i, j] += alpha * A[k, i] * B[k, j]

@@ -35,7 +35,7 @@ from itertools import takewhile
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.conversions import Route, value_type
-from schedsearch.analysis.ranges import Ranges, bind_loops, ranges_of_args, trips
+from schedsearch.analysis.ranges import Ranges, bind_loops, bounds, ranges_of_args, trips
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
@@ -127,19 +127,18 @@ def _leaves(expr: q.Expr, route: Route) -> Iterator[_Leaf]:
 
 
 def _movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) -> tuple[q.For, ...]:
-    """Loops, the innermost first, as far out as those of `kept` start at 0 and have a length for
-    the outer ones to see, and the others run at least once."""
+    """Loops, the innermost first, as far out as those of `kept` have a length for the outer ones to
+    see, and the others run at least once."""
     found: list[q.For] = []
     for loop in loops:
-        if loop.iter in kept and loop.lo != q.Affine(0):
+        if loop.iter in kept and bounds(loop.lo, ranges)[0] < 0:
             break
         if loop.iter not in kept and trips(loop, ranges)[0] < 1:
             break
-        ends = [each.hi for each in found if each.iter in kept]
+        ends = [end for each in found if each.iter in kept for end in (each.lo, each.hi)]
         bound = [end for end in ends if loop.iter in q.expr_vars(end)]
-        if bound and (
-            loop.iter not in kept or not all(end.coefficient(loop.iter) for end in bound)
-        ):
+        plain = all(end.coefficient(loop.iter) for end in bound)
+        if bound and not (loop.iter in kept and plain):
             break
         found.append(loop)
     return tuple(found)
@@ -277,7 +276,8 @@ def _lay_out(alloc: q.Path, found: _Operand) -> Steps:
     if wanted == now:
         return
     yield Op("rearrange_dim", (At(alloc), tuple(now.index(var) for var in wanted)))
-    if any(loop.iter in q.expr_vars(other.hi) for loop in found.loops for other in found.loops):
+    bounds_of = [q.expr_vars(end) for loop in found.loops for end in (loop.lo, loop.hi)]
+    if any(loop.iter in variables for loop in found.loops for variables in bounds_of):
         return
     fill = next_path(alloc)
     for place, var in enumerate(wanted):
