@@ -3,11 +3,11 @@
 ```
 for i in seq(0, 64):                 for i in seq(0, 4):
     for j in seq(0, i + 1):              for ir in seq(0, 16):
-        C[i, j] = ...          ->            for j in seq(0, 16 * i):
-                                                 C[16 * i + ir, j] = ...
+        C[i, j] += ...         ->            for j in seq(0, 16 * i):
+                                                 C[16 * i + ir, j] += ...
                                          for ir in seq(0, 16):
                                              for j in seq(0, ir + 1):
-                                                 C[16 * i + ir, 16 * i + j] = ...
+                                                 C[16 * i + ir, 16 * i + j] += ...
 ```
 
 For two loops of one nest, the bound of the inner being the outer's variable plus a
@@ -52,8 +52,8 @@ class _Triangle:
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
-    """The deepest nests first: they compute most."""
-    found = [(loop, list(_triangles(proc, loop))) for loop in loops(proc)]
+    """The deepest nests first: they compute most. What only copies is not worth it."""
+    found = [(loop, list(_triangles(proc, loop))) for loop in loops(proc) if _adds_up(loop)]
     pairs = [(loop, triangle, own) for loop, own in found for triangle in own]
     for loop, triangle, own in sorted(pairs, key=lambda pair: -_depth(pair[1].inner)):
         longest = longest_extent(proc, loop)
@@ -65,6 +65,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 rest: dict[str, ArgValue] = {} if plain else {"rest": True}
                 nest: dict[str, ArgValue] = {"nest": own.index(triangle)}
                 yield loop, {"factor": factor, **rest, **(nest if len(own) > 1 else {})}
+
+
+def _adds_up(loop: q.For) -> bool:
+    return any(isinstance(stmt, q.Reduce) for stmt in q.walk(loop.body))
 
 
 def _depth(loop: q.For) -> int:
