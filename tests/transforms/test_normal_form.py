@@ -31,6 +31,9 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "updated_twice": [{"n": n} for n in (1, 7, 8, 9, 16, 33)],
     "squared": [{}],
     "covariance_above": [{}],
+    "solved": [{}],
+    "symmetric": [{}],
+    "in_place": [{}],
 }
 
 
@@ -72,13 +75,16 @@ def test_every_step_keeps_the_meaning(name: str, tmp_path: Path) -> None:
 
 
 def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() -> None:
-    assert names("updated") == ["fold_operand", "turn_operand", *["cut_triangle"] * 2, "block_all"]
+    assert names("updated") == ["fold_operand", "turn_operand", "cut_triangle", "block_all"]
     assert names("rank_update") == ["fold_operand", "turn_operand", "cut_triangle", "block_all"]
     assert names("updated_twice")[:5] == [
         *["fold_operand"] * 2,
         *["turn_operand"] * 2,
         "cut_triangle",
     ]
+    assert names("solved") == ["fold_operand", "cut_triangle", "block_all"]
+    assert names("symmetric") == [*["fold_operand"] * 3, "cut_triangle", "block_all"]
+    assert names("in_place") == [*["fold_operand"] * 2, "cut_triangle", "block_all"]
     assert names("squared") == ["fold_operand"]
     assert names("covariance_above") == ["fold_operand", "cut_triangle"]
 
@@ -107,6 +113,16 @@ def test_an_operand_is_turned_only_before_a_triangle_and_only_if_it_is_read_once
     wrong = replace(rewrite, args=(("operand", "A"),))
     with pytest.raises(RewriteError, match="no such operand"):
         apply(procedure, mirror(procedure), wrong)
+
+
+def test_rows_of_a_turned_operand_have_an_odd_number_of_lines() -> None:
+    """So that a column is spread over all sets of a cache, whatever the length is."""
+    turned = next(state for trace, state in way("updated_twice") if "turn_operand" in str(trace))
+    (alloc,) = [s for s in turned.ast.body if isinstance(s, q.Alloc) and s.buf.name == "B_t"]
+    for length in (1, 15, 16, 31, 32, 512, 1000):
+        row = q.evaluate_affine(alloc.shape[1], lambda _, n=length: n)
+        assert row >= length
+        assert row % 32 == 16
 
 
 def test_one_nest_is_left_to_register_block() -> None:

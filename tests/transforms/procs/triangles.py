@@ -24,7 +24,7 @@ def product_above(n: size, C: f32[n, n], x: f32[n]):
 def strictly_above(n: size, C: f32[n, n], x: f32[n]):
     for i in seq(0, n):
         for j in seq(i + 1, n):
-            C[i, j] = x[j]
+            C[i, j] += x[j]
 
 
 @proc
@@ -148,3 +148,32 @@ def below_and_above(n: size, C: f32[n, n], D: f32[n, n], A: f32[n, 5], B: f32[5,
         for j in seq(i, n):
             for k in seq(0, 5):
                 D[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def solved(L: f32[35, 35], B: f32[35, 40], alpha: f32):
+    for i in seq(0, 35):
+        for j in seq(0, 40):
+            B[i, j] = alpha * B[i, j]
+        for k in seq(0, i):
+            for j in seq(0, 40):
+                B[i, j] += -L[i, k] * B[k, j]
+
+
+@proc
+def symmetric(A: f32[35, 35], B: f32[35, 40], C: f32[35, 40], alpha: f32):
+    for i in seq(0, 35):
+        for j in seq(0, 40):
+            for k in seq(0, i):
+                C[i, j] += alpha * A[i, k] * B[k, j]
+                C[k, j] += alpha * A[i, k] * B[i, j]
+            C[i, j] += alpha * A[i, i] * B[i, j]
+
+
+@proc
+def in_place(A: f32[35, 35], B: f32[35, 40], alpha: f32):
+    for i in seq(0, 35):
+        for j in seq(0, 40):
+            B[i, j] = alpha * A[i, i] * B[i, j]
+            for k in seq(i + 1, 35):
+                B[i, j] += alpha * A[k, i] * B[k, j]

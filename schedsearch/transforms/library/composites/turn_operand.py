@@ -15,7 +15,8 @@ A register block packs its operand where all rows use the same panels. In a tria
 other ones, and would pack its own.
 
 Rows whose length is a multiple of `ALIASED` bytes get another line: elements of one column would
-all be in the same few sets of a cache.
+all be in the same few sets of a cache. Where the length is not known they get an odd number of
+lines.
 """
 
 from __future__ import annotations
@@ -82,6 +83,9 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
 
 
 def _pad(alloc: q.Path, dim: int, length: q.Affine, element_bytes: int) -> Steps:
-    if length.is_const and length.const * element_bytes % ALIASED == 0:
-        size = length.const + LINE // element_bytes
+    line = LINE // element_bytes
+    if not length.is_const:
+        size = show_affine(q.floor_div(length, 2 * line).scaled(2 * line) + 3 * line)
         yield Op("resize_dim", (At(alloc), dim, size, 0))
+    elif length.const * element_bytes % ALIASED == 0:
+        yield Op("resize_dim", (At(alloc), dim, length.const + line, 0))
