@@ -31,7 +31,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "updated_twice": [{"n": n} for n in (1, 7, 8, 9, 16, 33)],
     "squared": [{}],
     "covariance_above": [{}],
-    "solved": [{}],
+    "solved_scaled": [{}],
     "symmetric": [{}],
     "in_place": [{}],
 }
@@ -82,7 +82,7 @@ def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() ->
         *["turn_operand"] * 2,
         "cut_triangle",
     ]
-    assert names("solved") == ["fold_operand", "cut_triangle", "block_all"]
+    assert names("solved_scaled") == ["fold_operand", "cut_triangle", "block_all"]
     assert names("symmetric") == [*["fold_operand"] * 3, "cut_triangle", "block_all"]
     assert names("in_place") == [*["fold_operand"] * 2, "cut_triangle", "block_all"]
     assert names("squared") == ["fold_operand"]

@@ -151,7 +151,7 @@ def below_and_above(n: size, C: f32[n, n], D: f32[n, n], A: f32[n, 5], B: f32[5,
 
 
 @proc
-def solved(L: f32[35, 35], B: f32[35, 40], alpha: f32):
+def solved_scaled(L: f32[35, 35], B: f32[35, 40], alpha: f32):
     for i in seq(0, 35):
         for j in seq(0, 40):
             B[i, j] = alpha * B[i, j]
