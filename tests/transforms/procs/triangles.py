@@ -177,3 +177,19 @@ def in_place(A: f32[35, 35], B: f32[35, 40], alpha: f32):
             B[i, j] = alpha * A[i, i] * B[i, j]
             for k in seq(i + 1, 35):
                 B[i, j] += alpha * A[k, i] * B[k, j]
+
+
+@proc
+def falling(n: size, r: f32[n], x: f32[2 * n]):
+    for lag in seq(0, n):
+        for t in seq(0, n - lag):
+            r[lag] += x[t] * x[t + lag]
+
+
+@proc
+def falling_in_place(n: size, A: f32[n, n], B: f32[n, 8]):
+    for i in seq(0, n):
+        for j in seq(0, 8):
+            B[n - 1 - i, j] = A[n - 1 - i, n - 1 - i] * B[n - 1 - i, j]
+            for k in seq(0, n - 1 - i):
+                B[n - 1 - i, j] += A[n - 1 - i, k] * B[k, j]

@@ -12,11 +12,12 @@ for i in seq(0, 64):                 for i in seq(0, 4):
 
 For two loops of one nest, the bound of the inner being the outer's variable plus a
 constant: the upper bound, as here, or the lower (`for j in seq(i, n)`), where the
-rectangle comes second. Of several triangles in a nest `nest` is the number of the one that is
-split off and cut. The rectangle can then be tiled like any other nest, and the triangles can be cut
-again. `factor` does not have to divide the outer loop: what is
-left gets loops of its own, cut likewise (unless `rest` is missing, as in older traces, where
-rectangles do not all start at 0 either).
+rectangle comes second. Or the upper bound falls (`for j in seq(0, n - i)`): with `late` the
+rectangle comes second then, as it has to where rows are overwritten that it reads. Of several
+triangles in a nest `nest` is the number of the one that is split off and cut. The rectangle can
+then be tiled like any other nest, and the triangles can be cut again. `factor` does not have to
+divide the outer loop: what is left gets loops of its own, cut likewise (unless `rest` is missing,
+as in older traces, where rectangles do not all start at 0 either).
 """
 
 from collections.abc import Generator, Iterator
@@ -32,7 +33,7 @@ from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import gaps, longest_extent
 from schedsearch.transforms.operators.cursors import Cursor, Cursors
-from schedsearch.transforms.operators.ops import After, Args, At, Op, OpArg, Proposal, Steps
+from schedsearch.transforms.operators.ops import After, Args, At, Op, OpArg, Pair, Proposal, Steps
 
 VERSION = 1
 NORMAL_FORM = 3
@@ -42,13 +43,14 @@ MAX_FACTOR = 4096
 
 @dataclass(frozen=True)
 class _Triangle:
-    """An inner loop whose `lower` (or else upper) bound is the variable of the first loop around it
-    plus `shift`."""
+    """An inner loop whose `lower` (or else upper) bound depends on the first loop around it: it is
+    the variable plus 0 or 1, or if `falling` something that does not change in the loop minus the
+    variable."""
 
     around: tuple[q.For, ...]
     inner: q.For
     lower: bool
-    shift: int
+    falling: bool = False
 
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
@@ -64,7 +66,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 plain = not triangle.lower and divides(proc, factor, loop.hi, loop.path)
                 rest: dict[str, ArgValue] = {} if plain else {"rest": True}
                 nest: dict[str, ArgValue] = {"nest": own.index(triangle)}
-                yield loop, {"factor": factor, **rest, **(nest if len(own) > 1 else {})}
+                given = {"factor": factor, **rest, **(nest if len(own) > 1 else {})}
+                yield loop, given
+                if triangle.falling:
+                    yield loop, {**given, "late": True}
 
 
 def _adds_up(loop: q.For) -> bool:
@@ -90,8 +95,12 @@ def _triangles(proc: q.Proc, outer: q.For) -> Iterator[_Triangle]:
         for lower, bound in ((False, inner.hi), (True, inner.lo)):
             shift = bound - q.as_affine(outer.iter)
             if shift.is_const and 0 <= shift.const <= 1:
-                yield _Triangle(around, inner, lower, shift.const)
+                yield _Triangle(around, inner, lower)
                 break
+        if inner.lo == q.Affine(0) and inner.hi.coefficient(outer.iter) == -1:
+            iters = {stmt.iter for stmt in q.walk(outer.body) if isinstance(stmt, q.For)}
+            if not (iters | {outer.iter}) & q.expr_vars(inner.hi + q.as_affine(outer.iter)):
+                yield _Triangle(around, inner, lower=False, falling=True)
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
@@ -116,24 +125,33 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     path, inside = p.path(inner)[: len(path)], p.path(inner)[len(path) :]
     yield from p.do("divide_loop", At(path), factor, (block, row), **tail)
     edge = f"{factor} * {block} + {factor}" if triangle.lower else f"{factor} * {block}"
+    if triangle.falling:
+        edge = (
+            f"{show_affine(triangle.inner.hi + q.as_affine(outer.iter))} - ({edge} + {factor - 1})"
+        )
     rest = p.at((*next_path(path), *inside)) if args.get("rest") is True and not whole else None
-    above = yield from _cut(p, inner, edge, len(inside))
+    late = triangle.falling and args.get("late") is True
+    above = yield from _cut(p, inner, edge, len(inside), late)
     # Triangles start at their block's edge; nests that start at 0 are easier to work on.
     yield from p.do("shift_loop", inner if triangle.lower else above, 0)
     if triangle.lower and args.get("rest") is True:
         yield from p.do("shift_loop", above, 0)
     if rest is not None and triangle.lower:
         yield from p.do("shift_loop", rest, 0)
-    elif rest is not None:
+    elif rest is not None and not triangle.falling:
         edge = f"{factor} * (({show_affine(end)}) / {factor})"
         yield from p.do("shift_loop", (yield from _cut(p, rest, edge, len(inside))), 0)
     yield from p.do("simplify")
 
 
-def _cut(p: Cursors, inner: Cursor, edge: str, depth: int) -> Generator[Op | None, Any, Cursor]:
+def _cut(
+    p: Cursors, inner: Cursor, edge: str, depth: int, late: bool = False
+) -> Generator[Op | None, Any, Cursor]:
     """Cut the inner loop at the edge of a block, and give what is above it, which is returned,
-    loops of its own."""
+    loops of its own; before those of what is below if that is `late`."""
     yield from p.do("cut_loop", inner, edge)
     above = p.at(next_path(p.path(inner)))
-    yield from p.do("fission", After(p.path(inner)), depth)
+    if late:
+        yield from p.do("reorder_stmts", Pair(p.path(inner)))
+    yield from p.do("fission", After(p.path(above if late else inner)), depth)
     return above
