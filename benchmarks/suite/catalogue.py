@@ -1,5 +1,5 @@
-"""The kernels of the suite; in groups of their own BLAS's routines, PolyBench's 30, and products of
-many sizes.
+"""The kernels of the suite; in groups of their own BLAS's routines, PolyBench's 30, products of
+many sizes, and layers of real networks.
 
 Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
 good schedule at least some 100 us, which hides what a call from Python costs. Kernels
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from benchmarks.suite.blas import BLAS
 from benchmarks.suite.case import EXAMPLES, KERNELS, PYTHON_PEERS, Case
+from benchmarks.suite.layers import LAYERS
 from benchmarks.suite.sizes import SIZES
 from schedsearch.peers.arrays import Fill
 
@@ -123,4 +124,5 @@ CASES: tuple[Case, ...] = (
     *BLAS,
     *POLYBENCH,
     *SIZES,
+    *LAYERS,
 )

@@ -45,7 +45,9 @@ def test_every_kernel_has_its_peer(library: str) -> None:
 @pytest.mark.parametrize(
     "case",
     [
-        pytest.param(case, id=case.name, marks=[pytest.mark.slow] * (case.group == "blas"))
+        pytest.param(
+            case, id=case.name, marks=[pytest.mark.slow] * (case.group in ("blas", "layers"))
+        )
         for case in with_peers
         if case.group != "sizes" or case.name.endswith("_37")
     ],

@@ -273,3 +273,93 @@ def blas_scal(alpha: Any, x: Any) -> Call:
 
 def blas_dot(x: Any, y: Any, result: Any) -> Call:
     return lambda: np.dot(x, y)
+
+
+def nn_conv1x1(inp: Any, w: Any, out: Any) -> Call:
+    pixels, found = inp.reshape(-1, inp.shape[-1]), out.reshape(-1, out.shape[-1])
+    return lambda: np.matmul(pixels, w[0, 0], out=found)
+
+
+def nn_conv1x1_stride2(inp: Any, w: Any, out: Any) -> Call:
+    """The pixels that count are copied first: BLAS takes no strides of two dimensions."""
+    pixels = np.empty((*out.shape[:3], inp.shape[-1]), inp.dtype)
+    rows, found = pixels.reshape(-1, inp.shape[-1]), out.reshape(-1, out.shape[-1])
+
+    def call() -> None:
+        np.copyto(pixels, inp[:, ::2, ::2])
+        np.matmul(rows, w[0, 0], out=found)
+
+    return call
+
+
+def nn_linear(x: Any, w: Any, bias: Any, out: Any) -> Call:
+    rows, found = x.reshape(-1, x.shape[-1]), out.reshape(-1, out.shape[-1])
+
+    def call() -> None:
+        np.matmul(rows, w.T, out=found)
+        np.add(found, bias, out=found)
+
+    return call
+
+
+def nn_attention(q: Any, k: Any, v: Any, out: Any) -> Call:
+    turned = k.swapaxes(2, 3)
+
+    def call() -> None:
+        scores = np.matmul(q, turned)
+        scores *= np.float32(0.125)
+        scores -= scores.max(-1, keepdims=True)
+        np.exp(scores, out=scores)
+        np.matmul(scores, v, out=out)
+        np.divide(out, scores.sum(-1, keepdims=True), out=out)
+
+    return call
+
+
+def nn_layernorm(x: Any, gamma: Any, beta: Any, out: Any) -> Call:
+    def call() -> None:
+        np.subtract(x, x.mean(-1, keepdims=True), out=out)
+        variance = np.einsum("bij,bij->bi", out, out)[..., None] / np.float32(x.shape[-1])
+        np.divide(out, np.sqrt(variance + np.float32(1e-5)), out=out)
+        np.multiply(out, gamma, out=out)
+        np.add(out, beta, out=out)
+
+    return call
+
+
+def nn_linear_gelu(x: Any, w: Any, bias: Any, out: Any) -> Call:
+    linear, inner = nn_linear(x, w, bias, out), np.empty_like(out)
+
+    def call() -> None:
+        linear()
+        np.multiply(out, out, out=inner)
+        np.multiply(inner, np.float32(0.044715 * 0.7978845608), out=inner)
+        np.add(inner, np.float32(0.7978845608), out=inner)
+        np.multiply(inner, out, out=inner)
+        np.tanh(inner, out=inner)
+        np.add(inner, np.float32(1), out=inner)
+        np.multiply(inner, np.float32(0.5), out=inner)
+        np.multiply(out, inner, out=out)
+
+    return call
+
+
+def nn_rmsnorm(x: Any, gamma: Any, out: Any) -> Call:
+    def call() -> None:
+        mean = np.einsum("ij,ij->i", x, x)[:, None] / np.float32(x.shape[-1])
+        np.divide(x, np.sqrt(mean + np.float32(1e-6)), out=out)
+        np.multiply(out, gamma, out=out)
+
+    return call
+
+
+def nn_swiglu(x: Any, gate: Any, up: Any, down: Any, out: Any) -> Call:
+    def call() -> None:
+        gates, ups = x @ gate.T, x @ up.T
+        np.multiply(ups, gates, out=ups)
+        np.exp(-gates, out=gates)
+        gates += np.float32(1)
+        np.divide(ups, gates, out=ups)
+        np.matmul(ups, down.T, out=out)
+
+    return call

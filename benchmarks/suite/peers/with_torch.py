@@ -221,3 +221,65 @@ def cumulative(count: Any, x: Any, edges: Any) -> Call:
         count[order] = torch.cumsum(bins, 0)[:-1].to(count.dtype)
 
     return call
+
+
+def _convolution(stride: int, depthwise: bool = False) -> Callable[..., Call]:
+    """Channels last, which is how the arrays are."""
+
+    def nn_convolution(inp: Any, w: Any, *rest: Any) -> Call:
+        image = inp.permute(0, 3, 1, 2)
+        turned = w.permute(2, 0, 1)[:, None] if depthwise else w.permute(3, 2, 0, 1)
+        weights = turned.contiguous(memory_format=torch.channels_last)
+        groups = len(weights) if depthwise else 1
+
+        def call() -> Any:
+            return F.conv2d(image, weights, stride=stride, groups=groups).permute(0, 2, 3, 1)
+
+        return call
+
+    return tensors(nn_convolution)
+
+
+nn_conv3x3_stride2 = _convolution(2)
+nn_conv1x1 = _convolution(1)
+nn_conv1x1_stride2 = _convolution(2)
+nn_conv7x7_stride2 = _convolution(2)
+nn_depthwise3x3 = _convolution(1, depthwise=True)
+nn_depthwise3x3_stride2 = _convolution(2, depthwise=True)
+
+
+@tensors
+def nn_conv3x3_bias_relu(inp: Any, w: Any, bias: Any, out: Any) -> Call:
+    image = inp.permute(0, 3, 1, 2)
+    weights = w.permute(3, 2, 0, 1).contiguous(memory_format=torch.channels_last)
+    return lambda: F.conv2d(image, weights, bias).relu_().permute(0, 2, 3, 1)
+
+
+@tensors
+def nn_linear(x: Any, w: Any, bias: Any, out: Any) -> Call:
+    return lambda: F.linear(x, w, bias)
+
+
+@tensors
+def nn_attention(q: Any, k: Any, v: Any, out: Any) -> Call:
+    return lambda: F.scaled_dot_product_attention(q, k, v, scale=0.125)
+
+
+@tensors
+def nn_layernorm(x: Any, gamma: Any, beta: Any, out: Any) -> Call:
+    return lambda: F.layer_norm(x, gamma.shape, gamma, beta, 1e-5)
+
+
+@tensors
+def nn_linear_gelu(x: Any, w: Any, bias: Any, out: Any) -> Call:
+    return lambda: F.gelu(F.linear(x, w, bias), approximate="tanh")
+
+
+@tensors
+def nn_rmsnorm(x: Any, gamma: Any, out: Any) -> Call:
+    return lambda: F.rms_norm(x, gamma.shape, gamma, 1e-6)
+
+
+@tensors
+def nn_swiglu(x: Any, gate: Any, up: Any, down: Any, out: Any) -> Call:
+    return lambda: F.linear(F.silu(F.linear(x, gate)).mul_(F.linear(x, up)), down)
