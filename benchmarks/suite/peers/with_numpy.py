@@ -277,7 +277,11 @@ def blas_dot(x: Any, y: Any, result: Any) -> Call:
 
 def nn_conv1x1(inp: Any, w: Any, out: Any) -> Call:
     pixels, found = inp.reshape(-1, inp.shape[-1]), out.reshape(-1, out.shape[-1])
-    return lambda: np.matmul(pixels, w[0, 0], out=found)
+
+    def call() -> None:
+        np.matmul(pixels, w[0, 0], out=found)
+
+    return call
 
 
 def nn_conv1x1_stride2(inp: Any, w: Any, out: Any) -> Call:
