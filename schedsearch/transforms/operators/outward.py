@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.walkers import next_path
@@ -17,14 +17,15 @@ MAX_BEFORE = 3
 NO_DIMENSIONS: Mapping[q.Var, q.Affine] = {}
 
 
-def loops_around(proc: q.Proc, stmt: q.Stmt) -> Iterator[q.For]:
-    """The loops directly around `stmt`, the innermost first."""
+def loops_around(proc: q.Proc, stmt: q.Stmt, before: float = MAX_BEFORE) -> Iterator[q.For]:
+    """The loops directly around `stmt`, the innermost first, that have at most so many statements
+    `before` it."""
     inner: q.Stmt = stmt
     while len(inner.path) > 1 and "e" not in inner.path:
         loop, position = proc.by_path[inner.path[:-1]], inner.path[-1]
         if not isinstance(loop, q.For) or loop.parallel:
             return
-        if int(position) > MAX_BEFORE:
+        if int(position) > before:
             return
         yield loop
         inner = loop
@@ -34,6 +35,19 @@ def changes(loop: q.For, used: frozenset[q.Var]) -> bool:
     """Whether the body of a loop may give any of `used` another value."""
     local = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
     return bool(used & (written_buffers(loop.body) | local))
+
+
+def lengths(loops: Iterable[q.For], kept: Collection[q.Var]) -> dict[q.Var, q.Affine]:
+    """Of the loops of `kept`, the innermost first: for `k < i` and `i < n` that of `k` is `n`."""
+    found: dict[q.Var, q.Affine] = {}
+    for loop in loops:
+        for var, length in found.items():
+            factor = length.coefficient(loop.iter)
+            end = loop.hi if factor > 0 else loop.lo
+            found[var] = length + (end - q.as_affine(loop.iter)).scaled(factor)
+        if loop.iter in kept:
+            found[loop.iter] = loop.hi
+    return found
 
 
 def move_out(

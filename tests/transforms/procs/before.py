@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exo import DRAM, proc
+from exo.libs.externs import relu
 
 
 @proc
@@ -358,6 +359,17 @@ def turn_operand(C: f32[16, 16], A: f32[16, 4], B: f32[16, 4]):
         for j in seq(0, i + 1):
             for k in seq(0, 4):
                 C[i, j] += A[i, k] * B[j, k]
+
+
+@proc
+def isolate_sum(y: f32[16, 8], x: f32[16, 4], w: f32[8, 4], b: f32[8]):
+    for i in seq(0, 16):
+        for j in seq(0, 8):
+            t: f32
+            t = b[j]
+            for k in seq(0, 4):
+                t += x[i, k] * w[j, k]
+            y[i, j] = relu(t)
 
 
 @proc

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from exo import proc
+from exo.libs.externs import relu
 
 
 @proc
@@ -49,3 +50,66 @@ def elementwise(n: size, A: f32[n, n], x: f32[n], y: f32[n]):
     for i in seq(0, n):
         for j in seq(0, n):
             A[i, j] += x[i] * y[j] + y[i] * x[j]
+
+
+@proc
+def dense(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], b: f32[m], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            t: f32
+            t = b[j]
+            for k in seq(0, p):
+                t += x[i, k] * w[j, k]
+            y[i, j] = relu(t)
+
+
+@proc
+def weighted_mean(n: size, m: size, p: size, s: f32[n, m], v: f32[m, p], out: f32[n, p]):
+    for i in seq(0, n):
+        row: f32[m]
+        total: f32
+        total = 0.0
+        unused: f32
+        for j in seq(0, m):
+            unused = s[i, j]
+            row[j] = unused + 1.0
+            total += row[j]
+        for d in seq(0, p):
+            out[i, d] = 0.0
+            for j in seq(0, m):
+                out[i, d] += row[j] * v[j, d]
+            out[i, d] = out[i, d] * total
+
+
+@proc
+def lower_dense(n: size, x: f32[n, n], w: f32[n, n], y: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, i + 1):
+            t: f32
+            t = 0.0
+            for k in seq(0, n):
+                t += x[i, k] * w[j, k]
+            y[i, j] = t
+
+
+@proc
+def norms(n: size, m: size, x: f32[n, m, 8], y: f32[n, m, 8], out: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            t: f32
+            t = 0.0
+            for k in seq(0, 8):
+                t += x[i, j, k] * y[i, j, k]
+            out[i, j] = t
+
+
+@proc
+def carried(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            t: f32
+            t = 0.0
+            for k in seq(0, p):
+                t += x[i, k] * w[j, k]
+            y[i, j] = t
+            x[i, 0] = t

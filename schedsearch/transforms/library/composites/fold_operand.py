@@ -53,7 +53,7 @@ from schedsearch.transforms.operators.ops import (
     Proposal,
     Steps,
 )
-from schedsearch.transforms.operators.outward import changes, loops_around, move_out
+from schedsearch.transforms.operators.outward import changes, lengths, loops_around, move_out
 
 VERSION = 1
 NORMAL_FORM = 1
@@ -144,19 +144,6 @@ def _movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) ->
     return tuple(found)
 
 
-def _lengths(loops: Iterable[q.For], kept: Collection[q.Var]) -> dict[q.Var, q.Affine]:
-    """Of the loops of `kept`, the innermost first: for `k < i` and `i < n` that of `k` is `n`."""
-    found: dict[q.Var, q.Affine] = {}
-    for loop in loops:
-        for var, length in found.items():
-            factor = length.coefficient(loop.iter)
-            end = loop.hi if factor > 0 else loop.lo
-            found[var] = length + (end - q.as_affine(loop.iter)).scaled(factor)
-        if loop.iter in kept:
-            found[loop.iter] = loop.hi
-    return found
-
-
 def _operand(
     stmt: q.Assign | q.Reduce,
     leaves: tuple[_Leaf, ...],
@@ -228,7 +215,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     match bound.by_path[path]:
         case q.Alloc(type=given) if given != kind:
             yield Op("set_precision", (At(path), str(kind)))
-    yield from move_out(path, found.loops, _lengths(found.loops, found.kept))
+    yield from move_out(path, found.loops, lengths(found.loops, found.kept))
     yield from _lay_out(path[: len(path) - len(found.loops)], found)
 
 

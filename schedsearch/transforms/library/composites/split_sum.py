@@ -13,6 +13,7 @@ the elements of an array of two dimensions at least: sums of fewer take as long 
 """
 
 from collections.abc import Iterator
+from math import inf
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
@@ -32,7 +33,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for stmt in q.walk(proc.body):
         if not isinstance(stmt, q.Reduce) or not _is_sum(stmt.rhs):
             continue
-        around = {loop.iter for loop in loops_around(proc, stmt)}
+        around = {loop.iter for loop in loops_around(proc, stmt, before=inf)}
         kept = around & frozenset().union(*map(q.expr_vars, stmt.idx))
         if len(kept) > 1 and len(around) > len(kept):
             yield stmt, {}

@@ -1,0 +1,123 @@
+"""Give a sum of products loops of its own, and temporaries an element for every iteration.
+
+```
+for i in seq(0, n):                        t: f32[n, m]
+    for j in seq(0, m):                    for i in seq(0, n):
+        t: f32                                 for j in seq(0, m):
+        t = b[j]                                   t[i, j] = b[j]
+        for k in seq(0, p):          ->    for i in seq(0, n):
+            t += x[i, k] * w[j, k]             for j in seq(0, m):
+        y[i, j] = relu(t)                          for k in seq(0, p):
+                                                       t[i, j] += x[i, k] * w[j, k]
+                                           for i in seq(0, n):
+                                               for j in seq(0, m):
+                                                   y[i, j] = relu(t[i, j])
+```
+
+Its result has two dimensions then, and register blocks. Proposed where temporaries stand in the
+way, the sum's own or others (`total` in `out[i, d] = out[i, d] / total`), and where each of two
+operands is used for several elements of the result: other sums take as long as their loads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import inf
+
+from schedsearch.analysis.accesses import reads
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.core.text import show_affine
+from schedsearch.transforms.blocks.reductions import gaps
+from schedsearch.transforms.operators.cursors import Cursors
+from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
+from schedsearch.transforms.operators.outward import lengths, loops_around
+
+VERSION = 1
+NORMAL_FORM = 1
+
+DIMENSIONS = 2
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """A sum, the loops that it is to have alone, the outermost first, and the temporaries inside
+    of them that others need too."""
+
+    stmt: q.Reduce
+    loops: tuple[q.For, ...]
+    temporaries: tuple[q.Alloc, ...]
+
+
+def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
+    for found in _sums(proc):
+        yield found.stmt, {}
+
+
+def _sums(proc: q.Proc) -> Iterator[_Sum]:
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.Reduce) and (loops := _wanted(proc, stmt)):
+            temporaries = tuple(_in_the_way(stmt, loops))
+            shapes = {q.expr_vars(extent) for each in temporaries for extent in each.shape}
+            constant = not any(loop.iter in used for loop in loops for used in shapes)
+            if temporaries and constant and all(each.mem == "DRAM" for each in temporaries):
+                yield _Sum(stmt, loops, temporaries)
+
+
+def _wanted(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
+    """The innermost loops around a sum that give its result two dimensions; none if it has fewer,
+    if nothing is added up, or if operands are used for one element each."""
+    indices = frozenset().union(*map(q.expr_vars, stmt.idx))
+    loops: list[q.For] = []
+    kept: set[q.Var] = set()
+    outside = False
+    for loop in loops_around(proc, stmt, before=inf):
+        loops.insert(0, loop)
+        outside = outside or any(isinstance(s, q.Alloc) and s.buf == stmt.buf for s in loop.body)
+        if outside or loop.iter in indices:
+            kept.add(loop.iter)
+        if len(kept) == DIMENSIONS:
+            break
+    reduced = {loop.iter for loop in loops} - kept
+    operands = {read for read in reads(stmt.rhs) if reduced & q.expr_vars(read)}
+    used_again = sum(bool(kept - q.expr_vars(read)) for read in operands)
+    plain = all(loop.lo == q.Affine(0) for loop in loops)
+    return tuple(loops) if len(kept) == DIMENSIONS and plain and used_again > 1 else ()
+
+
+def _in_the_way(stmt: q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
+    """Temporaries of the loops that more than one of the statements before the sum, the sum, and
+    those after it use."""
+    before: list[q.Stmt] = []
+    after: list[q.Stmt] = []
+    for loop in loops:
+        position = int(stmt.path[len(loop.path)])
+        before += loop.body[:position]
+        after += loop.body[position + 1 :]
+    used = [
+        q.used_vars(tuple(s for s in part if not isinstance(s, q.Alloc)))
+        for part in (before, [stmt], after)
+    ]
+    for alloc in before:
+        if isinstance(alloc, q.Alloc) and sum(alloc.buf in part for part in used) > 1:
+            yield alloc
+
+
+def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    found = next((each for each in _sums(ast) if each.stmt.path == path), None)
+    if found is None:
+        raise RewriteError("there is no such sum that temporaries keep with others")
+    p = Cursors((yield None))
+    stmt, loops = p.at(path), [p.at(loop.path) for loop in found.loops]
+    allocs = [p.at(temporary.path) for temporary in found.temporaries]
+    for temporary, alloc in zip(found.temporaries, allocs, strict=True):
+        around = [loop for loop in found.loops if len(loop.path) < len(temporary.path)][::-1]
+        shape = lengths(around, {loop.iter for loop in around})
+        for loop in around:
+            yield from p.do("expand_dim", alloc, show_affine(shape[loop.iter]), loop.iter.name)
+            yield from p.do("lift_alloc", alloc)
+    nest = [loop for loop in map(p.stmt, loops) if isinstance(loop, q.For)]
+    for gap, lifts in gaps(nest, p.path(stmt)):
+        yield from p.do("fission", After(gap), lifts)

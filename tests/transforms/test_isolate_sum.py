@@ -1,0 +1,64 @@
+"""Sums of products get loops of their own, whatever temporaries are beside them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import TARGET, source
+
+PROCEDURES = source("sums").procs
+ISOLATE, BLOCK = select(["isolate_sum", "register_block"])
+
+SIZES = {
+    "dense": [{"n": 1, "m": 1, "p": 1}, {"n": 5, "m": 18, "p": 3}],
+    "weighted_mean": [{"n": 1, "m": 1, "p": 1}, {"n": 6, "m": 5, "p": 17}],
+    "lower_dense": [{"n": 1}, {"n": 9}],
+}
+
+
+def isolated(name: str) -> tuple[Trace, State]:
+    [rewrite] = ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET)
+    procedure = apply(PROCEDURES[name], mirror(PROCEDURES[name]), rewrite)
+    return Trace((rewrite,)), State(procedure, mirror(procedure))
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_a_sum_of_its_own_keeps_the_meaning(name: str, tmp_path: Path) -> None:
+    assert_same_meaning(PROCEDURES[name], [isolated(name)], SIZES[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", ["dense", "weighted_mean"])
+def test_what_is_isolated_is_blocked(name: str) -> None:
+    def rows(ast: q.Proc) -> set[str]:
+        return {rewrite.arg("rows") for rewrite in BLOCK.rewrites(ast, TARGET)}
+
+    assert rows(mirror(PROCEDURES[name])) <= {""}
+    _, state = isolated(name)
+    assert "i" in rows(state.ast)
+    assert not list(ISOLATE.rewrites(state.ast, TARGET))
+
+
+def test_only_temporaries_that_others_need_get_an_element_for_every_iteration() -> None:
+    _, state = isolated("weighted_mean")
+    shapes = {s.buf.name: len(s.shape) for s in q.walk(state.ast.body) if isinstance(s, q.Alloc)}
+    assert shapes == {"row": 2, "total": 1, "unused": 0}
+
+
+def test_sums_that_use_each_operand_once_stay() -> None:
+    assert not list(ISOLATE.rewrites(mirror(PROCEDURES["norms"]), TARGET))
+    assert not list(ISOLATE.rewrites(mirror(PROCEDURES["both"]), TARGET))
+
+
+def test_what_depends_on_the_sum_of_an_earlier_iteration_is_refused() -> None:
+    with pytest.raises(RewriteError, match="fission"):
+        isolated("carried")
