@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
+from math import inf
 from typing import Any
 
+from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.trace import ArgValue
@@ -21,6 +23,9 @@ from schedsearch.transforms.operators.ops import After, Args, At, Op, Steps
 
 MAX_EDGES = 12
 """Two cut dimensions leave five nests, three leave eleven."""
+
+LONG = 64
+"""Steps that hide what a tile costs to load and store."""
 
 Block = Callable[[q.Proc, q.Path, Args], Steps]
 """The operators that block the nest at a path for registers."""
@@ -112,18 +117,19 @@ def _nest(proc: q.Proc, innermost: q.Path) -> ReductionNest | None:
 def best_block(
     proc: q.Proc, nest: ReductionNest, bits: int, registers: int, reused: int = 1
 ) -> dict[str, ArgValue] | None:
-    """The block with the largest tile; None if there is none. An operand that need not be packed
-    is if `reused` tiles of rows at least use the same panel; if not, of the largest tiles the one
-    with most rows streams least of it."""
+    """The block with the largest tile, of those that wait least for loads; None if there is none.
+    An operand that need not be packed is if `reused` tiles of rows at least use the same panel; if
+    not, of the largest tiles the one with most rows streams least of it."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
     start = nest.loops[0].path
     together = [other.stmt for other in reduction_nests(proc) if other.loops[0].path == start]
+    inner = _inner(nest)
     tiles = [
         (rows, tile)
         for rows in [None, *nest.row_loops()]
-        if not nest.transposed or _packable(nest, rows)
+        if not nest.transposed or _packable(nest, rows, inner)
         for tile in register_tiles(proc, nest, rows, width, registers)
         if rows is None or rows.extent or longest_extent(proc, rows) >= 2 * tile[0]
     ]
@@ -133,11 +139,17 @@ def best_block(
     def often(rows: q.For | None, tile_rows: int) -> bool:
         return rows is not None and (rows.extent or reused * tile_rows) >= reused * tile_rows
 
-    def size(found: tuple[q.For | None, tuple[int, int]]) -> tuple[int, int]:
+    def worth(found: tuple[q.For | None, tuple[int, int]]) -> tuple[float, int, int]:
         rows, (tile_rows, tile_vectors) = found
-        return tile_rows * tile_vectors, 0 if often(rows, tile_rows) else tile_rows
+        size = tile_rows * tile_vectors
+        loads = _loads(nest, rows, tile_rows, tile_vectors)
+        return (
+            min(1.0, size / loads),
+            size,
+            0 if often(rows, tile_rows) else tile_rows,
+        )
 
-    rows, (tile_rows, tile_vectors) = max(tiles, key=size)
+    rows, (tile_rows, tile_vectors) = max(tiles, key=worth)
     far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
     return {
         "nest": together.index(nest.stmt),
@@ -146,11 +158,33 @@ def best_block(
         "tile_vectors": tile_vectors,
         "lanes": width,
         "depth": 0,
-        "inner": 1,
-        "pack": _packable(nest, rows)
+        "inner": inner,
+        "pack": _packable(nest, rows, inner)
         and (nest.transposed or (far_apart and often(rows, tile_rows))),
     }
 
 
-def _packable(nest: ReductionNest, rows: q.For | None) -> bool:
-    return rows is not None and nest.packable(rows, 1)
+def _inner(nest: ReductionNest) -> int:
+    """How many of the innermost reductions it takes to hide what a tile costs to load and
+    store."""
+    steps = 1.0
+    for count, loop in enumerate(reversed(nest.reductions), 1):
+        steps *= loop.extent or inf
+        if steps >= LONG:
+            return count
+    return len(nest.reductions)
+
+
+def _loads(nest: ReductionNest, rows: q.For | None, tile_rows: int, tile_vectors: int) -> int:
+    """Vectors and scalars that a step of a tile loads for its `tile_rows * tile_vectors`
+    multiply-adds, of which a core does as many in the same time."""
+    others = [read for read in reads(nest.stmt.rhs) if read != nest.operand]
+
+    def times(read: q.Read) -> int:
+        return tile_rows if rows is not None and rows.iter in q.expr_vars(read) else 1
+
+    return tile_vectors * times(nest.operand) + sum(map(times, others))
+
+
+def _packable(nest: ReductionNest, rows: q.For | None, inner: int) -> bool:
+    return rows is not None and nest.packable(rows, inner)
