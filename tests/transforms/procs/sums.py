@@ -93,6 +93,18 @@ def lower_dense(n: size, x: f32[n, n], w: f32[n, n], y: f32[n, n]):
 
 
 @proc
+def upper_dense(n: size, x: f32[n, n], y: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(i, n):
+            t: f32
+            t = 0.0
+            for k in seq(0, n):
+                t += x[k, i] * x[k, j]
+            y[i, j] = t
+            y[j, i] = t
+
+
+@proc
 def norms(n: size, m: size, x: f32[n, m, 8], y: f32[n, m, 8], out: f32[n, m]):
     for i in seq(0, n):
         for j in seq(0, m):

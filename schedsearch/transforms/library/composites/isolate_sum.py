@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from math import inf
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.ranges import bind_loops, bounds, ranges_of_args
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
@@ -57,13 +58,17 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _sums(proc: q.Proc) -> Iterator[_Sum]:
+    ranges = bind_loops(ranges_of_args(proc), proc.body)
     for stmt in q.walk(proc.body):
-        if isinstance(stmt, q.Reduce) and (loops := _wanted(proc, stmt)):
-            temporaries = tuple(_in_the_way(stmt, loops))
-            shapes = {q.expr_vars(extent) for each in temporaries for extent in each.shape}
-            constant = not any(loop.iter in used for loop in loops for used in shapes)
-            if temporaries and constant and all(each.mem == "DRAM" for each in temporaries):
-                yield _Sum(stmt, loops, temporaries)
+        if not isinstance(stmt, q.Reduce):
+            continue
+        loops = _wanted(proc, stmt)
+        temporaries = tuple(_in_the_way(stmt, loops))
+        shapes = [q.expr_vars(extent) for each in temporaries for extent in each.shape]
+        constant = not any(loop.iter in used for loop in loops for used in shapes)
+        from_0 = all(bounds(loop.lo, ranges)[0] >= 0 for loop in loops)
+        if temporaries and constant and from_0 and all(x.mem == "DRAM" for x in temporaries):
+            yield _Sum(stmt, loops, temporaries)
 
 
 def _wanted(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
@@ -83,8 +88,7 @@ def _wanted(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
     reduced = {loop.iter for loop in loops} - kept
     operands = {read for read in reads(stmt.rhs) if reduced & q.expr_vars(read)}
     used_again = sum(bool(kept - q.expr_vars(read)) for read in operands)
-    plain = all(loop.lo == q.Affine(0) for loop in loops)
-    return tuple(loops) if len(kept) == DIMENSIONS and plain and used_again > 1 else ()
+    return tuple(loops) if len(kept) == DIMENSIONS and used_again > 1 else ()
 
 
 def _in_the_way(stmt: q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
