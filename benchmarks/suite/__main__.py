@@ -148,6 +148,11 @@ def keep(only: Only = "suite", base: Base = DEFAULT_DIR, threads: Threads = 1) -
             continue
         target = case.load(threads).target
         page = place(case, target)
+        if page.exists() and "record" not in row:
+            console.print(
+                f"{case.name:<20}compared without its record: `compare` again", markup=False
+            )
+            continue
         write_record(page, row, target)
         console.print(f"{case.name:<20}{page.relative_to(BOOK.parent)}", markup=False)
 
