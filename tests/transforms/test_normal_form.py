@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -34,6 +35,7 @@ SIZES: dict[str, list[dict[str, int]]] = {
     "solved_scaled": [{}],
     "symmetric": [{}],
     "in_place": [{}],
+    "from_the_last": [{}],
 }
 
 
@@ -44,12 +46,14 @@ def way(name: str, target: Target = WIDE) -> list[tuple[Trace, State]]:
     while True:
         trace, state = found[-1]
         last = max(map(normalises, trace.steps), default=1)
-        rewrites = (each for each in propose(state.ast, target, ALL) if normalises(each) >= last)
-        rewrite = min(rewrites, key=normalises, default=None)
-        if rewrite is None:
+        rewrites = [each for each in propose(state.ast, target, ALL) if normalises(each) >= last]
+        for rewrite in sorted(rewrites, key=normalises):
+            with suppress(RewriteError):
+                procedure = apply(state.procedure, state.ast, rewrite)
+                found.append((trace.then(rewrite), State(procedure, mirror(procedure))))
+                break
+        else:
             return found
-        procedure = apply(state.procedure, state.ast, rewrite)
-        found.append((trace.then(rewrite), State(procedure, mirror(procedure))))
 
 
 @pytest.mark.normal
@@ -85,6 +89,7 @@ def test_operands_become_two_arrays_along_the_result_then_triangles_are_cut() ->
     assert names("solved_scaled") == ["fold_operand", "cut_triangle", "block_all"]
     assert names("symmetric") == [*["fold_operand"] * 3, "cut_triangle", "block_all"]
     assert names("in_place") == [*["fold_operand"] * 2, "cut_triangle", "block_all"]
+    assert names("from_the_last") == ["cut_triangle", "block_all"]
     assert names("squared") == ["fold_operand"]
     assert names("covariance_above") == ["fold_operand", "cut_triangle"]
 
@@ -123,6 +128,12 @@ def test_rows_of_a_turned_operand_have_an_odd_number_of_lines() -> None:
         row = q.evaluate_affine(alloc.shape[1], lambda _, n=length: n)
         assert row >= length
         assert row % 32 == 16
+
+
+def test_rows_that_fall_are_tiled() -> None:
+    end = way("from_the_last")[-1][1].ast
+    tiles = [s for s in q.walk(end.body) if isinstance(s, q.Alloc) and register_kind(s.mem)]
+    assert max(len(alloc.shape) for alloc in tiles) == 3  # rows, registers, elements
 
 
 def test_one_nest_is_left_to_register_block() -> None:

@@ -318,9 +318,10 @@ def result_tile(stmt: q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
         moving = [loop for loop in tile if index.coefficient(loop.iter)]
         low, size = index, q.Affine(1)
         for loop in moving:
-            by = index.coefficient(loop.iter)
+            by, last = index.coefficient(loop.iter), _longest(loop, tile) - q.Affine(1)
             low -= q.as_affine(loop.iter).scaled(by)
-            size += (_longest(loop, tile) - q.Affine(1)).scaled(by)
+            low += last.scaled(min(by, 0))  # rows that fall begin with the last one
+            size += last.scaled(abs(by))
         start = show_affine(low)
         if not moving:
             parts.append(start)

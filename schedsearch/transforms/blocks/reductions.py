@@ -46,10 +46,13 @@ class ReductionNest:
         return tuple(loop for loop in self.loops if first_dim(self.stmt.idx, loop) is None)
 
     def row_loops(self) -> Iterator[q.For]:
-        """Loops that move the result by one along one dimension, others than `along`."""
+        """Loops that move the result by one along one dimension, up or down, others than
+        `along`."""
         for loop in self.loops:
             dim = first_dim(self.stmt.idx, loop)
-            if loop is not self.along and dim is not None and moves(self.stmt.idx, loop, dim):
+            if loop is self.along or dim is None:
+                continue
+            if any(moves(self.stmt.idx, loop, dim, by) for by in (1, -1)):
                 yield loop
 
     def packable(self, rows: q.For, inner: int) -> bool:
@@ -206,10 +209,10 @@ def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:
     return next((d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)), None)
 
 
-def moves(idx: tuple[q.Affine, ...], loop: q.For, dim: int) -> bool:
-    """Whether the loop moves the access by one along `dim`, and along nothing else."""
+def moves(idx: tuple[q.Affine, ...], loop: q.For, dim: int, by: int = 1) -> bool:
+    """Whether the loop moves the access `by` one along `dim`, and along nothing else."""
     used = [d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)]
-    return used == [dim] and idx[dim].coefficient(loop.iter) == 1 and _plainly(idx[dim], loop)
+    return used == [dim] and idx[dim].coefficient(loop.iter) == by and _plainly(idx[dim], loop)
 
 
 def _plainly(index: q.Affine, loop: q.For) -> bool:

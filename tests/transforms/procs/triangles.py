@@ -193,3 +193,12 @@ def falling_in_place(n: size, A: f32[n, n], B: f32[n, 8]):
             B[n - 1 - i, j] = A[n - 1 - i, n - 1 - i] * B[n - 1 - i, j]
             for k in seq(0, n - 1 - i):
                 B[n - 1 - i, j] += A[n - 1 - i, k] * B[k, j]
+
+
+@proc
+def from_the_last(A: f32[35, 35], B: f32[35, 40]):
+    for i in seq(0, 35):
+        for j in seq(0, 40):
+            B[34 - i, j] = A[34 - i, 34 - i] * B[34 - i, j]
+            for k in seq(0, 34 - i):
+                B[34 - i, j] += A[34 - i, k] * B[k, j]
