@@ -4,7 +4,8 @@ A schedule is a list of data (a trace); everything else finds, checks, times
 or remembers traces.
 
 From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows;
-`register` makes a transform of one's own known to all three.
+`register` makes a transform of one's own known to all three. `kernel` calls a procedure on arrays,
+in the best schedule that is known, or in those of `using`.
 """
 
 from importlib import import_module
@@ -12,13 +13,15 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["explore", "open", "register", "tune"]
+__all__ = ["explore", "kernel", "open", "register", "tune", "using"]
 
 _PLACES = {
     "explore": ("schedsearch.api.exploring", "explore"),
+    "kernel": ("schedsearch.deploy.kernel", "kernel"),
     "open": ("schedsearch.api.opened", "open_store"),
     "register": ("schedsearch.transforms.own", "register"),
     "tune": ("schedsearch.api.tuning", "tune"),
+    "using": ("schedsearch.deploy.sources", "using"),
 }
 
 

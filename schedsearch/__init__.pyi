@@ -2,7 +2,9 @@
 from schedsearch.api.exploring import explore
 from schedsearch.api.opened import open_store as open
 from schedsearch.api.tuning import tune
+from schedsearch.deploy.kernel import kernel
+from schedsearch.deploy.sources import using
 from schedsearch.transforms.own import register
 
 __version__: str
-__all__ = ["explore", "open", "register", "tune"]
+__all__ = ["explore", "kernel", "open", "register", "tune", "using"]

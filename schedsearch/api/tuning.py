@@ -12,9 +12,10 @@ from schedsearch.api import frames
 from schedsearch.api.candidate import Candidate
 from schedsearch.api.source import options_of
 from schedsearch.api.watching import watched
-from schedsearch.core.records import GeneratedC, Measurement
+from schedsearch.core.records import GeneratedC, Measurement, Target, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
+from schedsearch.deploy.sources import remember
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff
@@ -50,6 +51,14 @@ class Result:
     @property
     def trace(self) -> Trace:
         return self.run.best.trace if self.run.best else Trace()
+
+    @property
+    def workload(self) -> Workload:
+        return self.run.setting.subject.workload
+
+    @property
+    def target(self) -> Target:
+        return self.run.setting.subject.target
 
     @cached_property
     def _state(self) -> State:
@@ -181,6 +190,8 @@ def tune(
     `transforms` are names, of the library or of what you registered. `progress` False: silent.
     The rest is as `schedsearch run --help` says, the defaults too.
 
+    Kernels of this process (`schedsearch.kernel`) run what was found.
+
     Ctrl-C, or the interrupt of a notebook, ends the search: what was found by then is
     returned, and kept in `store`; the same call continues. Raises UserError for what can be
     mended.
@@ -209,4 +220,7 @@ def tune(
         align=align,
     )
     with watched(progress) as listener:
-        return Result(session.tune(options, listener), options.store)
+        result = Result(session.tune(options, listener), options.store)
+    if result.measurement:
+        remember(result)
+    return result

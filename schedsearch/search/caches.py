@@ -15,9 +15,10 @@ from schedsearch.evaluate.build.disk import disk_explained
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.workers.lease import locked
 
-PARTS = ("artifacts", "bench", "verified")
-"""Folders whose files are made anew when they are missing: shared objects and harnesses, and
-inputs with expected outputs, and what was verified. What else is there is kept."""
+PARTS = ("artifacts", "bench", "verified", "replayed")
+"""Folders whose files are made anew when they are missing: shared objects and harnesses,
+inputs with expected outputs, what was verified, and C of replayed schedules. What else is there is
+kept."""
 
 _LOCK = "in-use.lock"
 

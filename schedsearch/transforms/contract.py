@@ -38,7 +38,12 @@ class Parameter:
 def conditions(proc: q.Proc, code: GeneratedC) -> list[str]:
     """C expressions that hold in every call that is allowed, but for those of `overlaps`: sizes
     and extents are positive, and the procedure's asserts. `code` is the C of `proc`."""
-    write = _Writer(proc, parameters(proc, code))
+    return conditions_with(Writer(proc, _names(parameters(proc, code))))
+
+
+def conditions_with(write: Writer) -> list[str]:
+    """The same, with arguments as `write` calls them; the asserts are the last ones."""
+    proc = write.proc
     positive = [q.as_affine(arg.var) for arg in proc.args if arg.type == "size"]
     for arg in proc.args:
         positive += [
@@ -56,7 +61,7 @@ def overlaps(proc: q.Proc, code: GeneratedC) -> list[tuple[str, str, str, str]]:
     At least one of a pair is written. Windows are left out: the columns of two may alternate.
     """
     given = parameters(proc, code)
-    write = _Writer(proc, given)
+    write = Writer(proc, _names(given))
     return [
         (one.name, write.elements(one.arg), other.name, write.elements(other.arg))
         for one, other in combinations([each for each in given if each.is_pointer], 2)
@@ -127,11 +132,16 @@ def parameters(proc: q.Proc, code: GeneratedC) -> list[Parameter]:
     ]
 
 
-class _Writer:
-    """Writes control expressions of a procedure in C."""
+def _names(given: list[Parameter]) -> dict[int, str]:
+    return {each.arg.var.uid: each.name for each in given}
 
-    def __init__(self, proc: q.Proc, given: list[Parameter]) -> None:
-        self.names: Mapping[int, str] = {each.arg.var.uid: each.name for each in given}
+
+class Writer:
+    """Writes control expressions of a procedure in C; `names` are what its arguments are called
+    there, by uid. Those of windows have a member `strides`."""
+
+    def __init__(self, proc: q.Proc, names: Mapping[int, str]) -> None:
+        self.proc, self.names = proc, names
         self.args = {arg.var.uid: arg for arg in proc.args}
         self.ranges = ranges_at(proc, ())
 

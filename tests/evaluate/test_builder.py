@@ -255,7 +255,7 @@ def test_builder_is_picklable(builder: Builder) -> None:
 
 
 def test_harness_that_does_not_compile(fresh: Builder) -> None:
-    with pytest.raises(UserError, match="cannot compile the measuring harness"):
+    with pytest.raises(UserError, match="cannot compile what runs kernels"):
         fresh.executable({"main.c": "int main(void) { return nothing; }"}, 60)
 
 

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import sysconfig
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -180,6 +181,14 @@ class Builder:
             headers = {name: text for name, text in shared.items() if name.endswith(".h")}
         return self._linked({**headers, **sources}, (*flags, "-lm", "-ldl"), parts, timeout_s)
 
+    @disk_explained()
+    def python_module(self, sources: Mapping[str, str], timeout_s: float) -> Path:
+        """An extension module of this Python, from C files by name; cached like kernels. Raises
+        UserError if the compiler refuses it."""
+        headers = sysconfig.get_paths()["include"]
+        flags = (*_PROGRAM_FLAGS, "-shared", "-fPIC", "-fvisibility=hidden", f"-I{headers}")
+        return self._linked(sources, flags, [], timeout_s)
+
     def _linked(
         self,
         sources: Mapping[str, str],
@@ -202,9 +211,10 @@ class Builder:
                 failure = _run(self.compiler, args, "", scratch, timeout_s)
                 if failure is not None:
                     raise UserError(
-                        f"{self.compiler.path} cannot compile the measuring harness:\n"
+                        f"{self.compiler.path} cannot compile what runs kernels:\n"
                         f"{failure.message}\n"
-                        "Linux headers and _Float16 (gcc 12, clang 15) are needed."
+                        "Headers of Linux, to call kernels from Python also those of Python "
+                        "(python3-dev), and _Float16 (gcc 12, clang 15) are needed."
                     )
                 _install(linked, program, key)
         return program

@@ -99,16 +99,10 @@ def signature_source(proc: q.Proc, reference: GeneratedC) -> str:
     """
     context = _CONTEXT.search(reference.header)
     fields = context_fields(reference.header)
-    types, values = ["void *"], ["context"]
-    for position, arg in enumerate(proc.args):
-        ctype, value = _parameter(arg, f"args[{position}]")
-        types.append(ctype)
-        values.append(value)
-    windows = sorted({len(arg.shape) for arg in proc.args if arg.window and arg.shape})
     lines = [
         '#include "harness.h"',
         context.group() if context else "",
-        *(f"struct hs_win_{n} {{ void *data; int_fast32_t strides[{n}]; }};" for n in windows),
+        *window_structs(proc),
         f'const char *const hs_proc_name = "{proc.name}";',
         f"const size_t hs_arg_count = {len(proc.args)};",
         f"const size_t hs_field_count = {len(fields)};",
@@ -119,10 +113,27 @@ def signature_source(proc: q.Proc, reference: GeneratedC) -> str:
         "void hs_invoke(void *function, void *context, const struct hs_arg *args)",
         "{",
         "    (void)args;",
-        f"    ((void (*)({', '.join(types)}))function)({', '.join(values)});",
+        f"    {call_text(proc, 'context')};",
         "}",
     ]
     return "\n".join(lines) + "\n"
+
+
+def window_structs(proc: q.Proc) -> list[str]:
+    """The structs that `call_text` passes."""
+    ranks = sorted({len(arg.shape) for arg in proc.args if arg.window and arg.shape})
+    return [f"struct hs_win_{n} {{ void *data; int_fast32_t strides[{n}]; }};" for n in ranks]
+
+
+def call_text(proc: q.Proc, context: str) -> str:
+    """C that calls `function`, a pointer to a kernel of this signature, with `context` and the
+    members `control`, `data` and `strides` of `args`."""
+    types, values = ["void *"], [context]
+    for position, arg in enumerate(proc.args):
+        ctype, value = _parameter(arg, f"args[{position}]")
+        types.append(ctype)
+        values.append(value)
+    return f"((void (*)({', '.join(types)}))function)({', '.join(values)})"
 
 
 def _parameter(arg: q.Arg, place: str) -> tuple[str, str]:

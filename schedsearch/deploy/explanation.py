@@ -1,0 +1,67 @@
+"""What runs and why, as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from schedsearch.core.numbers import duration, speedup
+from schedsearch.deploy.choose import Choice, Request
+
+SCHEMA = 1
+"""Of `Explanation.as_json`; raised when a field changes its meaning."""
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """The schedule that a call runs; its text is for people."""
+
+    request: Request
+    choice: Choice
+
+    def as_json(self) -> dict[str, Any]:
+        """The same for programs: `expected_s` is seconds of a call, null if they were not measured
+        at these sizes on this kind of machine; `schedule` is null for the procedure as written."""
+        offer, choice = self.choice.offer, self.choice
+        return {
+            "schema": SCHEMA,
+            "proc": self.request.proc,
+            "sizes": dict(self.request.sizes),
+            "schedule": None
+            if offer is None
+            else {
+                "name": offer.name,
+                "trace": [step.to_json() for step in offer.trace.steps],
+                "measured_sizes": dict(offer.workload.sizes),
+                "specialized": list(offer.workload.specialized),
+                "cpu": offer.cpu,
+                "isa": offer.isa,
+                "compiler": f"{offer.compiler.kind} {offer.compiler.version}",
+                "fp": str(offer.fp),
+                "threads": offer.threads,
+                "speedup": offer.speedup.to_json(),
+            },
+            "source": choice.source or None,
+            "why": choice.why,
+            "expected_s": choice.call_s(self.request),
+            "passed_over": [asdict(each) for each in choice.passed],
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> Iterator[str]:
+        sizes = ", ".join(f"{name}={value}" for name, value in self.request.sizes.items())
+        offer, choice = self.choice.offer, self.choice
+        name = f"{self.request.proc}({sizes})"
+        if offer is None:
+            yield f"{name} runs as written: {choice.why}"
+        else:
+            yield f"{name} runs {offer.name}, from {choice.source}"
+            yield f"  {choice.why}: {speedup(offer.speedup)} over the procedure as written"
+            yield f"  floating point: {offer.fp}"
+        seconds = choice.call_s(self.request)
+        yield f"  expected: {duration(seconds) + ' a call' if seconds else 'not measured'}"
+        for each in choice.passed:
+            yield f"  passed over: {each.name}: {each.reason}"

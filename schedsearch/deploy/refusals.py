@@ -1,0 +1,185 @@
+"""What a kernel says when it refuses arguments: which one, what is wanted, what came.
+
+`runtime/caller.c` decides; here is only the wording, and whether two windows that interleave have
+an element in common.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.numbers import count
+from schedsearch.core.text import show_affine
+from schedsearch.transforms.contract import Parameter, Writer, conditions_with
+
+
+class Refused(IntEnum):
+    """As `enum refusal` of runtime/caller.c."""
+
+    TOO_MANY = 0
+    UNKNOWN_NAME = 1
+    TWICE = 2
+    MISSING = 3
+    NO_CONTROL = 4
+    NO_ARRAY = 5
+    ELEMENT = 6
+    RANK = 7
+    STRIDES = 8
+    ALIGNMENT = 9
+    READ_ONLY = 10
+    NO_SCALAR = 11
+    SHAPE = 12
+    CONDITION = 13
+    ONTO_ITSELF = 14
+    OVERLAP = 15
+
+
+_TYPES = {
+    *(Refused.TOO_MANY, Refused.UNKNOWN_NAME, Refused.TWICE, Refused.MISSING),
+    *(Refused.NO_CONTROL, Refused.NO_ARRAY, Refused.ELEMENT),
+}
+"""What a TypeError is; all else is a ValueError."""
+
+_MOST_WORK = 10_000
+"""Of NumPy's search for a common element of two windows; then they count as overlapping."""
+
+
+def as_buffer(given: Any) -> Any:
+    """An array that shares the memory of one with DLPack on the CPU. Raises what NumPy raises."""
+    return np.from_dlpack(given)
+
+
+class Refusals:
+    """The refusals of one procedure; `given` are its `contract.parameters`."""
+
+    def __init__(self, proc: q.Proc, given: Sequence[Parameter]) -> None:
+        self.proc, self.given = proc, given
+        names = {arg.var.uid: arg.var.name for arg in proc.args}
+        self.conditions = conditions_with(Writer(proc, names))
+
+    def __call__(
+        self, kind: int, position: int, detail: int, what: Any, values: Sequence[Any]
+    ) -> None:
+        """Raise TypeError or ValueError for a refusal of caller.c. `position` is the argument's,
+        `detail` a dimension, another argument, a condition or a number; `what` came; `values` are
+        all arguments, with those that were inferred. Returns if nothing is wrong after all."""
+        refused = Refused(kind)
+        if refused is Refused.OVERLAP and not self._share(values[position], values[detail]):
+            return
+        wanted, came = self._words(refused, position, detail, what, values)
+        name = self.proc.args[position].var.name if position >= 0 else ""
+        where = f"{self.proc.name}, argument {name}" if name else self.proc.name
+        error = TypeError if refused in _TYPES else ValueError
+        raise error(f"{where}: wanted {wanted}; got {came}")
+
+    def _words(
+        self, refused: Refused, position: int, detail: int, what: Any, values: Sequence[Any]
+    ) -> tuple[str, str]:
+        """What is wanted, and what came."""
+        arg = self.proc.args[position] if position >= 0 else None
+        names = [each.var.name for each in self.proc.args]
+        match refused:
+            case Refused.TOO_MANY:
+                data = [a.var.name for a in self.proc.args if a.type not in q.CONTROL_TYPES]
+                return f"{count(len(data), 'array')} by position ({', '.join(data)})", str(detail)
+            case Refused.UNKNOWN_NAME:
+                return f"names among {', '.join(names)}", repr(what)
+            case Refused.TWICE:
+                return "one value", "one by position and one by name"
+            case Refused.CONDITION:
+                return self.conditions[detail], self._bound(values)
+        assert arg is not None, "the others are of an argument"
+        wanted = self._wanted(arg)
+        match refused:
+            case Refused.MISSING if arg.type in q.CONTROL_TYPES:
+                name = arg.var.name
+                return f"{wanted}, as {name}=..., because no shape tells it", "nothing"
+            case Refused.MISSING:
+                return wanted, "nothing"
+            case Refused.NO_CONTROL | Refused.NO_SCALAR:
+                return wanted, f"{_type_name(what)} {what!r:.50}"
+            case Refused.NO_ARRAY:
+                return f"{wanted} with the buffer protocol, or DLPack on the CPU", _type_name(what)
+            case Refused.SHAPE:
+                shape = ", ".join(map(show_affine, arg.shape or ()))
+                return f"shape ({shape}) with {self._bound(values)}", f"shape {_shape(what)}"
+            case Refused.STRIDES if arg.window:
+                size = ELEMENT_TYPES[arg.type].bits // 8
+                return f"strides in whole elements of {size} bytes", f"strides {_strides(what)}"
+            case Refused.STRIDES:
+                return (
+                    "a dense array in C order (numpy.ascontiguousarray makes a copy that is)",
+                    f"shape {_shape(what)} with strides {_strides(what)} bytes",
+                )
+            case Refused.ALIGNMENT:
+                return f"elements aligned to their size, {wanted}", "memory that is not"
+            case Refused.READ_ONLY:
+                return "an array that can be written", "a read-only one"
+            case Refused.ONTO_ITSELF:
+                return "an output without an element twice", f"strides {_strides(what)} bytes"
+            case Refused.OVERLAP:
+                return "an output apart from all other arguments", f"memory of {names[detail]} too"
+        return wanted, f"{_described(what)}"
+
+    def _share(self, one: Any, other: Any) -> bool:
+        """Whether two arrays whose ranges overlap have an element in common."""
+        try:
+            return np.shares_memory(_array(one), _array(other), max_work=_MOST_WORK)  # type: ignore[arg-type]
+        except np.exceptions.TooHardError:
+            return True
+
+    def _wanted(self, arg: q.Arg) -> str:
+        if arg.type == "bool":
+            return "True or False"
+        if arg.type in q.CONTROL_TYPES:
+            return "an integer of 32 bits"
+        element = ELEMENT_TYPES[arg.type].numpy
+        if arg.shape is None:
+            written = next(each.written for each in self.given if each.arg is arg)
+            return f"{element} array of one element" + ("" if written else ", or a number")
+        shape = ", ".join(map(show_affine, arg.shape))
+        return f"{element} array of shape ({shape})"
+
+    def _bound(self, values: Sequence[Any]) -> str:
+        """`M=64, K=32`"""
+        pairs = zip(self.proc.args, values, strict=True)
+        known = (
+            f"{arg.var.name}={value}"
+            for arg, value in pairs
+            if arg.type in q.CONTROL_TYPES and value is not None
+        )
+        return ", ".join(known) or "no sizes"
+
+
+def _array(given: Any) -> np.ndarray[Any, np.dtype[Any]]:
+    """Without a copy."""
+    try:
+        return np.asarray(memoryview(given))
+    except TypeError:
+        return np.from_dlpack(given)
+
+
+def _shape(given: Any) -> str:
+    return str(_array(given).shape)
+
+
+def _strides(given: Any) -> str:
+    return str(_array(given).strides)
+
+
+def _type_name(given: Any) -> str:
+    return type(given).__name__
+
+
+def _described(given: Any) -> str:
+    try:
+        array = _array(given)
+    except (TypeError, ValueError, BufferError):
+        return _type_name(given)
+    return f"{array.dtype} array of shape {array.shape}"

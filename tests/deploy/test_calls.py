@@ -1,0 +1,252 @@
+"""Right calls compute, wrong ones are refused and change nothing."""
+
+from __future__ import annotations
+
+import gc
+import resource
+import sys
+import threading
+from array import array
+from copy import deepcopy
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedsearch
+from schedsearch.core.errors import UserError
+from schedsearch.deploy.kernel import Kernel
+
+from .calls import SPOILERS, SUBJECTS, Call
+from .procs import kernels
+
+pytestmark = pytest.mark.normal  # kernels and their callers are compiled
+
+SEEDS = st.integers(0, 2**32 - 1)
+NAMES = st.sampled_from(sorted(SUBJECTS))
+
+
+@cache
+def kernel(name: str) -> Kernel:
+    return schedsearch.kernel(SUBJECTS[name].proc)
+
+
+def perform(name: str, call: Call) -> None:
+    kernel(name)(*call.arrays.values(), **call.controls)
+
+
+@settings(max_examples=400)
+@given(NAMES, SEEDS)
+def test_right_calls_compute_what_numpy_does(name: str, seed: int) -> None:
+    call = SUBJECTS[name].make(np.random.default_rng(seed))
+    expected = deepcopy({**call.arrays, **call.controls})
+    SUBJECTS[name].compute(expected)
+    perform(name, call)
+    for each, value in call.arrays.items():
+        np.testing.assert_allclose(value, expected[each], rtol=1e-5, atol=1e-5)
+
+
+def check_refused(name: str, spoiler: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    spoiled = SPOILERS[spoiler](SUBJECTS[name].make(rng), rng)
+    if spoiled is None:
+        return
+    call, named = spoiled
+    before = call.contents
+    with pytest.raises((TypeError, ValueError)) as refused:
+        perform(name, call)
+    said = str(refused.value)
+    assert f"argument {named}:" in said or (named in said and "wanted" in said), said
+    assert "got" in said
+    assert call.contents == before
+    assert np.all([np.isfinite(a).all() for a in call.arrays.values() if hasattr(a, "tobytes")])
+
+
+WRONG = (NAMES, st.integers(0, len(SPOILERS) - 1), SEEDS)
+
+
+@settings(max_examples=1000)
+@given(*WRONG)
+def test_wrong_calls_are_refused(name: str, spoiler: int, seed: int) -> None:
+    check_refused(name, spoiler, seed)
+
+
+@pytest.mark.slow
+@settings(max_examples=20_000)
+@given(*WRONG)
+def test_many_wrong_calls_are_refused(name: str, spoiler: int, seed: int) -> None:
+    check_refused(name, spoiler, seed)
+
+
+@pytest.mark.parametrize("spoiler", SPOILERS, ids=lambda spoiler: spoiler.__name__)
+def test_every_spoiler_spoils_something(spoiler: Any) -> None:
+    rng = np.random.default_rng(1)
+    assert any(spoiler(subject.make(rng), rng) for subject in SUBJECTS.values() for _ in range(9))
+
+
+def test_messages_name_argument_wanted_and_came() -> None:
+    a, b, c = (np.zeros(s, "f4") for s in ((3, 4), (4, 5), (3, 5)))
+    with pytest.raises(
+        TypeError, match=r"argument A: wanted float32 array of shape \(M, K\); got "
+    ):
+        kernel("matmul")(c, a.astype("f8"), b)
+    with pytest.raises(
+        ValueError, match=r"B: wanted shape \(K, N\) with M=3, N=5, K=4; got .*\(3, 5\)"
+    ):
+        kernel("matmul")(c, a, b[:3])
+    square = np.zeros((3, 3), "f4")
+    with pytest.raises(ValueError, match=r"C: wanted an output apart .* got memory of B too"):
+        kernel("matmul")(square, np.zeros((3, 3), "f4"), square)
+
+
+def test_arguments_by_name_and_sizes_that_are_given() -> None:
+    a, b, c = (np.ones(s, "f4") for s in ((3, 4), (4, 5), (3, 5)))
+    kernel("matmul")(c, B=b, A=a, K=4, M=np.int64(3))
+    assert (c == 5).all()
+    with pytest.raises(
+        TypeError, match="argument C: wanted one value; got one by position and one"
+    ):
+        kernel("matmul")(c, a, b, C=c)
+
+
+def test_other_buffers_and_dlpack() -> None:
+    class OnlyDlpack:
+        def __init__(self, array: Any) -> None:
+            self.array = array
+
+        def __dlpack__(self, **options: Any) -> Any:
+            return self.array.__dlpack__(**options)
+
+        def __dlpack_device__(self) -> Any:
+            return self.array.__dlpack_device__()
+
+    y = bytearray(3)
+    kernel("bytes_up")(2, y, b"\x01\x02\x03")
+    assert y == b"\x03\x04\x05"
+    floats = array("f", range(8))
+    total = array("f", [0])
+    kernel("blocks")(np.zeros(8, "f4"), floats, total)
+    assert total[0] == 28
+    y = np.zeros(2, "u1")
+    kernel("bytes_up")(2, OnlyDlpack(y), OnlyDlpack(np.ones(2, "u1")))
+    assert (y == 3).all()
+
+
+def test_windows_that_interleave_lie_apart() -> None:
+    whole = np.arange(24.0).reshape(4, 6)
+    even, odd = whole[:, ::2], whole[:, 1::2]
+    expected = even + 2 * odd
+    kernel("windows")(2.0, even, odd)
+    assert (even == expected).all()
+    with pytest.raises(ValueError, match="argument y: wanted an output apart"):
+        kernel("windows")(2.0, whole[:, :3], whole[:, 2:5])
+
+
+def in_threads(count: int, work: Any) -> None:
+    failures: list[BaseException] = []
+
+    def guarded(number: int) -> None:
+        try:
+            work(number)
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=guarded, args=(n,)) for n in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures, failures
+
+
+@pytest.mark.parametrize("static", [False, True])
+def test_two_threads_get_no_wrong_element(static: bool) -> None:
+    """The first calls come at the same time too."""
+    called = schedsearch.kernel(kernels.through_static if static else kernels.matmul)
+
+    def work(number: int) -> None:
+        rng = np.random.default_rng(number)
+        for _ in range(20):
+            if static:
+                x = rng.uniform(size=(64, 64)).astype("f4")
+                y = np.zeros_like(x)
+                for _ in range(250):
+                    called(y, x)
+                    assert (y == x[:, ::-1]).all()
+            else:
+                a = rng.integers(0, 9, (8, 8)).astype("f4")
+                expected, c = a @ a.T, np.zeros((8, 8), "f4")
+                b = a.T.copy()
+                for _ in range(250):
+                    c[...] = 0
+                    called(c, a, b)
+                    assert (c == expected).all()
+
+    in_threads(2, work)
+
+
+def test_threads_run_while_a_kernel_does() -> None:
+    """The interpreter is free during a call."""
+    n = 400
+    a, c = np.ones((n, n), "f4"), np.zeros((n, n), "f4")
+    kernel("matmul")(c, a, a)
+    begun, finished = threading.Event(), list[bool]()
+
+    def work() -> None:
+        begun.set()
+        kernel("matmul")(c, a, a)
+        finished.append(True)
+
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(100)  # who holds the interpreter keeps it
+    try:
+        thread = threading.Thread(target=work)
+        thread.start()
+        begun.wait()
+        assert not finished
+        thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+
+
+def test_nothing_leaks() -> None:
+    """Neither of 1e5 calls, nor of refused ones, nor of kernels."""
+    a, b, c = (np.zeros((4, 4), "f4") for _ in range(3))
+    wrong = b.astype("f8")
+
+    def calls(count: int) -> None:
+        for _ in range(count):
+            kernel("matmul")(c, a, b)
+        for _ in range(count // 20):
+            with pytest.raises(TypeError):
+                kernel("matmul")(c, a, wrong)
+
+    calls(2000)
+    gc.collect()
+    before = [sys.getrefcount(each) for each in (a, b, c, wrong, None)]
+    resident = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    calls(100_000)
+    gc.collect()
+    after = [sys.getrefcount(each) for each in (a, b, c, wrong, None)]
+    assert after[:4] == before[:4]
+    assert abs(after[4] - before[4]) < 100
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - resident < 4096  # KB
+
+
+def test_a_kernel_that_is_dropped_is_freed() -> None:
+    dropped = schedsearch.kernel(kernels.scaled)
+    x, y = np.ones(4, "f4"), np.zeros(4, "f4")
+    dropped(x, y)
+    variants = dropped._variants
+    count = sys.getrefcount(variants)
+    del dropped
+    gc.collect()
+    assert sys.getrefcount(variants) <= count - 2  # the kernel's, and its functions'
+
+
+def test_only_exo_procedures_become_kernels() -> None:
+    with pytest.raises(UserError, match="made of an Exo procedure, not of function"):
+        schedsearch.kernel(lambda: None)
