@@ -73,6 +73,7 @@ def schedule_python(
     body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if operators else []
     body += [*binding, *(line for _, line in steps), "return p"]
     variable, extraction = _variable(source, name)
+    result = f"{variable.replace('.', '_')}_scheduled"  # of a kernel it is `mm.proc`
     sections = [
         "\n".join(
             [
@@ -88,8 +89,8 @@ def schedule_python(
         f"def schedule_{name}(p):\n"
         f'    """{len(trace)} rewrites, each checked by Exo when this runs."""\n'
         + textwrap.indent("\n".join(body), "    "),
-        f"{variable}_scheduled = schedule_{name}({variable})",
-        f'if __name__ == "__main__":\n    print({variable}_scheduled.c_code_str())',
+        f"{result} = schedule_{name}({variable})",
+        f'if __name__ == "__main__":\n    print({result}.c_code_str())',
     ]
     return "\n\n\n".join(sections) + "\n"
 

@@ -33,8 +33,8 @@ EXO_TYPES = frozenset((*ELEMENT_TYPES, "index", "size", "stride"))
 
 @dataclass(frozen=True)
 class Source:
-    """A loaded file: its text, the text's key, its procedures by name, and the
-    module-level variable that holds each."""
+    """A loaded file: its text, the text's key, its procedures by name, and the expression for each:
+    a module-level variable, or `matmul.proc` if that holds a kernel (`schedsearch.kernel`)."""
 
     path: Path
     text: str
@@ -69,18 +69,24 @@ def load_source(path: Path) -> Source:
     """
     text = read_text(path)
     module = import_file(path)
-    variables = {
-        value.name(): variable
-        for variable, value in vars(module).items()
-        if isinstance(value, Procedure) and not value.is_instr() and _defined_in(value, path)
-    }
-    if not variables:
+    found = list(_procedures(module, path))
+    if not found:
         raise UserError(
             f"no Exo procedure in {path}: define one at top level with `@proc` "
             "(from exo import proc)"
         )
-    procs = {name: getattr(module, variable) for name, variable in variables.items()}
+    procs = {procedure.name(): procedure for _, procedure in found}
+    variables = {procedure.name(): variable for variable, procedure in found}
     return Source(path, text, digest(text), procs, variables)
+
+
+def _procedures(module: Any, path: Path) -> Iterator[tuple[str, Any]]:
+    """Expressions and the procedures that they are."""
+    for variable, value in vars(module).items():
+        if not isinstance(value, Procedure):
+            value, variable = getattr(value, "proc", None), f"{variable}.proc"
+        if isinstance(value, Procedure) and not value.is_instr() and _defined_in(value, path):
+            yield variable, value
 
 
 def imports_exo(text: str) -> bool:
