@@ -29,6 +29,7 @@ from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import AS_WRITTEN
 from schedsearch.deploy.choose import Offer
 from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.search.reloading import require_tuned
 from schedsearch.search.setup.subject import cache_dir
@@ -81,14 +82,18 @@ class Written:
 
 
 @cache
-def target_for(isa: str | None, fp: FloatingPoint) -> Target:
-    """This machine, with the compilers on PATH; `isa` None is its best one."""
-    return resolve_target(read_target(isa) if isa else TargetRequest({}), fp=fp)
-
-
 def here() -> Target:
-    """This machine. What is not tuned is built so that it computes what is written."""
-    return target_for(None, FloatingPoint.STRICT)
+    """This machine, with the compilers on PATH. What is not tuned is built so that it computes what
+    is written."""
+    return resolve_target(TargetRequest({}), fp=FloatingPoint.STRICT)
+
+
+@cache
+def target_for(isa: str, fp: FloatingPoint) -> Target:
+    """This machine, for code of an ISA that it has."""
+    if isa == here().isa:  # asking the compilers again takes as long as all else
+        return replace(here(), flags=default_flags(fp), fp=fp)
+    return resolve_target(read_target(isa), fp=fp)
 
 
 def builder(target: Target, kind: str) -> Builder:
