@@ -167,25 +167,25 @@ def test_two_threads_get_no_wrong_element(static: bool) -> None:
     """The first calls come at the same time too."""
     called = schedsearch.kernel(kernels.through_static if static else kernels.matmul)
 
-    def work(number: int) -> None:
+    def products(number: int) -> None:
         rng = np.random.default_rng(number)
         for _ in range(20):
-            if static:
-                x = rng.uniform(size=(64, 64)).astype("f4")
-                y = np.zeros_like(x)
-                for _ in range(250):
-                    called(y, x)
-                    assert (y == x[:, ::-1]).all()
-            else:
-                a = rng.integers(0, 9, (8, 8)).astype("f4")
-                expected, c = a @ a.T, np.zeros((8, 8), "f4")
-                b = a.T.copy()
-                for _ in range(250):
-                    c[...] = 0
-                    called(c, a, b)
-                    assert (c == expected).all()
+            a = rng.integers(0, 9, (8, 8)).astype("f4")
+            expected, c, b = a @ a.T, np.zeros((8, 8), "f4"), a.T.copy()
+            for _ in range(2500):
+                c[...] = 0
+                called(c, a, b)
+                assert (c == expected).all()
 
-    in_threads(2, work)
+    def copies(number: int) -> None:
+        """Calls that take long enough to meet."""
+        x = np.random.default_rng(number).uniform(size=(20_000, 64)).astype("f4")
+        y = np.zeros_like(x)
+        for _ in range(20):
+            called(y, x)
+            assert (y == x[:, ::-1]).all()
+
+    in_threads(2, copies if static else products)
 
 
 def test_threads_run_while_a_kernel_does() -> None:
