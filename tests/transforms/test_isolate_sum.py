@@ -15,7 +15,7 @@ from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, source
 
-PROCEDURES = source("sums").procs
+PROCEDURES = source("products").procs
 ISOLATE, BLOCK = select(["isolate_sum", "register_block"])
 
 SIZES = {

@@ -18,7 +18,7 @@ from schedsearch.transforms.replay import State
 from transforms.execution import assert_same_meaning
 from transforms.helpers import TARGET, source
 
-PROCEDURES = source("sums").procs
+PROCEDURES = source("products").procs
 (SPLIT,) = select(["split_sum"])
 STMT = (0, 0, 0, 0)
 

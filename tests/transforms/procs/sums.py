@@ -1,127 +1,102 @@
-"""Sums of several terms, to be added one after another or not."""
+"""Sums over an innermost loop that have a vector form, and some that have none (`no_...`)."""
 
 from __future__ import annotations
 
 from exo import proc
-from exo.libs.externs import relu
+from exo.libs.externs import fmaxf
 
 
 @proc
-def both(n: size, A: f32[n, n], B: f32[n, n], C: f32[n, n]):
+def dot(n: size, s: f32, x: f32[n], y: f32[n]):
     for i in seq(0, n):
+        s += x[i] * y[i]
+
+
+@proc
+def absolute_sum(n: size, s: f64[2], x: f64[n + 1]):
+    for i in seq(1, n + 1):
+        s[1] += fmaxf(x[i], -x[i]) * 2.0
+
+
+@proc
+def matrix_vector(n: size, y: f32[11], A: f32[11, n], x: f32[n]):
+    for i in seq(0, 11):
         for j in seq(0, n):
-            for k in seq(0, n):
-                C[i, j] += A[i, k] * B[j, k] + 2.0 * B[i, k] * A[j, k] + A[k, j]
+            y[i] += A[i, j] * x[j]
 
 
 @proc
-def integers(n: size, A: i32[n, n], B: i32[n, n], C: i32[n, n]):
-    for i in seq(0, n):
+def deviation(n: size, out: f32[3], x: f32[3, n]):
+    for i in seq(0, 3):
+        mean: f32
+        mean = x[i, 0]
+        var: f32
+        var = 1.0
         for j in seq(0, n):
-            for k in seq(0, n):
-                C[i, j] += A[i, k] * B[j, k] + B[i, k] * A[j, k]
+            d: f32
+            d = x[i, j] - mean
+            var += d * d * 0.5
+        out[i] = var
 
 
 @proc
-def converted(n: size, A: f64[n, n], B: f64[n, n], C: f32[n, n]):
-    for i in seq(0, n):
-        for j in seq(0, n):
-            for k in seq(0, n):
-                C[i, j] += A[i, k] * B[j, k] + B[i, k] * A[j, k]
+def bytes(n: size, m: size, C: i32[m, 2], A: i8[m, n], B: i8[n]):
+    for i in seq(0, m):
+        for k in seq(0, n):
+            a: i32
+            b: i32
+            a = A[i, k]
+            b = B[k]
+            C[i, 1] += a * b
 
 
 @proc
-def itself(n: size, A: f32[n, n], C: f32[n, n]):
-    for i in seq(0, n):
-        for j in seq(0, n):
-            for k in seq(0, n):
-                C[i, j] += A[i, k] * A[j, k] + 0.1 * C[i, j]
+def constant_length(s: f32[2], x: f32[2, 53]):
+    for i in seq(0, 2):
+        for j in seq(0, 53):
+            s[i] += x[i, j]
 
 
 @proc
-def vector(n: size, A: f32[n, n], B: f32[n, n], x: f32[n], y: f32[n]):
-    for i in seq(0, n):
-        for j in seq(0, n):
-            y[i] += A[i, j] * x[j] + B[i, j] * x[j]
-
-
-@proc
-def elementwise(n: size, A: f32[n, n], x: f32[n], y: f32[n]):
-    for i in seq(0, n):
-        for j in seq(0, n):
-            A[i, j] += x[i] * y[j] + y[i] * x[j]
-
-
-@proc
-def dense(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], b: f32[m], y: f32[n, m]):
-    for i in seq(0, n):
-        for j in seq(0, m):
-            t: f32
-            t = b[j]
-            for k in seq(0, p):
-                t += x[i, k] * w[j, k]
-            y[i, j] = relu(t)
-
-
-@proc
-def weighted_mean(n: size, m: size, p: size, s: f32[n, m], v: f32[m, p], out: f32[n, p]):
-    for i in seq(0, n):
-        row: f32[m]
-        total: f32
-        total = 0.0
-        unused: f32
-        for j in seq(0, m):
-            unused = s[i, j]
-            row[j] = unused + 1.0
-            total += row[j]
-        for d in seq(0, p):
-            out[i, d] = 0.0
-            for j in seq(0, m):
-                out[i, d] += row[j] * v[j, d]
-            out[i, d] = out[i, d] * total
-
-
-@proc
-def lower_dense(n: size, x: f32[n, n], w: f32[n, n], y: f32[n, n]):
-    for i in seq(0, n):
+def rows_with_rows(n: size, C: f32[9, 9], A: f32[9, n]):
+    for i in seq(0, 9):
         for j in seq(0, i + 1):
-            t: f32
-            t = 0.0
             for k in seq(0, n):
-                t += x[i, k] * w[j, k]
-            y[i, j] = t
+                C[i, j] += A[i, k] * A[j, k]
 
 
 @proc
-def upper_dense(n: size, x: f32[n, n], y: f32[n, n]):
+def no_column(n: size, s: f32[1], x: f32[n, 2]):
     for i in seq(0, n):
-        for j in seq(i, n):
-            t: f32
-            t = 0.0
-            for k in seq(0, n):
-                t += x[k, i] * x[k, j]
-            y[i, j] = t
-            y[j, i] = t
+        s[0] += x[i, 0]
 
 
 @proc
-def norms(n: size, m: size, x: f32[n, m, 8], y: f32[n, m, 8], out: f32[n, m]):
+def no_running_sum(n: size, s: f32[1], x: f32[n]):
     for i in seq(0, n):
-        for j in seq(0, m):
-            t: f32
-            t = 0.0
-            for k in seq(0, 8):
-                t += x[i, j, k] * y[i, j, k]
-            out[i, j] = t
+        s[0] += x[i]
+        x[i] = s[0]
 
 
 @proc
-def carried(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], y: f32[n, m]):
+def no_feedback(n: size, s: f32[1], x: f32[n]):
     for i in seq(0, n):
-        for j in seq(0, m):
-            t: f32
-            t = 0.0
-            for k in seq(0, p):
-                t += x[i, k] * w[j, k]
-            y[i, j] = t
-            x[i, 0] = t
+        s[0] += x[i] * s[0]
+
+
+@proc
+def no_narrow_sum(n: size, s: i8[1], x: i8[n]):
+    for i in seq(0, n):
+        s[0] += x[i]
+
+
+@proc
+def no_maximum(n: size, s: f32[1], x: f32[n]):
+    for i in seq(0, n):
+        s[0] = fmaxf(s[0], x[i])
+
+
+@proc
+def no_map(n: size, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] += x[i]

@@ -1,0 +1,127 @@
+"""Sums of several terms, to be added one after another or not."""
+
+from __future__ import annotations
+
+from exo import proc
+from exo.libs.externs import relu
+
+
+@proc
+def both(n: size, A: f32[n, n], B: f32[n, n], C: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * B[j, k] + 2.0 * B[i, k] * A[j, k] + A[k, j]
+
+
+@proc
+def integers(n: size, A: i32[n, n], B: i32[n, n], C: i32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * B[j, k] + B[i, k] * A[j, k]
+
+
+@proc
+def converted(n: size, A: f64[n, n], B: f64[n, n], C: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * B[j, k] + B[i, k] * A[j, k]
+
+
+@proc
+def itself(n: size, A: f32[n, n], C: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            for k in seq(0, n):
+                C[i, j] += A[i, k] * A[j, k] + 0.1 * C[i, j]
+
+
+@proc
+def vector(n: size, A: f32[n, n], B: f32[n, n], x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            y[i] += A[i, j] * x[j] + B[i, j] * x[j]
+
+
+@proc
+def elementwise(n: size, A: f32[n, n], x: f32[n], y: f32[n]):
+    for i in seq(0, n):
+        for j in seq(0, n):
+            A[i, j] += x[i] * y[j] + y[i] * x[j]
+
+
+@proc
+def dense(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], b: f32[m], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            t: f32
+            t = b[j]
+            for k in seq(0, p):
+                t += x[i, k] * w[j, k]
+            y[i, j] = relu(t)
+
+
+@proc
+def weighted_mean(n: size, m: size, p: size, s: f32[n, m], v: f32[m, p], out: f32[n, p]):
+    for i in seq(0, n):
+        row: f32[m]
+        total: f32
+        total = 0.0
+        unused: f32
+        for j in seq(0, m):
+            unused = s[i, j]
+            row[j] = unused + 1.0
+            total += row[j]
+        for d in seq(0, p):
+            out[i, d] = 0.0
+            for j in seq(0, m):
+                out[i, d] += row[j] * v[j, d]
+            out[i, d] = out[i, d] * total
+
+
+@proc
+def lower_dense(n: size, x: f32[n, n], w: f32[n, n], y: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(0, i + 1):
+            t: f32
+            t = 0.0
+            for k in seq(0, n):
+                t += x[i, k] * w[j, k]
+            y[i, j] = t
+
+
+@proc
+def upper_dense(n: size, x: f32[n, n], y: f32[n, n]):
+    for i in seq(0, n):
+        for j in seq(i, n):
+            t: f32
+            t = 0.0
+            for k in seq(0, n):
+                t += x[k, i] * x[k, j]
+            y[i, j] = t
+            y[j, i] = t
+
+
+@proc
+def norms(n: size, m: size, x: f32[n, m, 8], y: f32[n, m, 8], out: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            t: f32
+            t = 0.0
+            for k in seq(0, 8):
+                t += x[i, j, k] * y[i, j, k]
+            out[i, j] = t
+
+
+@proc
+def carried(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], y: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            t: f32
+            t = 0.0
+            for k in seq(0, p):
+                t += x[i, k] * w[j, k]
+            y[i, j] = t
+            x[i, 0] = t
