@@ -129,7 +129,7 @@ def tune(options: Options, listener: Listener) -> Result:
                 raise KeyboardInterrupt
             if interrupted:
                 listener.phase("putting together what the nests found (Ctrl-C again ends at once)")
-                budget = replace(budget, seconds=time.monotonic() - began)
+                budget = replace(budget, seconds=0.0)  # what is known is measured, no more
             session = replace(session, first=(*session.first, *combined))
             search = session.search(
                 strategy,
