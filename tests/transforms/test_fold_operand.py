@@ -195,3 +195,19 @@ def test_loops_of_earlier_versions_called_or_are_exported_by_position() -> None:
     reorder = next(r for r in REORDER.rewrites(mirror(procedure), TARGET) if r.path == (0, 0))
     [line] = schedule_lines(procedure, Trace((reorder,)))
     assert line == "p = reorder_loops(p, p.body()[0].body()[0])"
+
+
+def test_no_array_has_a_negative_length_where_loops_around_it_are_empty() -> None:
+    """`n - 16` columns of the rectangles of a triangle: there are none for small `n`."""
+    original = PROCEDURES["upper"]
+    cut, blocks = mirror(original), 0
+    for rewrite in select(["cut_triangle"])[0].rewrites(cut, TARGET):
+        state = apply(original, cut, rewrite)
+        for fold in FOLD.rewrites(mirror(state), TARGET):
+            after = mirror(apply(state, mirror(state), fold))
+            for alloc in (stmt for stmt in after.body if isinstance(stmt, q.Alloc)):
+                blocks += 1
+                for length in (1, 5, 40):
+                    shape = [q.evaluate_affine(each, lambda _, n=length: n) for each in alloc.shape]
+                    assert min(shape) >= 0, str(fold)
+    assert blocks

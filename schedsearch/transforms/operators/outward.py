@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from schedsearch.analysis.accesses import written_buffers
+from schedsearch.analysis.ranges import Ranges, bounds
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
@@ -48,6 +49,14 @@ def lengths(loops: Iterable[q.For], kept: Collection[q.Var]) -> dict[q.Var, q.Af
         if loop.iter in kept:
             found[loop.iter] = loop.hi
     return found
+
+
+def never_negative(loops: Sequence[q.For], kept: Collection[q.Var], ranges: Ranges) -> bool:
+    """Whether none of their `lengths` is below 0 where outer loops do not run at all: for `j <
+    n - 16 - 16 * i` that of `j` is `n - 16`, whatever `n` is. The loop's own end never is."""
+    ends = {loop.iter: loop.hi for loop in loops}
+    found = lengths(loops, kept).items()
+    return all(end == ends[var] or bounds(end, ranges)[0] >= 0 for var, end in found)
 
 
 def move_out(

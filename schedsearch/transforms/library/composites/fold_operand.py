@@ -53,7 +53,13 @@ from schedsearch.transforms.operators.ops import (
     Proposal,
     Steps,
 )
-from schedsearch.transforms.operators.outward import changes, lengths, loops_around, move_out
+from schedsearch.transforms.operators.outward import (
+    changes,
+    lengths,
+    loops_around,
+    move_out,
+    never_negative,
+)
 
 VERSION = 1
 NORMAL_FORM = 1
@@ -139,6 +145,8 @@ def _movable(loops: Iterable[q.For], kept: Collection[q.Var], ranges: Ranges) ->
         bound = [end for end in ends if loop.iter in q.expr_vars(end)]
         plain = all(end.coefficient(loop.iter) for end in bound)
         if bound and not (loop.iter in kept and plain):
+            break
+        if not never_negative((*found, loop), kept, ranges):
             break
         found.append(loop)
     return tuple(found)

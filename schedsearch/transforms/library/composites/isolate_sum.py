@@ -34,7 +34,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.reductions import gaps
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
-from schedsearch.transforms.operators.outward import lengths, loops_around
+from schedsearch.transforms.operators.outward import lengths, loops_around, never_negative
 
 VERSION = 1
 NORMAL_FORM = 1
@@ -66,8 +66,10 @@ def _sums(proc: q.Proc) -> Iterator[_Sum]:
         temporaries = tuple(_in_the_way(stmt, loops))
         shapes = [q.expr_vars(extent) for each in temporaries for extent in each.shape]
         constant = not any(loop.iter in used for loop in loops for used in shapes)
-        from_0 = all(bounds(loop.lo, ranges)[0] >= 0 for loop in loops)
-        if temporaries and constant and from_0 and all(x.mem == "DRAM" for x in temporaries):
+        indices = all(bounds(loop.lo, ranges)[0] >= 0 for loop in loops)
+        sizes = never_negative(loops[::-1], {loop.iter for loop in loops}, ranges)
+        plain = all(each.mem == "DRAM" for each in temporaries)
+        if temporaries and constant and indices and sizes and plain:
             yield _Sum(stmt, loops, temporaries)
 
 
