@@ -55,8 +55,6 @@ def gc(
         raise UserError("--keep is about a store; name it with --store")
     most = parse_bytes("--max-size", max_size) if max_size is not None else float("inf")
     usages = survey(parse_days("--older-than", older_than), most, time.time())
-    if not dry_run:
-        delete(usages)
     rows: list[dict[str, Any]] = [
         {
             "part": usage.part,
@@ -73,6 +71,8 @@ def gc(
             codes = opened.drop_code(keep, dry_run=dry_run) if keep is not None else 0
             freed = 0 if dry_run else opened.compact()
             trimmed = {"store": opened.name, "codes": codes, "freed_bytes": freed}
+    if not dry_run:  # the store may be refused: nothing is deleted before
+        delete(usages)
     if json_:
         found = {"schema": 1, "dry_run": dry_run, "cache": str(cache_dir()), "parts": rows}
         print(json.dumps(found | {"store": trimmed}, indent=2))

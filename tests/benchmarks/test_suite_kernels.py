@@ -59,7 +59,8 @@ def test_peers_compute_what_the_procedure_does(case: Case) -> None:
     assert isinstance(written, Peer)
     terms = terms_of(case, subject, 1)
     installed = [name for name in case.python_peers if importlib.util.find_spec(name)]
-    assert installed
+    if not installed:
+        pytest.skip(f"none of {', '.join(case.python_peers)} is installed")
     with Contender(written.what, terms) as reference:
         expected = results(case, reference)
     for name in installed:
