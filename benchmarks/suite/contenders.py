@@ -33,6 +33,9 @@ AGAIN = "schedsearch again"
 RECORD = "record"
 """The best schedule that the record book has."""
 
+OWN = (OURS, AGAIN, BASELINE, SINGLE, RECORD)
+"""Contenders that are no peers."""
+
 _BUILD_S = 120.0
 
 

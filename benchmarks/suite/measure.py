@@ -15,6 +15,7 @@ from benchmarks.suite.contenders import (
     AGAIN,
     BASELINE,
     OURS,
+    OWN,
     RECORD,
     ROOT,
     SINGLE,
@@ -148,11 +149,7 @@ def _compared(samples: dict[str, Samples], roof: Roof) -> dict[str, Any]:
     ours = samples.get(OURS)
     if ours is None:
         return {}
-    ratios = {
-        name: asdict(ratio(own, ours))
-        for name, own in samples.items()
-        if name not in (OURS, AGAIN, BASELINE, SINGLE, RECORD)
-    }
+    ratios = {name: asdict(ratio(own, ours)) for name, own in samples.items() if name not in OWN}
     record = {"record": asdict(ratio(samples[RECORD], ours))} if RECORD in samples else {}
     single = {"over_one_thread": asdict(ratio(samples[SINGLE], ours))} if SINGLE in samples else {}
     return (

@@ -19,7 +19,7 @@ from benchmarks.suite.folders import write_json
 from schedsearch import __version__
 from schedsearch.core.errors import CodegenError, ReplayError, UserError
 from schedsearch.core.records import GeneratedC, Target
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.search.setup.subject import Subject
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.replay import Replayer
@@ -37,7 +37,8 @@ def place(case: Case, target: Target, book: Path = BOOK) -> Path:
 def recorded(page: Path) -> Trace | None:
     """The schedule of a record; None if there is none. Raises UserError if it cannot be read."""
     try:
-        return Trace.loads(json.dumps(json.loads(page.read_text())["schedule"]))
+        steps = json.loads(page.read_text())["schedule"]
+        return Trace(tuple(map(Rewrite.from_json, steps)))
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError, UserError) as error:

@@ -10,7 +10,7 @@ from typing import Any
 from rich.console import Console, RenderableType
 from rich.table import Table
 
-from benchmarks.suite.contenders import AGAIN, BASELINE, OURS, RECORD, SINGLE
+from benchmarks.suite.contenders import OURS, OWN, RECORD
 from benchmarks.suite.records import FINDING
 from schedsearch.present.format import duration
 
@@ -70,8 +70,7 @@ def _cells(row: Row, peers: Sequence[str], intervals: bool) -> list[str]:
 def _ran(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """Peers with what computed, each once."""
     pairs = (pair for row in rows for pair in row.get("ran", {}).items())
-    own = (OURS, AGAIN, BASELINE, SINGLE, RECORD)
-    return sorted({(name, ran) for name, ran in pairs if name not in own and ran})
+    return sorted({(name, ran) for name, ran in pairs if name not in OWN and ran})
 
 
 def _problem(row: Row) -> str:

@@ -7,6 +7,7 @@ import resource
 import sys
 import threading
 from array import array
+from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import cache
 from typing import Any
@@ -146,20 +147,9 @@ def test_windows_that_interleave_lie_apart() -> None:
 
 
 def in_threads(count: int, work: Any) -> None:
-    failures: list[BaseException] = []
-
-    def guarded(number: int) -> None:
-        try:
-            work(number)
-        except BaseException as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=guarded, args=(n,)) for n in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures, failures
+    with ThreadPoolExecutor(count) as pool:
+        for done in [pool.submit(work, number) for number in range(count)]:
+            done.result()
 
 
 @pytest.mark.parametrize("static", [False, True])
@@ -201,7 +191,7 @@ def test_threads_run_while_a_kernel_does() -> None:
         finished.append(True)
 
     interval = sys.getswitchinterval()
-    sys.setswitchinterval(100)  # who holds the interpreter keeps it
+    sys.setswitchinterval(100)  # a thread that holds the interpreter keeps it
     try:
         thread = threading.Thread(target=work)
         thread.start()

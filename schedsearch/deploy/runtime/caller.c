@@ -174,7 +174,8 @@ static bool is_element(const struct parameter *wanted, const Py_buffer *view)
     return same && !format[1] && view->itemsize == wanted->bytes;
 }
 
-/* Whether no two of its elements are one. It may say so of some that are not: nobody has those. */
+/* Whether two of its elements may be one. It may say so of windows in which none are: nobody has
+ * those. */
 static bool lies_on_itself(const struct arg *arg, int rank)
 {
     bool seen[MOST_DIMS] = {false};

@@ -210,7 +210,7 @@ def first_dim(idx: tuple[q.Affine, ...], loop: q.For) -> int | None:
 
 
 def moves(idx: tuple[q.Affine, ...], loop: q.For, dim: int, by: int = 1) -> bool:
-    """Whether the loop moves the access `by` one along `dim`, and along nothing else."""
+    """Whether the loop moves the access `by` 1 or -1 along `dim`, and along nothing else."""
     used = [d for d, index in enumerate(idx) if loop.iter in q.expr_vars(index)]
     return used == [dim] and idx[dim].coefficient(loop.iter) == by and _plainly(idx[dim], loop)
 

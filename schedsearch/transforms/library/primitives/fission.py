@@ -52,11 +52,12 @@ def _depth(proc: q.Proc, scope: q.Stmt) -> int:
 def _alike(before: q.Stmt, after: q.Stmt) -> bool:
     """Whether both write to elements of one buffer whose distance is constant."""
     simple = q.Assign | q.Reduce
-    if not (isinstance(before, simple) and isinstance(after, simple)):
-        return False
-    if before.buf != after.buf:
-        return False
-    return all((a - b).is_const for a, b in zip(before.idx, after.idx, strict=True))
+    return (
+        isinstance(before, simple)
+        and isinstance(after, simple)
+        and before.buf == after.buf
+        and all((a - b).is_const for a, b in zip(before.idx, after.idx, strict=True))
+    )
 
 
 def _local(body: tuple[q.Stmt, ...]) -> set[q.Var]:
