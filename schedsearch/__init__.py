@@ -5,7 +5,8 @@ or remembers traces.
 
 From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows;
 `register` makes a transform of one's own known to all three. `kernel` calls a procedure on arrays,
-in the best schedule that is known, or in those of `using`.
+in the best schedule that is known, or in those of `using`; `record` counts the calls, and
+`tune_recorded` searches where their time goes.
 """
 
 from importlib import import_module
@@ -13,14 +14,16 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["explore", "kernel", "open", "register", "tune", "using"]
+__all__ = ["explore", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
 
 _PLACES = {
     "explore": ("schedsearch.api.exploring", "explore"),
     "kernel": ("schedsearch.deploy.kernel", "kernel"),
     "open": ("schedsearch.api.opened", "open_store"),
+    "record": ("schedsearch.deploy.recorder", "record"),
     "register": ("schedsearch.transforms.own", "register"),
     "tune": ("schedsearch.api.tuning", "tune"),
+    "tune_recorded": ("schedsearch.api.recorded", "tune_recorded"),
     "using": ("schedsearch.deploy.sources", "using"),
 }
 

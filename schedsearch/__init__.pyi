@@ -1,10 +1,12 @@
 # What type checkers and editors read: the entry points are loaded when they are first used.
 from schedsearch.api.exploring import explore
 from schedsearch.api.opened import open_store as open
+from schedsearch.api.recorded import tune_recorded
 from schedsearch.api.tuning import tune
 from schedsearch.deploy.kernel import kernel
+from schedsearch.deploy.recorder import record
 from schedsearch.deploy.sources import using
 from schedsearch.transforms.own import register
 
 __version__: str
-__all__ = ["explore", "kernel", "open", "register", "tune", "using"]
+__all__ = ["explore", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import median
@@ -19,10 +20,15 @@ from rich.table import Table
 from benchmarks.calling.kernels import first_sum, product
 from benchmarks.command import run_command
 from schedsearch.deploy.kernel import kernel
+from schedsearch.deploy.recorder import record
 from schedsearch.deploy.variants import Written, load_as_written
 
 CALLS, ROUNDS, REPEATS = 2000, 30, 3
-N = 64
+SIZES = (2, 4, 8, 16, 32, 64)
+"""Of products, with a store."""
+
+RECORDED = "kernel(z, x, y), recorded"
+"""What is called while calls are counted; other contenders are not."""
 
 Contender = Callable[[], object]
 
@@ -52,16 +58,17 @@ def calling(
     ] = None,
 ) -> None:
     """Time calls of a kernel that does next to nothing, with three arrays: by the generated caller
-    with all of its checks, and by ctypes without any. With a store, time also a product of 64 x 64
-    matrices, and NumPy's.
+    with all of its checks, also while calls are recorded, and by ctypes without any. With a store,
+    time also products of 2 x 2 to 64 x 64 matrices, and NumPy's: for small ones the call may cost
+    more than the product.
 
     Example: [bold]schedsearch run benchmarks/calling/kernels.py product --size M=64 --size N=64
-    --size K=64 --specialize --store calling.sqlite[/], then
+    --size K=64 --store calling.sqlite[/], then
     [bold]python -m benchmarks.calling --store calling.sqlite[/]
     """
     found = [rounds(small_calls())]
     if store:
-        found.append(rounds(products(store)))
+        found += [rounds(products(store, n)) for n in SIZES]
     console = Console(highlight=False)
     for timed in found:
         console.print(table(timed))
@@ -79,6 +86,7 @@ def small_calls() -> Mapping[str, Contender]:
     return {
         "a function of Python that does nothing": lambda: nothing(z, x, y),
         "kernel(z, x, y)": lambda: called(z, x, y),
+        RECORDED: lambda: called(z, x, y),
         "ctypes, unchecked": lambda: function(
             None, len(x), z.ctypes.data, x.ctypes.data, y.ctypes.data
         ),
@@ -86,11 +94,12 @@ def small_calls() -> Mapping[str, Contender]:
     }
 
 
-def products(store: str) -> Mapping[str, Contender]:
-    a, b, c = (np.ones((N, N), np.float32) for _ in range(3))
+def products(store: str, n: int) -> Mapping[str, Contender]:
+    a, b, c = (np.ones((n, n), np.float32) for _ in range(3))
     tuned = kernel(product, store=store)
     return {
-        f"numpy.matmul, {N} x {N}": lambda: np.matmul(a, b, out=c),
+        f"numpy.matmul(a, b, out=c), {n} x {n}": lambda: np.matmul(a, b, out=c),
+        "numpy.einsum('ik,kj', a, b, out=c)": lambda: np.einsum("ik,kj", a, b, out=c),
         "kernel(c, a, b), tuned": lambda: tuned(c, a, b),
     }
 
@@ -102,7 +111,9 @@ def rounds(contenders: Mapping[str, Contender]) -> list[Timed]:
         call()  # what is compiled is compiled now
     for _ in range(ROUNDS):
         for name, call in contenders.items():
-            least = min(timeit(call, number=CALLS) for _ in range(REPEATS))
+            with record() if name == RECORDED else nullcontext():
+                call()  # asks whether it is counted, and where
+                least = min(timeit(call, number=CALLS) for _ in range(REPEATS))
             ns[name].append(least / CALLS * 1e9)
     return [Timed(name, tuple(each)) for name, each in ns.items()]
 

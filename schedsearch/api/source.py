@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,14 +10,9 @@ from exo.API import Procedure
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import floating_point
-from schedsearch.core.keys import digest
 from schedsearch.evaluate.run.timing import Cache
 from schedsearch.search.setup.options import Options
-from schedsearch.search.setup.subject import cache_dir
-from schedsearch.transforms.exo.identity import ast_key
-from schedsearch.transforms.exo.loader import load_source
-from schedsearch.transforms.exo.mirror import mirror
-from schedsearch.transforms.exo.written import written
+from schedsearch.search.setup.procedure_file import defines, file_of, is_imported, write_for
 
 
 def options_of(
@@ -60,38 +52,7 @@ def source_of(proc: Any) -> tuple[Path, str | None]:
         return Path(proc), None
     if not isinstance(proc, Procedure):
         raise UserError(f"an Exo procedure or a path is tuned, not {type(proc).__name__}")
-    file = Path(proc._loopir_proc.srcinfo.filename)
-    if _is_imported(file) and _defines(file, proc):
+    file = file_of(proc)
+    if is_imported(file) and defines(file, proc):
         return file, proc.name()
-    text = written(proc)
-    file = cache_dir() / "procedures" / f"{proc.name()}-{digest(text)}.py"
-    _write(file, text)
-    if not _defines(file, proc):
-        raise UserError(
-            f"{proc.name()}, as Exo prints it, is another procedure. Save it with what it needs "
-            "in a Python file, and give the file's path"
-        )
-    return file, proc.name()
-
-
-def _is_imported(file: Path) -> bool:
-    """Whether a module other than the program itself was loaded from it."""
-    names = [
-        name
-        for name, module in list(sys.modules.items())
-        if (where := getattr(module, "__file__", None)) and Path(where) == file
-    ]
-    return bool(names) and "__main__" not in names
-
-
-def _defines(file: Path, proc: Any) -> bool:
-    found = load_source(file).procs.get(proc.name())
-    return found is not None and ast_key(mirror(found)) == ast_key(mirror(proc))
-
-
-def _write(file: Path, text: str) -> None:
-    """At once: another session may be loading it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
-        draft.write(text)
-    os.replace(draft.name, file)
+    return write_for(proc), proc.name()

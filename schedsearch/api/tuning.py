@@ -16,6 +16,7 @@ from schedsearch.core.records import GeneratedC, Measurement, Target, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
 from schedsearch.deploy.sources import remember
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.diff import Diff
@@ -92,6 +93,11 @@ class Result:
     @property
     def measurement(self) -> Measurement | None:
         return self.run.best.measurement if self.run.best else None
+
+    @property
+    def roof(self) -> Roof:
+        """How fast this machine could be at it."""
+        return self.run.roof
 
     @property
     def speedup(self) -> Estimate:

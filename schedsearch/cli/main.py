@@ -29,6 +29,7 @@ INTERNAL_ERROR = 70
 
 COMMANDS = {
     "run": "run.run",
+    "tune": "tune.tune",
     "watch": "watch.watch",
     "list": "inspect.list_",
     "best": "inspect.best",
@@ -40,6 +41,7 @@ COMMANDS = {
     "export": "replay.export",
     "pin": "pin.pin",
     "check": "check.check",
+    "build": "build.build",
     "merge": "merge.merge",
     "gc": "gc.gc",
     "doctor": "doctor.doctor",

@@ -18,6 +18,10 @@ PEEL = "-mtune=silvermont"
 """gcc then counts vectors that are not aligned as dearer than others, and so begins its loops at an
 aligned element, whichever that is when they run."""
 
+GENERIC = "-mtune=generic"
+"""A gcc older than the CPU tunes for what came before. gcc 12 on Zen 5 reads the vectors of a
+register block from memory for each row that it multiplies them with: up to twice the time."""
+
 OPTIONS = (
     "",
     "-O2",
@@ -25,6 +29,7 @@ OPTIONS = (
     "-mprefer-vector-width=512",
     "-mprefer-vector-width=256",
     PEEL,
+    GENERIC,
 )
 """Options that may be added to the target's flags. The list is closed: a trace may come from
 anywhere, and some options of compilers run programs (`-fplugin=`)."""

@@ -30,6 +30,10 @@ class Isa:
 
 X86, ARM, ANY = "x86_64", "aarch64", "any"
 
+V3 = frozenset({"avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"})
+"""What `-march=x86-64-v3` lets compilers use, without what every CPU with AVX2 has. A virtual
+machine may hide any of it."""
+
 # Registers: Intel 64 and IA-32 Architectures Software Developer's Manual, vol. 1, ch. 14
 # and 15; Arm Architecture Reference Manual for A-profile, B1.2.
 KNOWN = (
@@ -38,7 +42,7 @@ KNOWN = (
         X86,
         512,
         32,
-        frozenset({"avx512f", "avx512bw", "avx512dq", "avx512vl"}),
+        V3 | {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"},
         ("-march=x86-64-v4",),
         (("avx512", frozenset()), ("avx512_vnni", frozenset({"avx512_vnni"}))),
     ),
@@ -47,7 +51,7 @@ KNOWN = (
         X86,
         256,
         16,
-        frozenset({"avx2", "fma"}),
+        V3,
         ("-march=x86-64-v3",),
         (("avx2", frozenset()),),
     ),

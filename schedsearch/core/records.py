@@ -17,7 +17,7 @@ from schedsearch.core.build import DEFAULT_BUILD, Build
 from schedsearch.core.decision import MARGIN, Decision, decide
 from schedsearch.core.fields import Fields
 from schedsearch.core.floats import FloatingPoint
-from schedsearch.core.isa import best_isa
+from schedsearch.core.isa import V3, best_isa
 from schedsearch.core.keys import digest_of
 from schedsearch.core.standings import alone
 from schedsearch.core.stats import Estimate, median_with_interval
@@ -246,7 +246,8 @@ class Target:
         align = given.integer("align", default=UNKNOWN)
         if align != UNKNOWN and not is_alignment(align):
             raise given.wrong("align", "a power of two from 16 to 4096", align)
-        isa = best_isa(features)
+        asked_then = {"avx2", "fma"}  # of all that V3 asks today
+        isa = best_isa({*features, *V3} if asked_then <= {*features} else features)
         found = Target(
             cpu=given.text("cpu"),
             features=features,

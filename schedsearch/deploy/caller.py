@@ -3,7 +3,7 @@ code that all signatures share (`runtime/caller.c`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from importlib.machinery import ExtensionFileLoader
@@ -14,6 +14,8 @@ from typing import Any
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
+from schedsearch.core.text import show_affine
+from schedsearch.deploy.refusals import Argument, Refusals
 from schedsearch.evaluate.oracle.harness import call_text, window_structs
 from schedsearch.transforms.contract import Parameter, Writer, conditions_with
 
@@ -29,9 +31,10 @@ LETTERS = {"float16": "e", "float32": "f", "float64": "d"} | {
 """Of NumPy's types in the formats of buffers (PEP 3118)."""
 
 
-def sources(proc: q.Proc, given: list[Parameter]) -> dict[str, str]:
-    """C files of the caller of `proc`, by name; `given` are its `contract.parameters`. Raises
-    UserError for arrays of too many dimensions."""
+def sources(proc: q.Proc, given: Sequence[Parameter], context: str | None = "0") -> dict[str, str]:
+    """C files of the caller of `proc`, by name; `given` are its `contract.parameters`. What is
+    called takes `context` first, if that is not None. Raises UserError for arrays of too many
+    dimensions."""
     for arg in proc.args:
         if len(arg.shape or ()) > MOST_DIMS:
             raise UserError(
@@ -39,7 +42,40 @@ def sources(proc: q.Proc, given: list[Parameter]) -> dict[str, str]:
                 f"with up to {MOST_DIMS} can be called from Python"
             )
     shared = {name: (_RUNTIME / name).read_text() for name in ("caller.h", "caller.c")}
-    return {**shared, "signature.c": _signature(proc, given)}
+    return {**shared, "signature.c": _signature(proc, given, context)}
+
+
+def described(proc: q.Proc, given: Sequence[Parameter]) -> Refusals:
+    """The wording of what the caller of `proc` refuses."""
+    names = {arg.var.uid: arg.var.name for arg in proc.args}
+    args = tuple(
+        Argument(
+            each.arg.var.name,
+            _wanted(each),
+            ", ".join(map(show_affine, each.arg.shape or ())),
+            _bytes(each.arg),
+            each.arg.window,
+        )
+        for each in given
+    )
+    return Refusals(proc.name, args, tuple(conditions_with(Writer(proc, names))))
+
+
+def _wanted(given: Parameter) -> str:
+    arg = given.arg
+    if arg.type == "bool":
+        return "True or False"
+    if arg.type in q.CONTROL_TYPES:
+        return "an integer of 32 bits"
+    element = ELEMENT_TYPES[arg.type].numpy
+    if arg.shape is None:
+        return f"{element} array of one element" + ("" if given.written else ", or a number")
+    return f"{element} array of shape ({', '.join(map(show_affine, arg.shape))})"
+
+
+def _bytes(arg: q.Arg) -> int:
+    """Of an element; 0 for control values."""
+    return 0 if arg.type in q.CONTROL_TYPES else ELEMENT_TYPES[arg.type].bits // 8
 
 
 @cache
@@ -53,7 +89,7 @@ def load(module: Path) -> Any:
     return loaded
 
 
-def _signature(proc: q.Proc, given: list[Parameter]) -> str:
+def _signature(proc: q.Proc, given: Sequence[Parameter], context: str | None) -> str:
     args = [f"args[{position}]" for position in range(len(proc.args))]
     names = {
         arg.var.uid: f"{place}.control" if arg.type in q.CONTROL_TYPES else place
@@ -97,7 +133,7 @@ def _signature(proc: q.Proc, given: list[Parameter]) -> str:
         "void invoke(void *function, const struct arg *args)",
         "{",
         "    (void)args;",
-        f"    {call_text(proc, '0')};",
+        f"    {call_text(proc, context)};",
         "}",
     ]
     return "\n".join(lines) + "\n"
@@ -111,15 +147,30 @@ def _parameter(given: Parameter) -> str:
     else:
         element = ELEMENT_TYPES[arg.type]
         values["element"] = f"'{LETTERS[element.numpy]}'"
-        values["bytes"] = str(element.bits // 8)
+        values["bytes"] = str(_bytes(arg))
         values["rank"] = str(-1 if arg.shape is None else len(arg.shape))
         values["window"], values["written"] = str(int(arg.window)), str(int(given.written))
     return "{" + ", ".join(f".{name} = {value}" for name, value in values.items()) + "}"
 
 
+def untold(proc: q.Proc) -> list[q.Arg]:
+    """Arguments that are control values, and that no shape tells: callers have to give them."""
+    told = {var for var, *_ in _solutions(proc)}
+    return [arg for arg in proc.args if arg.type in q.CONTROL_TYPES and arg.var not in told]
+
+
 def _inference(proc: q.Proc, write: Writer) -> Iterator[str]:
-    """Control values that shapes tell, those that need others after them. Of an extent `2 * n + 1`
-    follows `n`; whether it is that, `wrong_shape` tells."""
+    """Control values that shapes tell, those that need others after them."""
+    position = {arg.var: p for p, arg in enumerate(proc.args)}
+    for var, factor, rest, shape in _solutions(proc):
+        place = f"args[{position[var]}]"
+        value = f"({shape} - ({write.index(rest)})) / {factor}"
+        yield f"if (!{place}.known) {place}.control = {value}, {place}.known = true;"
+
+
+def _solutions(proc: q.Proc) -> Iterator[tuple[q.Var, int, q.Affine, str]]:
+    """As `_solved` finds them. Of an extent `2 * n + 1` follows `n`; whether it is that,
+    `wrong_shape` tells."""
     position = {arg.var: p for p, arg in enumerate(proc.args)}
     open_ = {arg.var for arg in proc.args if arg.type in ("size", "index", "int")}
     places = [
@@ -129,11 +180,8 @@ def _inference(proc: q.Proc, write: Writer) -> Iterator[str]:
     ]
     places.sort(key=lambda place: place[0].as_var is None)  # the plainest tell, others are checked
     while found := next(filter(None, (_solved(*place, open_) for place in places)), None):
-        var, factor, rest, shape = found
-        open_.remove(var)
-        place = f"args[{position[var]}]"
-        value = f"({shape} - ({write.index(rest)})) / {factor}"
-        yield f"if (!{place}.known) {place}.control = {value}, {place}.known = true;"
+        open_.remove(found[0])
+        yield found
 
 
 def _solved(

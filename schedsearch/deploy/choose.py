@@ -16,6 +16,7 @@ from schedsearch.core.isa import KNOWN
 from schedsearch.core.records import Compiler, InstructionSet, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
+from schedsearch.locks.entry import LockedRoof
 
 
 @dataclass(frozen=True)
@@ -24,7 +25,8 @@ class Offer:
 
     `code_key` is that of the C that was verified (None: whatever the trace gives). It was measured
     on processors called `cpu`, with code for `isa` by `compiler`. `call_s` is seconds of one call
-    at the sizes of `workload`, `speedup` over the procedure as written.
+    at the sizes of `workload`, `speedup` over the procedure as written; `roof` says which share of
+    the machine's limit that is, None if it was not measured.
     """
 
     name: str
@@ -39,6 +41,7 @@ class Offer:
     instructions: tuple[InstructionSet, ...]
     call_s: float
     speedup: Estimate
+    roof: LockedRoof | None
 
     @property
     def files(self) -> tuple[Path, ...]:

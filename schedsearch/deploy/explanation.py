@@ -8,6 +8,7 @@ from typing import Any
 
 from schedsearch.core.numbers import duration, speedup
 from schedsearch.deploy.choose import Choice, Request
+from schedsearch.locks.entry import LockedRoof
 
 SCHEMA = 1
 """Of `Explanation.as_json`; raised when a field changes its meaning."""
@@ -21,7 +22,8 @@ class Explanation:
     choice: Choice
 
     def as_json(self) -> dict[str, Any]:
-        """The same for programs: `expected_s` is seconds of a call, null if they were not measured
+        """The same for programs: `expected_s` is seconds of a call, `roof` the share of the
+        machine's limit that this is, and the limit's name. Both are null if they were not measured
         at these sizes on this kind of machine; `schedule` is null for the procedure as written."""
         offer, choice = self.choice.offer, self.choice
         return {
@@ -45,11 +47,26 @@ class Explanation:
             "source": choice.source or None,
             "why": choice.why,
             "expected_s": choice.call_s(self.request),
+            "roof": asdict(roof) if (roof := self._roof) else None,
             "passed_over": [asdict(each) for each in choice.passed],
         }
 
     def __str__(self) -> str:
         return "\n".join(self._lines())
+
+    @property
+    def _roof(self) -> LockedRoof | None:
+        """As it was measured beside the schedule: measuring it now would take a second."""
+        offer, choice = self.choice.offer, self.choice
+        return offer.roof if offer and choice.call_s(self.request) else None
+
+    @property
+    def _expected(self) -> str:
+        seconds, roof = self.choice.call_s(self.request), self._roof
+        if not seconds:
+            return "not measured"
+        reached = f", {100 * roof.share:.0f} % of its roofline ({roof.name})" if roof else ""
+        return f"{duration(seconds)} a call{reached}"
 
     def _lines(self) -> Iterator[str]:
         sizes = ", ".join(f"{name}={value}" for name, value in self.request.sizes.items())
@@ -61,7 +78,6 @@ class Explanation:
             yield f"{name} runs {offer.name}, from {choice.source}"
             yield f"  {choice.why}: {speedup(offer.speedup)} over the procedure as written"
             yield f"  floating point: {offer.fp}"
-        seconds = choice.call_s(self.request)
-        yield f"  expected: {duration(seconds) + ' a call' if seconds else 'not measured'}"
+        yield f"  expected: {self._expected}"
         for each in choice.passed:
             yield f"  passed over: {each.name}: {each.reason}"

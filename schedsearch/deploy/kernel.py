@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exo.API import Procedure
 
+from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
-from schedsearch.deploy import caller
-from schedsearch.deploy.choose import Choice, Offer, Request, choose
+from schedsearch.deploy import caller, recorder
+from schedsearch.deploy.choose import Choice, Offer, Request, Source, choose
 from schedsearch.deploy.explanation import Explanation
-from schedsearch.deploy.refusals import Refusals, as_buffer
+from schedsearch.deploy.first_use import tune_seconds, tuned
+from schedsearch.deploy.recorded import LAYOUTS, Called
+from schedsearch.deploy.refusals import as_buffer
 from schedsearch.deploy.sources import USING, Sources, Tuned, Using
 from schedsearch.deploy.variants import (
     NotLoadedError,
@@ -26,11 +31,16 @@ from schedsearch.deploy.variants import (
     load_as_written,
 )
 from schedsearch.search.caches import in_use
+from schedsearch.search.setup.procedure_file import file_of, file_to_load, write_for
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.transforms.exo.identity import proc_key
 
 _Call = Callable[..., None]
 _Sizes = Callable[..., tuple[int, ...]]
+
+_EXO = threading.RLock()
+"""Exo and z3 are for one thread at a time. Nor may a process be forked that replays a schedule
+while another thread is in z3: its locks would never be released there."""
 
 
 class Kernel:
@@ -74,6 +84,16 @@ class Kernel:
         sizes = self._made()[1](*arrays, **controls)
         return self._variants.explained(sizes, USING.get())
 
+    def torch_op(self, name: str) -> Any:
+        """Register this kernel as an operator of PyTorch, `namespace::name`, for tensors on the
+        CPU, and return it (`deploy/torch_op.py`). Needs the extra `torch`. Raises UserError if it
+        is missing, for a name that PyTorch does not take or has already, and as a first call does.
+        """
+        from schedsearch.deploy.torch_op import register  # importing torch takes seconds
+
+        self._made()
+        return register(name, self, self._variants.written)
+
     def __repr__(self) -> str:
         arguments = ", ".join(str(arg.name()) for arg in self.proc.args())
         return f"<schedsearch kernel {self.__name__}({arguments})>"
@@ -98,18 +118,40 @@ class _Variants:
     def functions(self) -> tuple[_Call, _Sizes]:
         """What calls the kernel, and what checks arguments and returns their sizes. They keep this
         object, which must not keep them: garbage collection does not see into them."""
-        with self.lock, in_use():
+        tune_seconds()  # nonsense is said by the first call
+        recorder.begin_if_asked()
+        with self.lock, in_use(), _EXO:
             written, target = self.written, here()
-            sources = caller.sources(written.proc, list(written.parameters))
+            sources = caller.sources(written.proc, written.parameters)
             own = builder(target, target.compiler.kind)
             module = caller.load(own.python_module(sources, BUILD_TIMEOUT_S))
-            refuse = Refusals(written.proc, written.parameters)
-        made: tuple[_Call, _Sizes] = module.caller(self.address, refuse, as_buffer, USING)
+            refuse = caller.described(written.proc, written.parameters)
+        made: tuple[_Call, _Sizes] = module.caller(
+            self.resolve, refuse, as_buffer, USING, recorder.EPOCH
+        )
         return made
 
-    def address(self, sizes: tuple[int, ...], using: Using | None) -> int:
-        """Where the kernel for these sizes is."""
-        return self._loaded(sizes, using)[1]
+    def resolve(self, sizes: tuple[int, ...], using: Using | None, layouts: int) -> tuple[int, int]:
+        """Where the kernel for these sizes is, and where calls with these layouts of its windows
+        are counted (0: nowhere), as `Recorder.address`."""
+        address = self._loaded(sizes, using)[1]
+        return address, recorder.address(self._called(sizes, layouts)) if recorder.is_on() else 0
+
+    def _called(self, sizes: tuple[int, ...], layouts: int) -> Called:
+        windows = [arg.var.name for arg in self.written.proc.args if arg.window]
+        lie = ((name, LAYOUTS[layouts >> 2 * n & 3]) for n, name in enumerate(windows[:32]))
+        named = tuple(zip(self._size_names, sizes, strict=True))
+        return replace(self._recorded_as, sizes=named, layouts=tuple(lie))
+
+    @cached_property
+    def _recorded_as(self) -> Called:
+        """Without sizes and layouts."""
+        proc = self.written.proc
+        data = [arg for arg in proc.args if arg.type not in q.CONTROL_TYPES]
+        dtypes = tuple((arg.var.name, ELEMENT_TYPES[arg.type].numpy) for arg in data)
+        with _EXO:
+            file = file_to_load(self.procedure)
+        return Called(proc.name, proc_key(proc), str(file or ""), dtypes, (), ())
 
     def explained(self, sizes: tuple[int, ...], using: Using | None) -> Explanation:
         return Explanation(self._request(sizes), self._loaded(sizes, using)[0])
@@ -123,22 +165,40 @@ class _Variants:
 
     def _load(self, sizes: tuple[int, ...], using: Using | None) -> tuple[Choice, int]:
         """The first choice that can be loaded."""
+        search = cache(lambda: self._tuned(sizes))
         while True:
-            choice = choose(self._request(sizes), self.sources(using))
-            if choice.offer is None:
-                return choice, load_as_written(self.written)
-            try:
-                return choice, load(self.written, choice.offer)
-            except NotLoadedError as error:
-                self.failed[choice.offer] = str(error)
+            asked = (each() for each in (lambda: self.sources(using), search))
+            choice = choose(self._request(sizes), chain.from_iterable(asked))
+            with _EXO:
+                if choice.offer is None:
+                    return choice, load_as_written(self.written)
+                try:
+                    return choice, load(self.written, choice.offer)
+                except NotLoadedError as error:
+                    self.failed[choice.offer] = str(error)
+
+    def _tuned(self, sizes: tuple[int, ...]) -> Sequence[Source]:
+        """What a search finds that begins now, if `SCHEDSEARCH_TUNE` asks for one."""
+        seconds, store = tune_seconds(), self.sources.where
+        if seconds is None or store is None:
+            return ()
+        return (tuned(self._request(sizes), self._write, store, seconds),)
+
+    def _write(self) -> Path:
+        """A file of the procedure alone."""
+        with _EXO:
+            return write_for(self.procedure)
+
+    @property
+    def _size_names(self) -> list[str]:
+        return [arg.var.name for arg in self.written.proc.args if arg.type == "size"]
 
     def _request(self, sizes: tuple[int, ...]) -> Request:
         proc, target = self.written.proc, here()
-        names = [arg.var.name for arg in proc.args if arg.type == "size"]
         return Request(
             proc.name,
             proc_key(proc),
-            dict(zip(names, sizes, strict=True)),
+            dict(zip(self._size_names, sizes, strict=True)),
             target.cpu,
             frozenset(target.features),
             (target.compiler, *target.other_compilers),
@@ -159,12 +219,12 @@ def kernel(
     runs: `use` (a result of `tune`, a candidate of `open`); those of `schedsearch.using`; what was
     tuned in this process; the `lock` file, by default the nearest `schedules.lock` at or above the
     procedure's file; the `store`, by default that of the variable `SCHEDSEARCH_STORE`. If none
-    fits, the procedure runs as written. Both are read once, by the first call.
+    fits, it is tuned for as many seconds as the variable `SCHEDSEARCH_TUNE` says; without it, the
+    procedure runs as written. Lock and store are read once, by the first call.
 
     Raises UserError for what is no Exo procedure.
     """
     if not isinstance(proc, Procedure):
         raise UserError(f"a kernel is made of an Exo procedure, not of {type(proc).__name__}")
-    file = Path(proc._loopir_proc.srcinfo.filename)
-    sources = Sources(proc.name(), file, use, Path(lock) if lock else None, store)
+    sources = Sources(proc.name(), file_of(proc), use, Path(lock) if lock else None, store)
     return Kernel(proc, sources)

@@ -1,22 +1,30 @@
 """What a kernel says when it refuses arguments: which one, what is wanted, what came.
 
-`runtime/caller.c` decides; here is only the wording, and whether two windows that interleave have
-an element in common.
+The C code of the caller decides; here is only the wording, and whether two windows that interleave
+have an element in common. Wheels have a copy of this file, which therefore needs NumPy alone.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import Any
 
 import numpy as np
 
-from schedsearch.core import ast as q
-from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.core.numbers import count
-from schedsearch.core.text import show_affine
-from schedsearch.transforms.contract import Parameter, Writer, conditions_with
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a procedure in words: what is `wanted`, of arrays their `shape` too. `bytes`
+    is the size of an element, 0 for control values; `window`: it may have any strides."""
+
+    name: str
+    wanted: str
+    shape: str = ""
+    bytes: int = 0
+    window: bool = False
 
 
 class Refused(IntEnum):
@@ -51,17 +59,22 @@ _MOST_WORK = 10_000
 
 
 def as_buffer(given: Any) -> Any:
-    """An array that shares the memory of one with DLPack on the CPU. Raises what NumPy raises."""
+    """An array that shares the memory of one with DLPack on the CPU. Raises what NumPy raises, or
+    PyTorch, whose own way takes a quarter of the time."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(given, torch.Tensor):
+        return given.numpy()
     return np.from_dlpack(given)
 
 
+@dataclass(frozen=True)
 class Refusals:
-    """The refusals of one procedure; `given` are its `contract.parameters`."""
+    """The refusals of one procedure; `conditions` are what has to hold, by number. Its `repr` is
+    Python."""
 
-    def __init__(self, proc: q.Proc, given: Sequence[Parameter]) -> None:
-        self.proc, self.given = proc, given
-        names = {arg.var.uid: arg.var.name for arg in proc.args}
-        self.conditions = conditions_with(Writer(proc, names))
+    proc: str
+    args: tuple[Argument, ...]
+    conditions: tuple[str, ...]
 
     def __call__(
         self, kind: int, position: int, detail: int, what: Any, values: Sequence[Any]
@@ -73,21 +86,21 @@ class Refusals:
         if refused is Refused.OVERLAP and not self._share(values[position], values[detail]):
             return
         wanted, came = self._words(refused, position, detail, what, values)
-        name = self.proc.args[position].var.name if position >= 0 else ""
-        where = f"{self.proc.name}, argument {name}" if name else self.proc.name
+        where = f", argument {self.args[position].name}" if position >= 0 else ""
         error = TypeError if refused in _TYPES else ValueError
-        raise error(f"{where}: wanted {wanted}; got {came}")
+        raise error(f"{self.proc}{where}: wanted {wanted}; got {came}")
 
     def _words(
         self, refused: Refused, position: int, detail: int, what: Any, values: Sequence[Any]
     ) -> tuple[str, str]:
         """What is wanted, and what came."""
-        arg = self.proc.args[position] if position >= 0 else None
-        names = [each.var.name for each in self.proc.args]
+        arg = self.args[position] if position >= 0 else None
+        names = [each.name for each in self.args]
         match refused:
             case Refused.TOO_MANY:
-                data = [a.var.name for a in self.proc.args if a.type not in q.CONTROL_TYPES]
-                return f"{count(len(data), 'array')} by position ({', '.join(data)})", str(detail)
+                data = [each.name for each in self.args if each.bytes]
+                arrays = "1 array" if len(data) == 1 else f"{len(data)} arrays"
+                return f"{arrays} by position ({', '.join(data)})", str(detail)
             case Refused.UNKNOWN_NAME:
                 return f"names among {', '.join(names)}", repr(what)
             case Refused.TWICE:
@@ -95,23 +108,23 @@ class Refusals:
             case Refused.CONDITION:
                 return self.conditions[detail], self._bound(values)
         assert arg is not None, "the others are of an argument"
-        wanted = self._wanted(arg)
+        wanted = arg.wanted
         match refused:
-            case Refused.MISSING if arg.type in q.CONTROL_TYPES:
-                name = arg.var.name
-                return f"{wanted}, as {name}=..., because no shape tells it", "nothing"
+            case Refused.MISSING if not arg.bytes:
+                return f"{wanted}, as {arg.name}=..., because no shape tells it", "nothing"
             case Refused.MISSING:
                 return wanted, "nothing"
             case Refused.NO_CONTROL | Refused.NO_SCALAR:
                 return wanted, f"{_type_name(what)} {what!r:.50}"
             case Refused.NO_ARRAY:
-                return f"{wanted} with the buffer protocol, or DLPack on the CPU", _type_name(what)
+                return f"{wanted} with the buffer protocol, or DLPack on the CPU", _no_array(what)
             case Refused.SHAPE:
-                shape = ", ".join(map(show_affine, arg.shape or ()))
-                return f"shape ({shape}) with {self._bound(values)}", f"shape {_shape(what)}"
+                return f"shape ({arg.shape}) with {self._bound(values)}", f"shape {_shape(what)}"
             case Refused.STRIDES if arg.window:
-                size = ELEMENT_TYPES[arg.type].bits // 8
-                return f"strides in whole elements of {size} bytes", f"strides {_strides(what)}"
+                return (
+                    f"strides in whole elements of {arg.bytes} bytes",
+                    f"strides {_strides(what)}",
+                )
             case Refused.STRIDES:
                 return (
                     "a dense array in C order (numpy.ascontiguousarray makes a copy that is)",
@@ -134,25 +147,11 @@ class Refusals:
         except np.exceptions.TooHardError:
             return True
 
-    def _wanted(self, arg: q.Arg) -> str:
-        if arg.type == "bool":
-            return "True or False"
-        if arg.type in q.CONTROL_TYPES:
-            return "an integer of 32 bits"
-        element = ELEMENT_TYPES[arg.type].numpy
-        if arg.shape is None:
-            written = next(each.written for each in self.given if each.arg is arg)
-            return f"{element} array of one element" + ("" if written else ", or a number")
-        shape = ", ".join(map(show_affine, arg.shape))
-        return f"{element} array of shape ({shape})"
-
     def _bound(self, values: Sequence[Any]) -> str:
         """`M=64, K=32`"""
-        pairs = zip(self.proc.args, values, strict=True)
+        pairs = zip(self.args, values, strict=True)
         known = (
-            f"{arg.var.name}={value}"
-            for arg, value in pairs
-            if arg.type in q.CONTROL_TYPES and value is not None
+            f"{arg.name}={value}" for arg, value in pairs if not arg.bytes and value is not None
         )
         return ", ".join(known) or "no sizes"
 
@@ -175,6 +174,17 @@ def _strides(given: Any) -> str:
 
 def _type_name(given: Any) -> str:
     return type(given).__name__
+
+
+def _no_array(given: Any) -> str:
+    """With the reason, if it is an array that says why it does not lend its memory."""
+    if not hasattr(given, "__dlpack__"):
+        return _type_name(given)
+    try:
+        as_buffer(given)
+    except Exception as error:  # of any library
+        return f"{_type_name(given)}: {error}"
+    return _type_name(given)
 
 
 def _described(given: Any) -> str:

@@ -15,14 +15,19 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.numbers import count
 from schedsearch.core.records import Measurement, Outcome, Target, Workload
 from schedsearch.core.store_name import without_password
-from schedsearch.core.trace import Trace
+from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.deploy.choose import Offer, Source
-from schedsearch.locks.entry import LockEntry
+from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.locks.entry import LockedRoof, LockEntry
 from schedsearch.locks.place import find_lock, read_lock
 from schedsearch.present import format as fmt
+from schedsearch.search.setup.subject import cache_dir
 
 STORE = "SCHEDSEARCH_STORE"
 """The variable of the environment that names the store to look into."""
+
+TUNE = "SCHEDSEARCH_TUNE"
+"""The variable that says for how many seconds a kernel is tuned on its first use."""
 
 _BEST = 3
 """Schedules of a search that are offered: the fastest may not replay with other versions."""
@@ -39,6 +44,8 @@ class Tuned(Protocol):
     def workload(self) -> Workload: ...
     @property
     def target(self) -> Target: ...
+    @property
+    def roof(self) -> Roof | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +89,9 @@ def offered(schedule: Tuned) -> Offer:
             "it: tune it, or take a candidate of `schedsearch best`"
         )
     name = f"{fmt.kernel(schedule.workload)}, {count(len(schedule.trace), 'rewrite')}"
-    return _offer(name, schedule.workload, schedule.trace, None, schedule.target, measured)
+    return _offer(
+        name, schedule.workload, schedule.trace, None, schedule.target, measured, schedule.roof
+    )
 
 
 @dataclass(frozen=True)
@@ -127,14 +136,21 @@ class Sources:
         own = (entry for entry in entries if entry.workload.proc == self.proc)
         return Source(str(path), tuple(_of_lock(path, entry) for entry in own))
 
+    @property
+    def where(self) -> Path | str | None:
+        """The store. What is tuned on first use has one in the cache directory if no other is
+        named."""
+        default = cache_dir() / "first-use.sqlite" if os.environ.get(TUNE) else None
+        return self.store or os.environ.get(STORE) or default
+
     @cached_property
     def _stored(self) -> Source:
-        where = self.store or os.environ.get(STORE)
-        if not where:
+        where = self.where
+        if not where or (isinstance(where, Path) and where != self.store and not where.exists()):
             return Source("store")
         name = without_password(str(where))
         try:
-            return Source(name, tuple(_of_store(where, self.proc)))
+            return Source(name, tuple(offers_of_store(where, self.proc)))
         except UserError as error:
             if self.store:
                 raise
@@ -157,10 +173,14 @@ def _of_lock(path: Path, entry: LockEntry) -> Offer:
         tuple(replace(e, path=str(folder / e.path) if e.path else "") for e in target.instructions),
         speed.call_ns * 1e-9,
         speed.ratio,
+        speed.roof,
     )
 
 
-def _of_store(where: Path | str, proc: str) -> Iterator[Offer]:
+def offers_of_store(where: Path | str, proc: str) -> Iterator[Offer]:
+    """Its best schedules for a procedure, the one as written not among them: that is built to
+    compute just what is written. Raises UserError as opening it does."""
+    from schedsearch.search.lookup import stored_roof
     from schedsearch.store.database import Store  # a lock alone needs no database library
 
     with Store.open(where, create=False) as store:
@@ -168,12 +188,16 @@ def _of_store(where: Path | str, proc: str) -> Iterator[Offer]:
             workload = store.workload(scope)
             if workload.proc != proc:
                 continue
+            roof = stored_roof(store, scope)
             for best in store.best(scope, _BEST):
                 measured = best.record.measurement
                 assert measured is not None, "it is ranked by one"
-                name = f"candidate {best.id} of {store.name}"
                 trace, code = best.record.trace, best.record.keys.code
-                yield _offer(name, workload, trace, code, store.target_of(best), measured)
+                if trace == AS_WRITTEN:
+                    continue
+                name = f"candidate {best.id} of {store.name}"
+                target = store.target_of(best)
+                yield _offer(name, workload, trace, code, target, measured, roof)
 
 
 def _offer(
@@ -183,7 +207,9 @@ def _offer(
     code_key: str | None,
     target: Target,
     measured: Measurement,
+    roof: Roof | None,
 ) -> Offer:
+    seconds = measured.candidate_ns * 1e-9
     return Offer(
         name,
         workload,
@@ -195,8 +221,9 @@ def _offer(
         target.threads,
         target.fp,
         target.instructions,
-        measured.candidate_ns * 1e-9,
+        seconds,
         measured.speedup,
+        LockedRoof(roof.share(seconds), roof.name) if roof and roof.least_s else None,
     )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from schedsearch.core.errors import BaselineError, UserError
+from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, Outcome
 from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.run.bench import Anchor, Bench
@@ -24,11 +24,11 @@ from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.guard import TOLERANCE, by_count, by_time
 from schedsearch.locks.kernel import LockedKernel, Where, load_locked
 from schedsearch.locks.result import Checked, CheckEnded, Instructions, Status, Visit
+from schedsearch.locks.verifying import built, make_bench, verify
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.caches import in_use
-from schedsearch.search.setup.subject import bench_of
-from schedsearch.search.verified import Verified, place_of, recall, remember
-from schedsearch.search.workers.building import BUILD_TIMEOUT_S, reacher_of, with_calls
+from schedsearch.search.verified import place_of, recall
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.search.workers.core_sharing import measuring_slot
 from schedsearch.transforms import contract
 
@@ -85,17 +85,15 @@ def _checked(entry: LockEntry, options: CheckOptions, tell: Tell) -> Checked:
 def _compared(kernel: LockedKernel, found: Checked, options: CheckOptions, tell: Tell) -> Checked:
     """Compare a kernel with the pinned one. Raises CheckEnded if the check ends early."""
     subject, tolerance = kernel.subject, options.tolerance
-    today = _built(subject.builder.build(kernel.code, BUILD_TIMEOUT_S))
+    today = built(subject.builder, kernel.code)
     pinned = subject.builder.build(kernel.pinned, BUILD_TIMEOUT_S) if kernel.pinned else None
     same = isinstance(pinned, Artifact) and pinned.binary_key == today.binary_key
     bench = None
-    verified = recall(place := place_of(subject, today))
+    verified = recall(place_of(subject, today))
     if verified is None:
         tell(f"verifying {kernel.entry.name}")
         bench = _bench(kernel)
-        today = _reached(with_calls(today, kernel.kernel, reacher_of(bench)))
-        verified = _verified(bench, today)
-        remember(place, verified)
+        today, verified = verify(bench, subject, kernel.kernel, today)
     own = (*verified.caveats, *contract.caveats(kernel.code))
     right = f"right in {verified.cases} cases"
     found = replace(found, same=same, notes=(*_caveats(kernel.entry, own), *found.notes))
@@ -124,36 +122,8 @@ def _no_measure(failure: Failure) -> str:
     return f"the pinned C is not right here, pin again: {failure.outcome}: {failure.message}"
 
 
-def _built(built: Artifact | Failure) -> Artifact:
-    if isinstance(built, Artifact):
-        return built
-    if was_killed(built):
-        raise CheckEnded(Status.ERROR, f"the compiler was {built.message}")
-    raise CheckEnded(Status.REGRESSION, f"its C does not compile: {built.message}")
-
-
 def _bench(kernel: LockedKernel) -> Bench:
-    try:
-        return bench_of(kernel.subject, cache=Cache(kernel.entry.speed.cache))
-    except BaselineError as error:
-        raise CheckEnded(Status.WRONG, str(error)) from error
-    except UserError as error:
-        raise CheckEnded(Status.ERROR, str(error)) from error
-
-
-def _reached(found: Artifact | Failure) -> Artifact:
-    if isinstance(found, Failure):
-        raise CheckEnded(Status.ERROR, found.message)
-    return found
-
-
-def _verified(bench: Bench, artifact: Artifact) -> Verified:
-    failure = bench.verify(artifact)
-    if failure is not None and was_killed(failure):
-        raise CheckEnded(Status.ERROR, f"the process that verifies it was {failure.message}")
-    if failure is not None:
-        raise CheckEnded(Status.WRONG, f"{failure.outcome}: {failure.message}")
-    return Verified(len(bench.for_kernel(artifact).cases), bench.agreement.caveats)
+    return make_bench(kernel.subject, Cache(kernel.entry.speed.cache))
 
 
 def _caveats(entry: LockEntry, today: tuple[str, ...]) -> list[str]:

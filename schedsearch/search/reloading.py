@@ -65,7 +65,7 @@ def require_tuned(path: Path, option: str) -> None:
         return
     words = (option, str(path))
     raise UnnamedFileError(
-        f"{path} is not executed because a store or a lock file names it: {reason}. If it is "
+        f"{path} is not executed because a store, lock or recording names it: {reason}. If it is "
         f"yours, and should be, add to the command: {shlex.join(words)}",
         words,
     )

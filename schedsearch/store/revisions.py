@@ -1,22 +1,31 @@
-"""Revisions of the schema: which ones there are, and how to get to the newest."""
+"""Revisions of the schema: which ones there are, and how to get to the newest.
+
+A store of the newest one is read without alembic, whose import takes 0.1 s: calls of kernels wait
+for it.
+"""
 
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
-from alembic import command
-from alembic.config import Config
-from alembic.runtime.migration import MigrationContext
-from alembic.script import ScriptDirectory
 from sqlalchemy import Connection
 
 from schedsearch.core.errors import UserError
 
+if TYPE_CHECKING:
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+NEWEST = "0011"
+"""The last one of `SCRIPTS`, as a test makes sure."""
 SCRIPTS = "schedsearch.store:migrations"
 VERSION_TABLE = "alembic_version"
 
 
 def _config(connection: Connection | None = None, version_table: str = VERSION_TABLE) -> Config:
+    from alembic.config import Config
+
     config = Config(attributes={"connection": connection, "version_table": version_table})
     config.set_main_option("script_location", SCRIPTS)
     return config
@@ -25,18 +34,18 @@ def _config(connection: Connection | None = None, version_table: str = VERSION_T
 @cache
 def _scripts(location: str) -> ScriptDirectory:
     """It reads a file per revision."""
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
     config = Config()
     config.set_main_option("script_location", location)
     return ScriptDirectory.from_config(config)
 
 
-def newest() -> str | None:
-    """The newest revision there is."""
-    return _scripts(SCRIPTS).get_current_head()
-
-
 def refuse_newer(name: str, revision: str | None) -> None:
     """Raise UserError if the store `name` is of a revision that is not known here."""
+    if revision == NEWEST:
+        return
     known = {script.revision for script in _scripts(SCRIPTS).walk_revisions()}
     if revision is not None and revision not in known:
         raise UserError(
@@ -47,7 +56,7 @@ def refuse_newer(name: str, revision: str | None) -> None:
 
 def refuse_older(name: str, revision: str) -> None:
     """Raise UserError if the store `name`, which can only be read, would have to be migrated."""
-    if revision != newest():
+    if revision != NEWEST:
         raise UserError(
             f"tuning store {name} was written by an older schedsearch (revision {revision}), and "
             "cannot be brought up to date where it is: make the file and its directory writable, "
@@ -57,13 +66,15 @@ def refuse_older(name: str, revision: str) -> None:
 
 def current(connection: Connection, version_table: str = VERSION_TABLE) -> str | None:
     """The store's revision, None if it has none yet."""
+    from alembic.runtime.migration import MigrationContext
+
     context = MigrationContext.configure(connection, opts={"version_table": version_table})
     return context.get_current_revision()
 
 
 def is_newest(connection: Connection, version_table: str = VERSION_TABLE) -> bool:
     """Whether a store needs no upgrade."""
-    return current(connection, version_table) == newest()
+    return current(connection, version_table) == NEWEST
 
 
 def upgrade(connection: Connection, version_table: str = VERSION_TABLE) -> bool:
@@ -76,5 +87,7 @@ def upgrade(connection: Connection, version_table: str = VERSION_TABLE) -> bool:
         # On a read-only file BEGIN IMMEDIATE quietly reads; a statement that writes fails.
         connection.exec_driver_sql(f"DELETE FROM {version_table} WHERE FALSE")
         return False
+    from alembic import command
+
     command.upgrade(_config(connection, version_table), "head")
     return True

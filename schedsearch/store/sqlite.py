@@ -68,7 +68,7 @@ class SqliteFile:
         revision = _check(self.path)
         if create:
             _require_writable(self.path)
-        if create or (revision != revisions.newest() and _is_writable(self.path)):
+        if create or (revision != revisions.NEWEST and _is_writable(self.path)):
             _upgrade(self.path)
             return make_engine(self.path)
         revisions.refuse_older(self.name, revision)

@@ -74,15 +74,18 @@ def facts(proc: q.Proc, code: GeneratedC) -> list[str]:
     required = conditions(proc, code)
     found = [f"required: {', '.join(required)}"] if required else []
     if any(each.arg.type not in q.CONTROL_TYPES for each in parameters(proc, code)):
-        found.append(
-            "an array that is written must not overlap any other array; elements have to be "
-            "aligned to their own size"
-        )
+        found.append(OF_ARRAYS)
     if "kernel_Context" in code.header:
         found.append("*ctxt is read and written: calls at the same time need one each")
     else:
         found.append("ctxt is not used and may be NULL")
     return [*found, *(caveats(code) or [_REENTRANT])]
+
+
+OF_ARRAYS = (
+    "an array that is written must not overlap any other array; elements have to be aligned to "
+    "their own size"
+)
 
 
 def checks(proc: q.Proc, code: GeneratedC) -> list[str]:

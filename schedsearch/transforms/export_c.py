@@ -10,13 +10,14 @@ from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.contract import APART, checks, facts
 from schedsearch.transforms.export import one_line
 
-_APART = f"""\
+APART_TEXT = f"""\
 #include <stddef.h>
 
 static int {APART}(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {{
   return (uintptr_t)a + a_bytes <= (uintptr_t)b || (uintptr_t)b + b_bytes <= (uintptr_t)a;
 }}
 """
+"""The function that `checks` may call."""
 
 
 def c_files(
@@ -54,7 +55,7 @@ def _checked(code: GeneratedC, proc: q.Proc) -> str:
     begins = re.search(rf"^void {re.escape(code.proc)}\( .* \) {{\n", code.source, re.MULTILINE)
     assert begins is not None, "the source defines the procedure"
     asserts = "".join(f"assert({check});\n" for check in wanted)
-    apart = _APART if any(check.startswith(APART) for check in wanted) else ""
+    apart = APART_TEXT if any(check.startswith(APART) for check in wanted) else ""
     helper = f"#ifndef NDEBUG\n{apart}#endif\n" if apart else ""
     end = begins.end()
     return f"#include <assert.h>\n{helper}\n{code.source[:end]}{asserts}{code.source[end:]}"

@@ -9,7 +9,9 @@ A transform module defines
   arguments)` for every place where the rewrite looks applicable;
 - `ON_REQUEST = True`, if a search uses it only where its user names it;
 - `NORMAL_FORM = 1`, `2` ..., if it gains nothing itself, and others find more to do after it: a
-  search looks what they are first of all. Those with a smaller number come first;
+  search looks what they are first of all. Those with a smaller number come first. From `COMPLETE`
+  on they do what the form is for, and are measured first of all;
+- `BLOCKS = True`, if it keeps sums in registers: what others gain after it is another matter;
 - `ops(path, args)`: the Exo operators that carry it out; or, if they depend on
   what the ones before made of the procedure, `steps(ast, path, args)`: a
   generator that yields operators and is sent the procedure after each (`operators/cursors.py`
@@ -44,6 +46,8 @@ from schedsearch.transforms.library.primitives.rows import ROWS
 from schedsearch.transforms.operators.floating_point import run_within
 from schedsearch.transforms.operators.ops import Args, Op, Proposal, Steps
 
+COMPLETE = 4
+
 
 @dataclass(frozen=True)
 class Transform:
@@ -56,6 +60,7 @@ class Transform:
     steps: Callable[[q.Proc, q.Path, Args], Steps]
     on_request: bool = False
     normal_form: int = 0
+    blocks: bool = False
 
     def rewrites(self, proc: q.Proc, target: Target) -> Iterator[Rewrite]:
         """Every proposal of this transform as a Rewrite."""
@@ -104,6 +109,7 @@ def registry() -> dict[str, Transform]:
             steps,
             getattr(module, "ON_REQUEST", False),
             getattr(module, "NORMAL_FORM", 0),
+            getattr(module, "BLOCKS", False),
         )
     return dict(sorted(found.items()))
 
@@ -122,6 +128,12 @@ def normalises(rewrite: Rewrite) -> int:
     """Its place among the rewrites that bring a procedure to its normal form; 0 for others."""
     transform = registry().get(rewrite.transform)
     return transform.normal_form if transform is not None else 0
+
+
+def blocks(rewrite: Rewrite) -> bool:
+    """Whether it keeps sums in registers."""
+    transform = registry().get(rewrite.transform)
+    return transform is not None and transform.blocks
 
 
 def select(names: Sequence[str] | None, also: Sequence[str] = ()) -> tuple[Transform, ...]:

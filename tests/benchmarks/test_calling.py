@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from io import StringIO
+from pathlib import Path
 
 import pytest
 from rich.console import Console
 
 from benchmarks.calling import __main__ as calling
+from benchmarks.calling import wheel
 
 
 @pytest.mark.normal
@@ -19,6 +21,13 @@ def test_calls_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
     shown = StringIO()
     Console(file=shown, width=120).print(calling.table(found))
     assert "kernel(z, x, y)" in shown.getvalue()
+
+
+@pytest.mark.normal
+def test_imports_of_wheels_are_timed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wheel, "ROUNDS", 2)
+    (tmp_path / "shipped.py").write_text("import time\ntime.sleep(0.2)\n")
+    assert 0.19 < wheel.over_nothing(tmp_path) < 2.0
 
 
 def test_differences_and_ratios_are_medians_of_rounds() -> None:

@@ -7,15 +7,17 @@ import pytest
 from schedsearch.core.errors import UserError
 from schedsearch.core.isa import KNOWN, best_isa, isa
 
-AVX512 = {"avx512f", "avx512bw", "avx512dq", "avx512vl"}
+AVX2 = {"sse2", "avx", "avx2", "fma", "bmi1", "bmi2", "f16c", "movbe", "abm"}
+AVX512 = {"avx512f", "avx512bw", "avx512cd", "avx512dq", "avx512vl"}
 
 
 @pytest.mark.parametrize(
     ("features", "name", "bits", "registers"),
     [
-        ({"sse2", "avx", "avx2", "fma", *AVX512}, "avx512", 512, 32),
-        ({"sse2", "avx", "avx2", "fma", "avx512f"}, "avx2", 256, 16),  # Knights Landing
-        ({"sse2", "avx", "avx2", "fma"}, "avx2", 256, 16),
+        ({*AVX2, *AVX512}, "avx512", 512, 32),
+        ({*AVX2, "avx512f"}, "avx2", 256, 16),  # Knights Landing
+        (AVX2, "avx2", 256, 16),
+        (AVX2 - {"movbe"}, "avx", 256, 16),  # as some virtual machines have it
         ({"sse2", "avx"}, "avx", 256, 16),
         ({"sse2"}, "sse2", 128, 16),
         ({"asimd", "fp"}, "neon", 128, 32),

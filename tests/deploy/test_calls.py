@@ -10,6 +10,7 @@ from array import array
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -113,17 +114,20 @@ def test_arguments_by_name_and_sizes_that_are_given() -> None:
         kernel("matmul")(c, a, b, C=c)
 
 
+class OnlyDlpack:
+    """An array without the buffer protocol."""
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self) -> Any:
+        return self.array.__dlpack_device__()
+
+
 def test_other_buffers_and_dlpack() -> None:
-    class OnlyDlpack:
-        def __init__(self, array: Any) -> None:
-            self.array = array
-
-        def __dlpack__(self, **options: Any) -> Any:
-            return self.array.__dlpack__(**options)
-
-        def __dlpack_device__(self) -> Any:
-            return self.array.__dlpack_device__()
-
     y = bytearray(3)
     kernel("bytes_up")(2, y, b"\x01\x02\x03")
     assert y == b"\x03\x04\x05"
@@ -224,6 +228,78 @@ def test_nothing_leaks() -> None:
     assert after[:4] == before[:4]
     assert abs(after[4] - before[4]) < 100
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - resident < 4096  # KB
+
+
+@pytest.mark.slow
+def test_a_million_calls_leak_nothing() -> None:
+    """By position, by name, windows, DLPack, numbers, and refused ones of most kinds."""
+    matmul, windows, up, row = (kernel(n) for n in ("matmul", "windows", "bytes_up", "row"))
+    a, b, c = np.ones((3, 4), "f4"), np.ones((4, 5), "f4"), np.zeros((3, 5), "f4")
+    whole = np.zeros((4, 6))
+    even, odd, left, right = whole[:, ::2], whole[:, 1::2], whole[:, :3], whole[:, 2:5]
+    y, x, double = np.zeros(4, "u1"), np.ones(4, "u1"), b.astype("f8")
+    out, rows = np.zeros(4, "i4"), np.ones((3, 4), "i4")
+    frozen = c.copy()
+    frozen.flags.writeable = False
+    right_calls: list[Any] = [
+        lambda: matmul(c, a, b),
+        lambda: matmul(c, B=b, A=a, K=4),
+        lambda: windows(2.0, even, odd),
+        lambda: up(2, OnlyDlpack(y), OnlyDlpack(x)),
+        lambda: row(out, rows, k=2, twice=True),
+    ]
+    wrong_calls: list[Any] = [
+        lambda: matmul(c, a, double),
+        lambda: matmul(c, a, b[:3]),
+        lambda: matmul(frozen, a, b),
+        lambda: matmul(c, a),
+        lambda: matmul(c, a, b, no_such=1),
+        lambda: windows(2.0, left, right),
+        lambda: windows("1", even, odd),
+        lambda: row(out, rows, k=2**40, twice=True),
+        lambda: row(out, rows, k=3, twice=True),
+        lambda: up(2, OnlyDlpack(y), object()),
+    ]
+
+    def calls(count: int) -> None:
+        for _ in range(count // 10):
+            for call in right_calls:
+                call()
+                call()
+        for _ in range(count // 1000):
+            for call in wrong_calls:
+                with pytest.raises((TypeError, ValueError)):
+                    call()
+
+    def resident() -> int:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+    given = (a, b, c, whole, even, odd, y, x, double, out, rows, frozen)
+    calls(20_000)
+    gc.collect()
+    before = [sys.getrefcount(each) for each in given]
+    blocks, bytes_ = sys.getallocatedblocks(), resident()
+    calls(1_000_000)
+    gc.collect()
+    assert [sys.getrefcount(each) for each in given] == before
+    assert sys.getallocatedblocks() - blocks < 500  # one in a thousand calls would be 1000
+    assert resident() - bytes_ < 2 << 20
+
+
+@pytest.mark.parametrize(
+    ("k", "error", "said"),
+    [
+        (-(2**31) - 1, TypeError, "argument k: wanted an integer of 32 bits; got int -2147483649"),
+        (-(2**31), ValueError, "wanted k >= 0"),
+        (2**31 - 1, ValueError, r"wanted .*k.*; got .*k=2147483647"),
+        (2**31, TypeError, "argument k: wanted an integer of 32 bits; got int 2147483648"),
+        (2**63, TypeError, "argument k: wanted an integer of 32 bits"),
+        (-(2**64), TypeError, "argument k: wanted an integer of 32 bits"),
+    ],
+)
+def test_control_values_have_32_bits(k: int, error: type[Exception], said: str) -> None:
+    with pytest.raises(error, match=said):
+        kernel("row")(np.zeros(4, "i4"), np.ones((3, 4), "i4"), k=k, twice=False)
 
 
 def test_a_kernel_that_is_dropped_is_freed() -> None:

@@ -10,20 +10,20 @@ import pytest
 from samples import AVX2
 
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.isa import isa
 from schedsearch.core.records import Compiler, InstructionSet, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.deploy.choose import Offer, Passed, Request, Source, choose
 from schedsearch.deploy.explanation import Explanation
+from schedsearch.locks.entry import LockedRoof
 
-REQUEST = Request(
-    "mm", "key", {"M": 64, "N": 64}, "zen5", frozenset({"avx2", "fma"}), (AVX2.compiler,), {}
-)
+REQUEST = Request("mm", "key", {"M": 64, "N": 64}, "zen5", isa("avx2").needs, (AVX2.compiler,), {})
 TRACE = Trace((Rewrite("split", 1, (0,), "for i in seq(0, M)"),))
 WORKLOAD = Workload("mm", "key", (("M", 64), ("N", 64)), "mm.py", "sha")
 OFFER = Offer(
     *("exact", WORKLOAD, TRACE, "c0de", "zen5", "avx2", AVX2.compiler, 1),
-    *(FloatingPoint.FAST, (), 1e-6, Estimate(9.0, 8.0, 10.0)),
+    *(FloatingPoint.FAST, (), 1e-6, Estimate(9.0, 8.0, 10.0), LockedRoof(0.5, "L1 bandwidth")),
 )
 
 
@@ -46,7 +46,7 @@ OTHER = replace(OFFER, name="other", workload=replace(WORKLOAD, proc="mv"))
 SLOW = replace(OFFER, name="slow", call_s=1e-3)
 PARALLEL = replace(OFFER, name="parallel", threads=64, call_s=5e-7)
 
-FULL = frozenset({"avx2", "fma", "avx512f", "avx512bw", "avx512dq", "avx512vl"})
+FULL = isa("avx512").needs
 
 
 @pytest.mark.parametrize(
@@ -84,8 +84,8 @@ def test_of_one_source(offers: list[Offer], chosen: str | None, why: str) -> Non
     [
         (ONLY_65, "for M=65 only"),
         (CLANG, "built by clang, which is not on PATH"),
-        (AVX512, "needs a CPU with avx512bw, avx512dq, avx512f, avx512vl"),
-        (VNNI, "needs a CPU with avx512_vnni, avx512bw, avx512dq, avx512f, avx512vl"),
+        (AVX512, "needs a CPU with avx512bw, avx512cd, avx512dq, avx512f, avx512vl"),
+        (VNNI, "needs a CPU with avx512_vnni, avx512bw, avx512cd, avx512dq, avx512f, avx512vl"),
         (UNKNOWN_ISA, "needs a CPU with instruction set rvv"),
         (EDITED, "of another text of the procedure"),
         (OTHER, "of another procedure, mv"),
@@ -142,5 +142,8 @@ def test_times_are_promised_only_as_measured(offer: Offer | None, seconds: float
     assert choice.call_s(REQUEST) == seconds
     explanation = Explanation(REQUEST, choice)
     assert explanation.as_json()["expected_s"] == seconds
-    assert ("expected: 1 us a call" in str(explanation)) == (seconds is not None)
+    said = "expected: 1 us a call, 50 % of its roofline (L1 bandwidth)"
+    assert (said in str(explanation)) == (seconds is not None)
+    roof = {"share": 0.5, "name": "L1 bandwidth"}
+    assert explanation.as_json()["roof"] == (roof if seconds else None)
     assert ("runs as written" in str(explanation)) == (offer is None)

@@ -55,6 +55,8 @@ kernel = schedsearch.kernel(matmul32, store=sys.argv[1])
 kernel(c, a, a)
 seconds = time.perf_counter() - begin
 assert (c == 32).all()
+slow = {"alembic", "ray", "pandas", "rich", "typer"} & sys.modules.keys()
+assert not slow, slow
 denormal = np.array([1e-40], "f4") * np.float32(1)
 print(json.dumps([seconds, float(denormal[0]), kernel.explain(c, a, a).as_json()]))
 """
@@ -94,6 +96,20 @@ def test_the_best_of_a_store_is_found(tuned: Path, monkeypatch: pytest.MonkeyPat
     assert found["expected_s"] == best.record.measurement.candidate_ns * 1e-9  # type: ignore[union-attr]
     monkeypatch.setenv(sources.STORE, str(store))
     assert explained(schedsearch.kernel(product(tuned)))["schedule"] == found["schedule"]
+
+
+def test_the_procedure_as_written_is_no_schedule_of_a_store(
+    tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was measured as the baseline of a search, with that search's floating point."""
+    monkeypatch.setattr(sources, "_BEST", 10_000)
+    with Store.open(tuned / STORE) as opened:
+        ranked = opened.best(opened.scopes()[0], 10_000)
+    offers = list(sources.offers_of_store(tuned / STORE, "matmul32"))
+    assert AS_WRITTEN in [each.record.trace for each in ranked]
+    assert [each.trace for each in offers] == [
+        each.record.trace for each in ranked if each.record.trace != AS_WRITTEN
+    ]
 
 
 def test_stores_that_are_not_there(tuned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,13 +191,72 @@ def test_cores_that_may_be_used_do_not_count(tuned: Path) -> None:
     assert one[2] == all_[2]
 
 
+BUSY = """
+import threading, sys
+import numpy as np
+import schedsearch
+from mm import matmul32
+print("loaded")
+names = threading.Lock()
+def hold():
+    while not done:
+        with names:
+            np.linalg.solve(np.eye(50), np.ones(50)), "".join(map(str, range(1000)))
+def first_call(number):
+    kernel = schedsearch.kernel(matmul32, store=sys.argv[1])
+    c, a = np.zeros((32, 32), "f4"), np.ones((32, 32), "f4")
+    kernel(c, a, a)
+    assert (c == 32).all()
+    ran.append(kernel.explain(c, a, a).choice.source)
+done, ran = [], []
+busy = [threading.Thread(target=hold) for _ in range(8)]
+callers = [threading.Thread(target=first_call, args=(n,)) for n in range(4)]
+for each in busy + callers: each.start()
+for each in callers: each.join()
+done.append(1)
+for each in busy: each.join()
+print(*ran, sep="\\n")
+"""
+
+
+def test_busy_threads_and_no_guard_disturb_no_replay(tuned: Path) -> None:
+    """Kernels are first called in four threads at once, beside eight that hold locks, in a program
+    without `if __name__`; nothing is in the cache."""
+    (tuned / "busy.py").write_text(BUSY)
+    path = os.pathsep.join([str(Path(schedsearch.__file__).parents[1]), str(tuned)])
+    own = {"PYTHONPATH": path, "XDG_CACHE_HOME": str(tuned / "cache")}
+    said = subprocess.run(
+        [sys.executable, "busy.py", str(tuned / STORE)],
+        cwd=tuned,
+        env={**os.environ, **own},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert said.returncode == 0, said.stderr
+    assert said.stdout.splitlines() == ["loaded", *[str(tuned / STORE)] * 4]
+
+
+def test_damaged_machine_code_is_built_again(tuned: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of kernels, and of what calls them: another process finds it cut short, or something else."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tuned / "cache"))  # nobody else's is damaged
+    found = in_a_process(tuned)[2]
+    kept = [path for path in (cache_dir() / "artifacts").rglob("*") if path.is_file()]
+    assert kept
+    for damage in (lambda data: data[: len(data) // 2], lambda data: b"", lambda data: b"x" * 999):
+        for path in kept:
+            path.write_bytes(damage(path.read_bytes()))
+        assert in_a_process(tuned)[2] == found
+
+
 def offer(procedure: Any, **changes: Any) -> Offer:
     """Made up, of a trace that applies."""
     written, here = Written.of(procedure), variants.here()
     workload = Workload(written.proc.name, proc_key(written.proc), (), "", "")
     made = Offer(
         *("made up", workload, AS_WRITTEN, None, here.cpu, here.isa, here.compiler, 1),
-        *(FloatingPoint.FAST, (), 1e-6, Estimate(2.0)),
+        *(FloatingPoint.FAST, (), 1e-6, Estimate(2.0), None),
     )
     return replace(made, **changes)
 

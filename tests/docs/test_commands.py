@@ -32,15 +32,20 @@ NOT_RUN = {
     "make": "sets up an environment for minutes; `make test` is what runs this",
     "postgresql://": "needs a server; tests/store has one where it is installed",
     "python -m benchmarks": "minutes to an hour; tests/benchmarks runs them with small budgets",
+    "python examples/applications": "minutes; tests/deploy/test_applications.py runs them small",
     "python -m fuzz": "half an hour; tests/fuzz runs it with few pairs",
     "pytest --schedsearch": "tests/cli/test_pytest_plugin.py runs it",
     "pytest tests/": "tests themselves",
+    "cmake": "tests/deploy/test_library.py runs it",
+    "export PKG_CONFIG_PATH": "is for the shell",
+    "gcc program.c": "needs a shell; tests/deploy/test_library.py runs it",
 }
 """Reasons, by how commands begin or what they contain."""
 
 SHORT = {
     "run exhaustive": "--executor inline --trials 3 --budget 30s --transforms reorder",
     "run": " ".join(SHORT_RUN),
+    "tune": "--executor inline --budget 16s",
     "check --repair": "--budget 5s",
     "check": "--correct-only",
     "export --minimal": "--budget 2s",
@@ -54,6 +59,12 @@ NEEDED = {"--target neon": "aarch64-linux-gnu-gcc"}
 
 
 def follow(reader: Reader, words: list[str]) -> None:
+    if "=" in words[0]:
+        name, _, value = words[0].partition("=")
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv(name, value)
+            follow(reader, words[1:])
+        return
     if words[0] in ("python", "gcc"):
         program = sys.executable if words[0] == "python" else words[0]
         subprocess.run([program, *words[1:]], check=True, stdout=subprocess.DEVNULL)

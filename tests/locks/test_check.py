@@ -25,7 +25,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.evaluate.build.compiler import find_compiler
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.locks import check as checking
-from schedsearch.locks import guard
+from schedsearch.locks import guard, verifying
 from schedsearch.locks.entry import Lock, LockedTarget, LockEntry
 from schedsearch.locks.kernel import Where, load_locked
 from schedsearch.locks.place import read_lock, write_lock
@@ -102,7 +102,7 @@ def test_what_was_verified_here_needs_no_bench(
     (lock.parent / "again").mkdir()
     assert "verifying matmul32" in run("check").err
     with monkeypatch.context() as patch:
-        patch.setattr(checking, "bench_of", None)
+        patch.setattr(verifying, "bench_of", None)
         answer = run("check")
     assert answer.code == 0, answer.out
     assert "verifying" not in answer.err

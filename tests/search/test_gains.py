@@ -9,7 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedsearch.core.trace import Rewrite
-from schedsearch.search.strategies.best_first import BOLDNESS, OPTIMISM, SPREAD, Gains
+from schedsearch.search.strategies.best_first import BOLDNESS, Gains
+from schedsearch.search.strategies.experience import OPTIMISM, SPREAD, Situation, Worth, shipped
+from schedsearch.search.strategies.protocol import Node
+from schedsearch.transforms.registry import registry
 
 from .landscapes import ROOT, Child, Expanded, Measured, Told, child
 
@@ -18,46 +21,83 @@ def split(factor: int, place: int = 0) -> Rewrite:
     return Rewrite("split", 1, (place,), "for i in seq(0, 64)", (("factor", factor),))
 
 
+UNBLOCKED = Situation("split", False)
+
+
+def made(rewrite: Rewrite, *before: Rewrite) -> Node:
+    """A child that the rewrite makes of what was made by others."""
+    return Node("child", (*before, rewrite), Node("parent", before))
+
+
+def block() -> Rewrite:
+    return Rewrite("register_block", 1, (0,), "for i in seq(0, 64)")
+
+
 def test_what_was_never_tried_is_worth_a_little() -> None:
-    gains = Gains()
-    assert gains.of_transform("split") == pytest.approx(OPTIMISM + BOLDNESS * SPREAD)
+    gains = Gains({})
+    assert gains.of_situation(UNBLOCKED) == pytest.approx(OPTIMISM + BOLDNESS * SPREAD)
     assert gains.of_rewrite(split(4)) == 0.0
 
 
+def test_a_search_begins_with_what_others_found() -> None:
+    gains = Gains({UNBLOCKED: Worth(-1.0, 0.2)})
+    assert gains.of_situation(UNBLOCKED) == pytest.approx(-1.0 + BOLDNESS * 0.2)
+    for _ in range(100):
+        gains.learn(made(split(4)), 1.0)
+    assert gains.of_situation(UNBLOCKED) > 0.9
+
+
+def test_blocks_change_what_others_are_worth() -> None:
+    gains = Gains({})
+    for _ in range(10):
+        gains.learn(made(split(4)), 1.0)
+        gains.learn(made(split(4), block(), split(2)), -1.0)
+    assert gains.of_situation(UNBLOCKED) > 1.0
+    assert gains.of_situation(Situation("split", True)) < 0.0
+
+
+def test_everybody_has_experience_of_known_transforms() -> None:
+    found = shipped()
+    assert {situation.transform for situation in found} <= set(registry())
+    assert found[Situation("register_block", False)].mean > 0
+    useful, useless = (found[Situation(name, True)] for name in ("compile_with", "reorder_stmts"))
+    assert useful.mean + useful.spread > useless.mean + useless.spread
+
+
 def test_a_rewrite_is_known_wherever_it_applies_and_by_its_arguments() -> None:
-    gains = Gains()
-    gains.learn(split(4, place=0), 1.0)
-    gains.learn(split(8, place=0), -1.0)
+    gains = Gains({})
+    gains.learn(made(split(4, place=0)), 1.0)
+    gains.learn(made(split(8, place=0)), -1.0)
     assert gains.of_rewrite(split(4, place=3)) > 0 > gains.of_rewrite(split(8, place=3))
     assert gains.of_rewrite(split(16)) == 0.0
 
 
 @given(st.lists(st.floats(-5, 5), min_size=1, max_size=50))
 def test_estimates_stay_between_the_prior_and_what_was_seen(surpluses: list[float]) -> None:
-    gains = Gains()
+    gains = Gains({})
     for surplus in surpluses:
-        gains.learn(split(4), surplus)
+        gains.learn(made(split(4)), surplus)
     low, high = min(OPTIMISM, *surpluses), max(OPTIMISM, *surpluses)
     spread = SPREAD + (high - low) / 2  # no values vary more within bounds
-    assert low - 1e-9 <= gains.of_transform("split") <= high + BOLDNESS * spread + 1e-9
+    assert low - 1e-9 <= gains.of_situation(UNBLOCKED) <= high + BOLDNESS * spread + 1e-9
     assert abs(gains.of_rewrite(split(4))) <= high - low + 1e-9
 
 
 @given(st.floats(-2, 2))
 def test_many_trials_outweigh_the_prior(surplus: float) -> None:
-    gains = Gains()
+    gains = Gains({})
     for _ in range(1000):
-        gains.learn(split(4), surplus)
-    total = gains.of_transform("split") + gains.of_rewrite(split(4))
+        gains.learn(made(split(4)), surplus)
+    total = gains.of_situation(UNBLOCKED) + gains.of_rewrite(split(4))
     assert total == pytest.approx(surplus, abs=0.15)
 
 
 def test_of_two_transforms_with_one_mean_the_one_that_varies_is_worth_more() -> None:
-    gains, other = Gains(), Rewrite("fuse", 1, (0,), "for i in seq(0, 64)")
+    gains, other = Gains({}), Rewrite("fuse", 1, (0,), "for i in seq(0, 64)")
     for number in range(20):
-        gains.learn(split(4), (-1) ** number)
-        gains.learn(other, 0.0)
-    assert gains.of_transform("split") > gains.of_transform("fuse") + 0.5
+        gains.learn(made(split(4)), (-1) ** number)
+        gains.learn(made(other), 0.0)
+    assert gains.of_situation(UNBLOCKED) > gains.of_situation(Situation("fuse", False)) + 0.5
 
 
 def test_best_first_prefers_what_gained_elsewhere_and_defers_what_lost() -> None:
@@ -83,6 +123,17 @@ def test_best_first_looks_for_the_normal_form_first() -> None:
     assert strategy.ask_expand(1) == ["f"]
     strategy.tell(Expanded("f", (child("g", "fold_operand"), child("h", "reorder"))))
     assert strategy.ask_expand(1) == ["g"]
+
+
+def test_what_is_done_to_the_normal_form_is_measured_first() -> None:
+    """Whatever else promises."""
+    strategy = Told("best-first", 4)
+    first = (Child("a", split(4), predicted=5.0), child("f", "fold_operand"))
+    strategy.tell(Expanded(ROOT, first))
+    strategy.tell(Expanded("f", (Child("b", split(8), predicted=5.0), child("k", "block_all"))))
+    strategy.tell(Expanded("k", (Child("c", split(2), predicted=5.0), child("t", "transpose"))))
+    assert strategy.ask_measure(2) == ["k", "t"]
+    assert sorted(strategy.ask_measure(4)) == ["a", "b", "c", "f"]
 
 
 def test_what_opens_the_best_way_is_worth_what_was_found_on_it() -> None:

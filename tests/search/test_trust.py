@@ -32,7 +32,7 @@ def file(tmp_path: Path, state: Path) -> Path:
 
 
 def test_what_was_tuned_may_be_executed(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert doubt(file) == "it was not tuned by this user on this machine"
+    assert doubt(file) == "it was not tuned or recorded by this user on this machine"
     remember(file, digest(TEXT))
     assert doubt(file) is None
     monkeypatch.chdir(file.parent)
@@ -43,9 +43,9 @@ def test_not_another_text_nor_another_place(file: Path) -> None:
     remember(file, digest(TEXT))
     copy = file.with_name("copy.py")
     copy.write_text(TEXT)
-    assert doubt(copy) == "it was not tuned by this user on this machine"
+    assert doubt(copy) == "it was not tuned or recorded by this user on this machine"
     file.write_text(f"{TEXT}\n")
-    assert doubt(file) == "it has changed since this user tuned it"
+    assert doubt(file) == "it has changed since this user tuned or recorded it"
     file.write_text(TEXT)
     assert doubt(file) is None
 

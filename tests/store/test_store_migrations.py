@@ -60,6 +60,7 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
         shutil.copytree(packaged, copy, ignore=shutil.ignore_patterns("__pycache__"))
         (copy / "versions" / "test_revision.py").write_text(script)
         monkeypatch.setattr(revisions, "SCRIPTS", str(copy))
+        monkeypatch.setattr(revisions, "NEWEST", "test")
 
     return become
 
@@ -67,6 +68,10 @@ def next_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[s
 def dump(path: Path) -> list[str]:
     with closing(sqlite3.connect(path)) as connection:
         return list(connection.iterdump())
+
+
+def test_the_newest_revision_is_known_without_alembic() -> None:
+    assert revisions._scripts(revisions.SCRIPTS).get_current_head() == revisions.NEWEST
 
 
 def test_newest_revision_equals_the_models(path: Path) -> None:

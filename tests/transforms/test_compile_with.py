@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from schedsearch.core.build import DEFAULT_BUILD, PEEL, Build
+from schedsearch.core import ast as q
+from schedsearch.core.build import DEFAULT_BUILD, GENERIC, PEEL, Build
 from schedsearch.core.errors import ReplayError, RewriteError
 from schedsearch.core.records import Compiler, GeneratedC, Target
 from schedsearch.core.trace import Rewrite, Trace
@@ -24,7 +25,7 @@ from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.expand import Expander
 from schedsearch.transforms.registry import apply, select
 from schedsearch.transforms.replay import Replayer
-from transforms.helpers import TARGET, kernels
+from transforms.helpers import TARGET, kernels, source
 
 TWO = replace(TARGET, other_compilers=(Compiler("clang", "19", ""),), features=("avx512f",))
 
@@ -50,10 +51,13 @@ def rewrite(build: Build) -> Rewrite:
     return Rewrite("compile_with", 1, (), "procedure", tuple(sorted(asdict(build).items())))
 
 
-def proposed(name: str, target: Target) -> list[Build]:
+def builds_of(ast: q.Proc, target: Target) -> list[Build]:
     (transform,) = select(["compile_with"])
-    ast = mirror(kernels()[name])
     return [Build(**dict(r.args)) for r in transform.rewrites(ast, target)]
+
+
+def proposed(name: str, target: Target) -> list[Build]:
+    return builds_of(mirror(kernels()[name]), target)
 
 
 def test_a_handful_is_proposed_and_never_what_is_there() -> None:
@@ -187,3 +191,15 @@ def test_children_inherit_and_differ_from_those_of_the_parent() -> None:
         assert code.build == Build("clang", "", True)
     keys = [c.keys.ast for e in (plain, built) for c in e.children if c.keys.ast]
     assert len(set(keys)) == len(keys)
+
+
+def test_registers_are_tuned_for_any_cpu_too() -> None:
+    """gcc's own tuning may read the vectors of a block from memory again and again."""
+    procedure = source("before").procs["register_block"]
+    ast, target = mirror(procedure), replace(TARGET, vector_bits=256)
+    assert GENERIC not in [build.options for build in builds_of(ast, target)]
+    rewrite = next(iter(select(["register_block"])[0].rewrites(ast, target)))
+    blocked = mirror(apply(procedure, ast, rewrite))
+    assert GENERIC in [build.options for build in builds_of(blocked, target)]
+    clang = replace(target, build=Build("clang", "", True))
+    assert GENERIC not in [build.options for build in builds_of(blocked, clang)]

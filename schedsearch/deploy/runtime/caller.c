@@ -2,6 +2,7 @@
  * Python (refusals.py), which gets its kind. */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <time.h>
 
 #include "caller.h"
 
@@ -11,16 +12,28 @@ enum refusal {
     READ_ONLY, NO_SCALAR, SHAPE, CONDITION, ONTO_ITSELF, OVERLAP
 };
 
+/* As `LAYOUTS` of recorded.py. */
+enum layout { DENSE, ROWS, STRIDED };
+
 enum { VARIANTS = 256 }; /* a power of two */
 
-/* The kernel for some sizes, while `using` has this value. */
+/* Of a recording (recorder.py). Other processes read it. */
+struct counter {
+    uint64_t calls, ns;
+};
+
+/* The kernel for some sizes, while `using` has this value; and, of the recording `epoch`, where
+ * calls with windows that lie so are counted. */
 struct variant {
     void *function;
+    struct counter *counter; /* NULL: nothing is recorded */
     PyObject *using;
+    uint64_t epoch, layouts;
 };
 
 struct state {
     PyObject *resolve, *refuse, *as_buffer, *using;
+    const volatile uint64_t *epoch; /* of the recording that goes on; 0: none does */
     PyObject **names;
     struct variant variants[VARIANTS];
     int_fast32_t *keys; /* `size_count` of each variant */
@@ -299,37 +312,95 @@ static PyObject *sizes_of(const struct call *call)
     return found;
 }
 
-/* The kernel for these sizes, in this context; NULL with an exception. */
-static void *find(struct state *state, const struct call *call)
+static enum layout layout_of(const struct arg *arg, int rank)
+{
+    enum layout found = DENSE;
+    ptrdiff_t dense = 1;
+    for (int d = rank; d-- > 0;) {
+        if (arg->shape[d] > 1 && arg->strides[d] != dense) {
+            if (d == rank - 1)
+                return STRIDED;
+            found = ROWS;
+        }
+        dense *= arg->shape[d];
+    }
+    return found;
+}
+
+/* How windows lie, two bits for each of the first 32. */
+static uint64_t layouts(const struct arg *args)
+{
+    uint64_t found = 0;
+    for (int p = 0, shift = 0; p < parameter_count && shift < 64; p++)
+        if (parameters[p].window) {
+            found |= (uint64_t)layout_of(&args[p], parameters[p].rank) << shift;
+            shift += 2;
+        }
+    return found;
+}
+
+/* The kernel for these sizes, in this context, and where its calls are counted; 0 if found, -1 with
+ * an exception. */
+static int find(struct state *state, const struct call *call, struct variant *found)
 {
     PyObject *using;
     if (PyContextVar_Get(state->using, Py_None, &using) < 0)
-        return NULL;
-    uint64_t hash = 0;
+        return -1;
+    uint64_t epoch = *state->epoch, lie = epoch ? layouts(call->args) : 0;
+    uint64_t hash = lie * 0x9E3779B97F4A7C15u;
     for (int s = 0; s < size_count; s++)
         hash = (hash ^ (uint64_t)call->args[sizes[s]].control) * 0x9E3779B97F4A7C15u;
     size_t slot = (hash >> 32) % VARIANTS;
     struct variant *variant = &state->variants[slot];
     int_fast32_t *key = &state->keys[slot * (size_t)size_count];
-    bool same = variant->function && variant->using == using;
+    bool same = variant->function && variant->using == using && variant->epoch == epoch && variant->layouts == lie;
     for (int s = 0; same && s < size_count; s++)
         same = key[s] == call->args[sizes[s]].control;
-    void *function = variant->function;
+    int result = 0;
+    *found = *variant;
     if (!same) {
         PyObject *wanted = sizes_of(call);
-        PyObject *address = wanted ? PyObject_CallFunctionObjArgs(state->resolve, wanted, using, NULL) : NULL;
+        PyObject *both = wanted ? PyObject_CallFunction(state->resolve, "OOK", wanted, using, (unsigned long long)lie) : NULL;
         Py_XDECREF(wanted);
-        function = address ? PyLong_AsVoidPtr(address) : NULL;
-        Py_XDECREF(address);
-        if (function) { /* stored at once: `resolve` may have called this kernel */
+        unsigned long long function, counter;
+        result = both && PyArg_ParseTuple(both, "KK", &function, &counter) ? 0 : -1;
+        Py_XDECREF(both);
+        if (result == 0) { /* stored at once: `resolve` may have called this kernel */
             for (int s = 0; s < size_count; s++)
                 key[s] = call->args[sizes[s]].control;
-            variant->function = function;
-            Py_XSETREF(variant->using, Py_NewRef(using));
+            PyObject *before = variant->using;
+            *found = (struct variant){(void *)(uintptr_t)function, (struct counter *)(uintptr_t)counter, Py_NewRef(using), epoch, lie};
+            *variant = *found;
+            Py_XDECREF(before);
         }
     }
     Py_DECREF(using);
-    return function;
+    return result;
+}
+
+static uint64_t clock_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* Run the kernel while other threads of Python run. Counting is not part of that: a count is one
+ * thread's. */
+static void run(void *function, struct counter *counter, const struct arg *args)
+{
+    uint64_t ns = 0;
+    Py_BEGIN_ALLOW_THREADS
+    if (counter) {
+        ns = clock_ns();
+        invoke(function, args);
+        ns = clock_ns() - ns;
+    } else {
+        invoke(function, args);
+    }
+    Py_END_ALLOW_THREADS
+    if (counter)
+        counter->calls++, counter->ns += ns;
 }
 
 static PyObject *with_arguments(PyObject *self, PyObject *const *given, Py_ssize_t count, PyObject *names, bool only_sizes)
@@ -345,11 +416,9 @@ static PyObject *with_arguments(PyObject *self, PyObject *const *given, Py_ssize
         if (only_sizes) {
             result = sizes_of(&call);
         } else {
-            void *function = find(state, &call);
-            if (function) {
-                Py_BEGIN_ALLOW_THREADS
-                invoke(function, args);
-                Py_END_ALLOW_THREADS
+            struct variant found;
+            if (find(state, &call, &found) == 0) {
+                run(found.function, found.counter, args);
                 result = Py_NewRef(Py_None);
             }
         }
@@ -392,7 +461,11 @@ static void free_state(PyObject *capsule)
     PyMem_Free(state);
 }
 
-/* caller(resolve, refuse, as_buffer, using) -> (call, sizes) */
+static const volatile uint64_t never;
+
+/* caller(resolve, refuse, as_buffer, using, address of the epoch) -> (call, sizes); without the
+ * last, nothing is ever recorded. `resolve(sizes, using, layouts)` -> (address of the kernel, address
+ * of its counter or 0). */
 static PyObject *make_caller(PyObject *module, PyObject *given)
 {
     struct state *state = PyMem_Calloc(1, sizeof *state);
@@ -404,16 +477,19 @@ static PyObject *make_caller(PyObject *module, PyObject *given)
         return NULL;
     }
     PyObject *call = NULL, *infer_ = NULL, *both = NULL;
+    call_method.ml_name = procedure_name;
     state->names = PyMem_Calloc((size_t)parameter_count + 1, sizeof *state->names);
     state->keys = PyMem_Calloc((size_t)size_count * VARIANTS + 1, sizeof *state->keys);
     if (!state->names || !state->keys) {
         PyErr_NoMemory();
         goto end;
     }
-    if (!PyArg_ParseTuple(given, "OOOO", &state->resolve, &state->refuse, &state->as_buffer, &state->using)) {
+    unsigned long long epoch = (uintptr_t)&never;
+    if (!PyArg_ParseTuple(given, "OOOO|K", &state->resolve, &state->refuse, &state->as_buffer, &state->using, &epoch)) {
         state->resolve = state->refuse = state->as_buffer = state->using = NULL;
         goto end;
     }
+    state->epoch = (const volatile uint64_t *)(uintptr_t)epoch;
     Py_INCREF(state->resolve);
     Py_INCREF(state->refuse);
     Py_INCREF(state->as_buffer);

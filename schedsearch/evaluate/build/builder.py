@@ -182,11 +182,15 @@ class Builder:
         return self._linked({**headers, **sources}, (*flags, "-lm", "-ldl"), parts, timeout_s)
 
     @disk_explained()
-    def python_module(self, sources: Mapping[str, str], timeout_s: float) -> Path:
-        """An extension module of this Python, from C files by name; cached like kernels. Raises
-        UserError if the compiler refuses it."""
+    def python_module(
+        self, sources: Mapping[str, str], timeout_s: float, flags: tuple[str, ...] = ()
+    ) -> Path:
+        """An extension module of this Python, from C files by name; cached like kernels. `flags`
+        come last. Raises UserError if the compiler refuses it."""
         headers = sysconfig.get_paths()["include"]
-        flags = (*_PROGRAM_FLAGS, "-shared", "-fPIC", "-fvisibility=hidden", f"-I{headers}")
+        # Asserts in Python's headers would keep the names of the files, which are temporary.
+        own = ("-shared", "-fPIC", "-fvisibility=hidden", "-DNDEBUG", f"-I{headers}")
+        flags = (*_PROGRAM_FLAGS, *own, *flags)
         return self._linked(sources, flags, [], timeout_s)
 
     def _linked(

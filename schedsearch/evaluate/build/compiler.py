@@ -6,6 +6,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 from schedsearch.core.build import COMPILERS
@@ -83,6 +84,17 @@ def _identify(path: str) -> Compiler:
     if len(words) == 7 and words[4].isdigit():
         return Compiler("gcc", ".".join(words[4:7]), path)
     raise UserError(f"{path} is neither gcc nor clang. {_INSTALL}")
+
+
+@cache
+def native_tuning(compiler: Compiler) -> str:
+    """The processor that this compiler tunes for with `-march=native` here, by its own name
+    (`znver3`); empty if it does not say."""
+    asked = ["-march=native", "-###", "-S", "-x", "c", "-", "-o", "-"]
+    answer = run_group([compiler.path, *asked], timeout_s=20)
+    option = r'-mtune=([\w.-]+)|"-target-cpu" "([\w.-]+)"'
+    found = re.search(option, answer.stderr) if answer and answer.code == 0 else None
+    return (found[1] or found[2]) if found else ""
 
 
 def default_flags(fp: FloatingPoint = FloatingPoint.FAST) -> tuple[str, ...]:

@@ -125,10 +125,10 @@ def window_structs(proc: q.Proc) -> list[str]:
     return [f"struct hs_win_{n} {{ void *data; int_fast32_t strides[{n}]; }};" for n in ranks]
 
 
-def call_text(proc: q.Proc, context: str) -> str:
-    """C that calls `function`, a pointer to a kernel of this signature, with `context` and the
-    members `control`, `data` and `strides` of `args`."""
-    types, values = ["void *"], [context]
+def call_text(proc: q.Proc, context: str | None) -> str:
+    """C that calls `function`, a pointer to a kernel of this signature, with `context` (None: it
+    takes none) and the members `control`, `data` and `strides` of `args`."""
+    types, values = (["void *"], [context]) if context is not None else ([], [])
     for position, arg in enumerate(proc.args):
         ctype, value = _parameter(arg, f"args[{position}]")
         types.append(ctype)

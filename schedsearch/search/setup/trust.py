@@ -1,5 +1,5 @@
-"""What this user has tuned on this machine: the files that a store or a lock file may have
-executed by naming them.
+"""What this user has tuned on this machine, or run with a recording of its calls: the files that a
+store, a lock file or a recording may have executed by naming them.
 
 Stores and lock files come from elsewhere, and loading a Python file executes it. So every run
 notes what the user gave it to execute, by resolved path and text, where only the user can
@@ -43,15 +43,15 @@ def remember(path: Path, sha: str) -> None:
 
 
 def doubt(path: Path) -> str | None:
-    """Why a file is not executed because a store or a lock names it, in words; None if the
+    """Why a file is not executed because such data names it, in words; None if the
     record has it as it is now, and nobody else can change it. Raises UserError if it cannot be
     read."""
     note = _note(path, digest(read_text(path)))
     try:
         if not note.parent.is_dir():
-            return "it was not tuned by this user on this machine"
+            return "it was not tuned or recorded by this user on this machine"
         if not note.exists():
-            return "it has changed since this user tuned it"
+            return "it has changed since this user tuned or recorded it"
         if problem := _forged(note):
             return f"the record of what was tuned may be forged, as {problem}"
         return others_may_change(path)

@@ -9,7 +9,8 @@ others are as good.
 
 Nodes are expanded as fast as the workers can, measured and unmeasured ones in turn, because some
 rewrites gain nothing and yet prepare a rewrite that does (fission before a register block). What
-brings the procedure as written to its normal form is expanded before all else, on one way to it. A
+brings the procedure as written to its normal form is expanded before all else, on one way to it,
+and what is done to the normal form (`COMPLETE`) is measured before all else. A
 node whose children are made in portions, the most promising first, pays a fee for every portion it
 had; what was looked through unmeasured gets the others when nothing else is left. With probability
 `EXPLORE` a choice is random instead: local optima are the rule in this space.
@@ -19,22 +20,20 @@ from __future__ import annotations
 
 import random
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import sqrt
 
 from schedsearch.core.trace import Kind, Rewrite
+from schedsearch.search.strategies.experience import Experience, Situation, Worth, shipped
 from schedsearch.search.strategies.heap import Heap
 from schedsearch.search.strategies.protocol import Node
-from schedsearch.transforms.registry import normalises
+from schedsearch.transforms.registry import COMPLETE, normalises
 
 TRUST = 0.7
 """The fraction of a predicted log gain that is believed."""
-OPTIMISM = 0.15
-"""Assumed surplus of a transform never tried, with the weight of `PRIOR_TRIALS` trials."""
 PRIOR_TRIALS = 3
-SPREAD = 0.3
-"""Assumed standard deviation of the surpluses of a transform, with the same weight."""
+"""Weight of what was learned in other searches, in trials."""
 BOLDNESS = 1.0
 """Standard deviations by which a transform is expected to do better than its mean."""
 REWRITE_TRIALS = 1
@@ -71,19 +70,22 @@ class BestFirst:
 
     def begin(self, root: Node, rng: random.Random) -> None:
         self._random = rng
-        self._gains, self._promises = Gains(), _Promises()
+        self._gains, self._promises = Gains(shipped()), _Promises()
         self._looked: Counter[str] = Counter()
         known = (rng, self._gains, self._promises)
-        self._groups = _Shelf(*known, self._gains.of_transform, fee=0.0)
+        self._groups = _Shelf(*known, self._gains.of_situation, fee=0.0)
         self._ahead = _Shelf(*known, self._ahead_surplus, fee=DEPTH_FEE)
         self._nodes: Heap[Node] = Heap()
         self._nodes.put(root, root.reached())
-        self._normal = deque[Node]()
+        self._normal, self._complete = deque[Node](), deque[Node]()
         self._portions: Counter[Node] = Counter()
         self._rest = deque[Node]()
         self._look_ahead = True
 
     def measure(self) -> Node | None:
+        while self._complete:
+            if (node := self._complete.popleft()).measure:
+                return node
         return self._groups.take(lambda node: node.measure)
 
     def expand(self) -> Node | None:
@@ -115,13 +117,15 @@ class BestFirst:
             if node.parent not in parents and _on_the_way(node):
                 parents.add(node.parent)
                 self._normal.append(node)
+                if normalises(node.rewrite) >= COMPLETE:
+                    self._complete.append(node)
 
     def measured(self, node: Node) -> None:
         if node.value is None:
             return
         if node.parent is not None:
             expected = self._promises.of(node.parent) + TRUST * node.predicted
-            self._gains.learn(node.rewrite, node.value - expected)
+            self._gains.learn(node, node.value - expected)
         self._open(node)
         for each in dict.fromkeys((node, self._promises.learn(node))):
             self._groups.revalue(each)
@@ -145,9 +149,9 @@ class BestFirst:
         if node.value is not None and node.expand and _promising(node, node.value):
             self._nodes.put(node, node.value - PORTION_FEE * self._portions[node])
 
-    def _ahead_surplus(self, transform: str) -> float:
+    def _ahead_surplus(self, situation: Situation) -> float:
         """Transforms take turns: nothing shows which one opens the way."""
-        return self._gains.of_transform(transform) - LOOK_FEE * self._looked[transform]
+        return self._gains.of_situation(situation) - LOOK_FEE * self._looked[situation.transform]
 
 
 class _Promises:
@@ -203,12 +207,12 @@ class _Shelf:
         rng: random.Random,
         gains: Gains,
         promises: _Promises,
-        surplus: Callable[[str], float],
+        surplus: Callable[[Situation], float],
         fee: float,
     ) -> None:
         self._random, self._gains, self._promises = rng, gains, promises
         self._surplus, self._fee = surplus, fee
-        self._pools: defaultdict[str, Heap[_Group]] = defaultdict(Heap)
+        self._pools: defaultdict[Situation, Heap[_Group]] = defaultdict(Heap)
         self._groups: dict[tuple[Node, str], _Group] = {}
 
     def add(self, nodes: Sequence[Node]) -> None:
@@ -273,7 +277,8 @@ class _Shelf:
     def _put(self, group: _Group) -> None:
         group.worth = self._worth(group.waiting[-1])
         fees = SIBLING_FEE * group.taken + self._fee * group.node.depth
-        self._pools[group.transform].put(group, self._promises.of(group.node) + group.worth - fees)
+        value = self._promises.of(group.node) + group.worth - fees
+        self._pools[Situation.of(group.node, group.transform)].put(group, value)
 
     def _worth(self, node: Node) -> float:
         """The gain of a child over its parent, without the surplus of its transform."""
@@ -306,30 +311,43 @@ class Gains:
     that was measured takes a few hundred bytes.
     """
 
-    def __init__(self) -> None:
-        self._transforms: defaultdict[str, _Sum] = defaultdict(_Sum)
+    def __init__(self, experience: Experience) -> None:
+        self._experience = experience
+        self._situations: defaultdict[Situation, _Sum] = defaultdict(_Sum)
         self._rewrites: defaultdict[Kind, _Sum] = defaultdict(_Sum)
 
-    def learn(self, rewrite: Rewrite, surplus: float) -> None:
-        """A candidate made by `rewrite` turned out `surplus` better than promised."""
-        beyond = surplus - self._mean_and_spread(rewrite.transform)[0]
-        self._rewrites[rewrite.kind].add(beyond)
-        self._transforms[rewrite.transform].add(surplus)
+    def learn(self, node: Node, surplus: float) -> None:
+        """A candidate turned out `surplus` better than promised."""
+        assert node.parent is not None
+        situation = Situation.of(node.parent, node.transform)
+        self._rewrites[node.rewrite.kind].add(surplus - self._known(situation).mean)
+        self._situations[situation].add(surplus)
 
-    def of_transform(self, transform: str) -> float:
-        """Mean surplus, shrunk towards a small optimistic prior: each transform gets a chance. What
-        varies more is worth more: the best of many tries counts."""
-        mean, spread = self._mean_and_spread(transform)
-        return mean + BOLDNESS * spread
+    def of_situation(self, situation: Situation) -> float:
+        """Mean surplus and a standard deviation: what varies more is worth more, because the best
+        of many tries counts."""
+        known = self._known(situation)
+        return known.mean + BOLDNESS * known.spread
 
-    def _mean_and_spread(self, transform: str) -> tuple[float, float]:
-        known = self._transforms.get(transform, _Sum())
-        trials = PRIOR_TRIALS + known.trials
-        mean = (OPTIMISM * PRIOR_TRIALS + known.total) / trials
-        square = ((OPTIMISM**2 + SPREAD**2) * PRIOR_TRIALS + known.squares) / trials
-        return mean, sqrt(square - mean**2)
+    def _known(self, situation: Situation) -> Worth:
+        found = self._situations.get(situation, _Sum())
+        before = self._experience.get(situation, Worth())
+        trials = PRIOR_TRIALS + found.trials
+        mean = (before.mean * PRIOR_TRIALS + found.total) / trials
+        squares = (before.mean**2 + before.spread**2) * PRIOR_TRIALS + found.squares
+        return Worth(mean, sqrt(max(squares / trials - mean**2, 0.0)))
 
     def of_rewrite(self, rewrite: Rewrite) -> float:
         """Mean surplus beyond its transform's; 0 for a rewrite that was never tried."""
         known = self._rewrites.get(rewrite.kind)
         return known.total / (REWRITE_TRIALS + known.trials) if known else 0.0
+
+
+def surpluses(nodes: Iterable[Node]) -> Iterator[tuple[Situation, float]]:
+    """How much better measured nodes turned out than the cost estimate promised; parents come
+    before their children."""
+    promises = _Promises()
+    for node in nodes:
+        if node.value is not None and node.parent is not None:
+            expected = promises.of(node.parent) + TRUST * node.predicted
+            yield Situation.of(node.parent, node.transform), node.value - expected

@@ -40,6 +40,7 @@ class BlockedNest:
     `ast` is the procedure that `nest` was found in. `partial`: there is less than one register
     along the contiguous loop, which stays whole. `inside`: rows that the tile does not divide
     have smaller tiles beside it, which use the same panel, instead of a nest of their own.
+    `whole`: masked registers are loaded whole where arrays have the elements.
     """
 
     def __init__(
@@ -51,8 +52,10 @@ class BlockedNest:
         args: Args,
         partial: bool,
         inside: bool,
+        whole: bool,
     ) -> None:
         self.p, self.ast, self.nest, self.args, self.partial = p, ast, nest, args, partial
+        self.whole = whole
         self.rows_later = args["rows"] if inside and not nest.corner else ""
         self.order = [loop.iter.name for loop in nest.loops]  # outermost first
         path = p.path(stmt)
@@ -231,7 +234,7 @@ class BlockedNest:
         p, nest, width = self.p, self.nest, self.args["lanes"]
         if self.partial:
             for loop in (load, body, store):
-                yield from use_instruction(p, p.path(loop), width, counted=True)
+                yield from use_instruction(p, p.path(loop), width, counted=True, whole=self.whole)
             return
         kind, prefix = nest.stmt.type, set_name(nest.stmt.type, width)
         for loop, does in ((load, "load"), (store, "store")):

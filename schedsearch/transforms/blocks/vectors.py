@@ -17,11 +17,13 @@ TAILS: dict[str, dict[str, OpArg]] = {
 """What `divide_loop` is told for each way to treat the last iterations."""
 
 
-def use_instruction(p: Cursors, path: q.Path, lanes: int, counted: bool) -> Steps:
+def use_instruction(
+    p: Cursors, path: q.Path, lanes: int, counted: bool, whole: bool = False
+) -> Steps:
     """Make the loop at `path` an instruction."""
     loop = p.ast.by_path[path]
     assert isinstance(loop, q.For)
-    fused = fuse(p.ast, loop, lanes, counted)
+    fused = fuse(p.ast, loop, lanes, counted, whole)
     if fused is None:
         raise RewriteError("the divided loop has no vector form")
     yield from p.do("replace", At(path), fused)

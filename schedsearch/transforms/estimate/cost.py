@@ -16,10 +16,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from math import log
+from math import log, prod
 
 from schedsearch.analysis.independence import has_parallel_loops
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.core.records import Target
 from schedsearch.transforms.estimate.compiler_model import auto_lanes, stride, unrolls, vectorisable
 from schedsearch.transforms.estimate.locality import traffic
@@ -100,7 +101,8 @@ class _Walk:
                     branches = self.scene.possible(stmt)
                     cost += 1.0 + sum(self.block(branch, loop) for branch in branches)
                 case q.Call() if stmt.proc.instr:
-                    cost += instruction(stmt.proc).cost + SPILL * self.spilled(stmt)
+                    cost += instruction(stmt.proc).cost * self.registers(stmt)
+                    cost += SPILL * self.spilled(stmt)
                     cost += DIVISION * _divided(stmt, loop)
                 case q.Call():
                     called = _Walk(self.scene.called(stmt))
@@ -123,6 +125,14 @@ class _Walk:
         elif unrolls(loop, self.target):
             cost = trips * per_iteration
         return FORK + cost / self.shares(max(trips, 1)) if loop.parallel else cost
+
+    def registers(self, call: q.Call) -> float:
+        """How many registers an instruction for any number of elements takes, one at least."""
+        given = (call.args[n] for n in instruction(call.proc).counts)
+        counts = [self.scene.value(size) for size in given if isinstance(size, q.Affine)]
+        kind = next(arg.type for arg in call.proc.args if arg.shape is not None)
+        lanes = max(self.target.vector_bits // ELEMENT_BITS[kind], 1)
+        return max(prod(counts) / lanes, 1.0)
 
     def spilled(self, call: q.Call) -> int:
         """Register operands of an instruction that are moved by loops that stay loops."""

@@ -54,10 +54,11 @@ def divisions(stmt: q.Stmt) -> tuple[frozenset[q.Var], ...]:
 
 @dataclass(frozen=True)
 class Instruction:
-    """One call of an instruction: its cost; positions of the arguments it adds to, and of those
-    that are registers."""
+    """An instruction: its cost for a register; positions of the arguments that count what it does,
+    of those it adds to, and of those that are registers."""
 
     cost: float
+    counts: tuple[int, ...]
     added: frozenset[int]
     registers: frozenset[int]
 
@@ -71,8 +72,10 @@ def instruction(proc: q.Proc) -> Instruction:
     whole = [arg for arg in in_memory if arg.shape != (q.Affine(1),)]
     arithmetic = sum(operations(s) for s in simple)
     moved = sum(1.0 if arg.var in written else LOAD for arg in whole)
+    ends = {loop.hi.as_var for loop in q.walk(proc.body) if isinstance(loop, q.For)}
     return Instruction(
         max(arithmetic + moved, LOAD),
+        tuple(n for n, arg in enumerate(proc.args) if arg.var in ends),
         frozenset(n for n, arg in enumerate(proc.args) if arg.var in added),
         frozenset(n for n, arg in enumerate(proc.args) if _in_register(arg)),
     )

@@ -30,6 +30,7 @@ from schedsearch.transforms.exo.memories import memory
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_instruction
+from schedsearch.transforms.operators.transposing import Transpose, transpose_instruction
 from schedsearch.transforms.vector.extension import vector_set
 from schedsearch.transforms.vector.fused.model import Fused
 from schedsearch.transforms.vector.fused.source import fused_instruction
@@ -140,6 +141,7 @@ OpArg = (
     | Fused
     | Instruction
     | Prefetch
+    | Transpose
     | Memory
     | int
     | str
@@ -272,6 +274,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return vector_set(arg.kind, arg.lanes)[arg.name]
         case Prefetch():
             return prefetch_instruction(arg)
+        case Transpose():
+            return transpose_instruction(arg)
         case Fused():
             return fused_instruction(arg)
         case Memory():

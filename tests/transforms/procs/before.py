@@ -390,3 +390,10 @@ def block_all(C: f32[8, 8], D: f32[8, 8], A: f32[8, 4], B: f32[4, 8], E: f32[8, 
         for j in seq(0, 8):
             for k in seq(0, 8):
                 D[i, j] += C[i, k] * E[k, j]
+
+
+@proc
+def transpose(P: f32[64, 16], A: f32[16, 64]):
+    for k in seq(0, 64):
+        for j in seq(0, 16):
+            P[k, j] = A[j, k]

@@ -38,6 +38,7 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
 
 VERSION = 1
+BLOCKS = True
 NORMAL_FORM = 4
 
 MAX_NESTS = 40
@@ -50,7 +51,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
     found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers)}
     if len(found) > 1:
-        yield None, {"bits": bits, "registers": registers}
+        yield None, {"bits": bits, "registers": registers, "whole": True}
 
 
 def _blocks(
@@ -70,16 +71,16 @@ def _blocks(
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     bits, registers = checked(path, args)
+    way = partial(block, inside=True, whole=args.get("whole", False) is True)
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
         found = next(_blocks(p.ast, bits, registers), None)
         if found is None:
             break
         nest, arguments = found
-        yield from block(p.ast, nest.loops[0].path, arguments, inside=True)
+        yield from way(p.ast, nest.loops[0].path, arguments)
         p = Cursors((yield None))
-        inside = partial(block, inside=True)
-        yield from block_edges(p, bits, registers, inside, nest.stmt.buf.name)
+        yield from block_edges(p, bits, registers, way, nest.stmt.buf.name)
         p = Cursors((yield None))
         done += 1
     if not done:

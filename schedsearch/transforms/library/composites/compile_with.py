@@ -12,11 +12,12 @@ that a node has a handful of these.
 from collections.abc import Iterator
 
 from schedsearch.core import ast as q
-from schedsearch.core.build import PEEL, Build
+from schedsearch.core.build import GENERIC, PEEL, Build
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Target
 from schedsearch.transforms.exo.generated import may_restrict
 from schedsearch.transforms.operators.ops import Args, Proposal, Steps
+from schedsearch.transforms.vector.registers import register_kind
 
 VERSION = 1
 
@@ -38,6 +39,8 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 def _options(proc: q.Proc, target: Target, kind: str) -> Iterator[str]:
     """Options that can matter: most are about loops that the compiler vectorises."""
+    if kind == "gcc" and any(map(_in_registers, q.walk(proc.body))):
+        yield GENERIC
     yield "-O2"
     if not any(_left_to_the_compiler(stmt) for stmt in q.walk(proc.body)):
         return
@@ -47,6 +50,10 @@ def _options(proc: q.Proc, target: Target, kind: str) -> Iterator[str]:
         yield "-mprefer-vector-width=256"
     if kind == "gcc" and "avx" in target.features and 8 * target.align < target.vector_bits:
         yield PEEL
+
+
+def _in_registers(stmt: q.Stmt) -> bool:
+    return isinstance(stmt, q.Alloc) and register_kind(stmt.mem) is not None
 
 
 def _left_to_the_compiler(stmt: q.Stmt) -> bool:

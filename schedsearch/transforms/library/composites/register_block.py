@@ -56,6 +56,7 @@ from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
 
 VERSION = 3
+BLOCKS = True
 
 MAX_TILE = 64
 """Registers, elements of a register, reduction loops: none has more."""
@@ -90,10 +91,12 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         if inner == 1 and depth:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
                     for way in ways:
-                        whole = {**args, **way}
-                        if leaves_edges(proc, nest, whole):
-                            whole["edges"] = target.vector_registers
-                        yield first, whole
+                        edges = leaves_edges(proc, nest, {**args, **way})
+                        if edges:
+                            way["edges"] = target.vector_registers
+                        if edges or masked(proc, nest, width):
+                            way["whole"] = True
+                        yield first, {**args, **way}
         started[first.path] += 1
 
 
@@ -111,12 +114,13 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     registers = args.get("edges", 0)
     if not (type(registers) is int and 0 <= registers <= MAX_TILE):
         raise RewriteError(f"edges are for registers, {MAX_TILE} at most")
-    yield from block(ast, path, args, inside=registers > 0)
+    way = partial(block, inside=registers > 0, whole=args.get("whole", False) is True)
+    yield from way(ast, path, args)
     if registers:
         stmt = _nest(ast, path, args["nest"]).stmt
         bits = args["lanes"] * ELEMENT_BITS[stmt.type]
         p = Cursors((yield None))
-        yield from block_edges(p, bits, registers, partial(block, inside=True), stmt.buf.name)
+        yield from block_edges(p, bits, registers, way, stmt.buf.name)
 
 
 def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
@@ -127,9 +131,12 @@ def _nest(proc: q.Proc, path: q.Path, number: ArgValue) -> ReductionNest:
     return nests[number]
 
 
-def block(ast: q.Proc, path: q.Path, args: Args, inside: bool = False) -> Steps:
+def block(
+    ast: q.Proc, path: q.Path, args: Args, inside: bool = False, whole: bool = False
+) -> Steps:
     """The operators that block one nest. What the tile does not divide gets nests of its own,
-    or, if `inside`, only the columns do, and the rows smaller tiles beside it."""
+    or, if `inside`, only the columns do, and the rows smaller tiles beside it. `whole`: masked
+    registers are loaded whole where arrays have the elements."""
     nest = _nest(ast, path, args["nest"])
     _check(nest, args)
     narrow = masked(ast, nest, args["lanes"])
@@ -139,7 +146,7 @@ def block(ast: q.Proc, path: q.Path, args: Args, inside: bool = False) -> Steps:
     stmt = p.at(nest.stmt.path)
     for gap, around in nest.siblings():
         yield from p.do("fission", After(gap), around)
-    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside)
+    blocked = BlockedNest(p, ast, stmt, nest, args, narrow, inside, whole)
     yield from blocked.cut()
     yield from blocked.divide()
     yield from blocked.arrange()

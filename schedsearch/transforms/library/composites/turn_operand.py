@@ -14,9 +14,9 @@ for i in seq(0, N):                         A_t: f32[K, N]
 A register block packs its operand where all rows use the same panels. In a triangle every row has
 other ones, and would pack its own.
 
-Rows whose length is a multiple of `ALIASED` bytes get another line: elements of one column would
-all be in the same few sets of a cache. Where the length is not known they get an odd number of
-lines.
+Rows have whole cache lines (`lines`). If their length is a multiple of `ALIASED` bytes they get
+another line: elements of one column would all be in the same few sets of a cache. Where the length
+is not known they get an odd number of lines.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ LINE = 64
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for loop, operand, _ in _operands(proc):
-        yield loop, {"operand": operand.buf.name}
+        yield loop, {"lines": True, "operand": operand.buf.name}
 
 
 def _operands(proc: q.Proc) -> Iterator[tuple[q.For, q.Read, int]]:
@@ -78,14 +78,19 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     yield Op("stage_mem", (At(path), f"{read.buf.name}[{window}]", name))
     others = tuple(other for other in range(len(shape)) if other != dim)
     yield Op("rearrange_dim", (At(path), (*others, dim)))
-    yield from _pad(path, len(others), shape[dim], ELEMENT_BITS[read.type] // 8)
+    lines = args.get("lines", False) is True
+    yield from _pad(path, len(others), shape[dim], ELEMENT_BITS[read.type] // 8, lines)
     yield Op("set_memory", (At(path), Memory("DRAM_ALIGNED")))
 
 
-def _pad(alloc: q.Path, dim: int, length: q.Affine, element_bytes: int) -> Steps:
+def _pad(alloc: q.Path, dim: int, length: q.Affine, element_bytes: int, lines: bool) -> Steps:
     line = LINE // element_bytes
     if not length.is_const:
         size = show_affine(q.floor_div(length, 2 * line).scaled(2 * line) + 3 * line)
         yield Op("resize_dim", (At(alloc), dim, size, 0))
-    elif length.const * element_bytes % ALIASED == 0:
-        yield Op("resize_dim", (At(alloc), dim, length.const + line, 0))
+        return
+    padded = -(-length.const // line) * line if lines else length.const
+    if padded * element_bytes % ALIASED == 0:
+        padded += line
+    if padded > length.const:
+        yield Op("resize_dim", (At(alloc), dim, padded, 0))

@@ -51,7 +51,8 @@ class Fused:
     window; local scalars follow. A `counted` instruction does the first `n`
     iterations, `n` being its argument (at most `lanes` where there are registers); others
     do as many as there are `lanes`. All of
-    it is done for as many registers as there are `copies`.
+    it is done for as many registers as there are `copies`. A `whole` instruction is counted, and
+    yet loads all lanes of what it only reads: windows have elements for them.
     """
 
     lanes: int
@@ -59,6 +60,11 @@ class Fused:
     operands: tuple[Operand, ...]
     body: tuple[q.Stmt, ...]
     copies: int = 1
+    whole: bool = False
+
+    def reads_whole(self, op: Operand) -> bool:
+        """Whether an operand is read beyond the iterations that are done."""
+        return self.whole and not op.registers and not op.written
 
 
 def operand(uid: int) -> q.Var:
@@ -114,6 +120,7 @@ def fused_name(fused: Fused) -> str:
     """`vec_f32x16_mul_add_0123456789`: the operators, and a digest of everything."""
     kind = next(stmt.type for stmt in fused.body if isinstance(stmt, q.Assign | q.Reduce))
     shape = repr((fused.lanes, fused.counted, fused.operands, fused.copies))
+    shape += " whole" * fused.whole
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

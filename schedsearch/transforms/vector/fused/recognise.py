@@ -11,10 +11,11 @@ written may be accessed by that lane only.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import Array, declared
+from schedsearch.analysis.certain import certain_at
 from schedsearch.analysis.independence import box_of, separates
 from schedsearch.analysis.ranges import Ranges
 from schedsearch.core import ast as q
@@ -35,10 +36,12 @@ from schedsearch.transforms.vector.registers import register_kind
 MAX_LANES = 64
 
 
-def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
+def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool, whole: bool = False) -> Fused | None:
     """The instruction for `loop`, whatever its bounds are; None if there is none.
 
-    `loop` may also be a constant loop over registers, with the loop over lanes inside.
+    `loop` may also be a constant loop over registers, with the loop over lanes inside. `whole`:
+    the counted instruction should load all lanes, which it does where arrays have as many
+    elements.
     """
     outer, copies = None, 1
     if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
@@ -78,7 +81,27 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool) -> Fused | None:
         given[alloc.buf] = scalar(len(given))
     body = tuple(_renamed(stmt, given) for stmt in loop.body)
     operands = tuple(given[buf].operand for buf in buffers)
-    return Fused(lanes, counted, operands, body, copies)
+    fused = Fused(lanes, counted, operands, body, copies, counted and whole)
+    if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
+        return replace(fused, whole=False)
+    return fused
+
+
+def _has_lanes(
+    proc: q.Proc, loop: q.For, fused: Fused, places: Mapping[q.Var, list[Indices]]
+) -> bool:
+    """Whether what is read whole has elements for all lanes, and there are no more iterations than
+    lanes."""
+    here, arrays = certain_at(proc, loop.path[:-1]), declared(proc)
+    if not any(op.registers for op in fused.operands):
+        return False
+    for op, (buf, indices) in zip(fused.operands, places.items(), strict=True):
+        if not (fused.reads_whole(op) and op.moves):
+            continue
+        ends = (idx[-1] - q.as_affine(loop.iter) + fused.lanes for idx in indices)
+        if op.places or not all(here.at_most(end - arrays[buf].shape[-1], 0) for end in ends):
+            return False
+    return True
 
 
 def _computable(stmt: q.Assign | q.Reduce) -> bool:

@@ -98,6 +98,18 @@ def merge(kind: str, lanes: int) -> Snippet:
     return _kept(f"{vec}_merge", kind, lanes, params, "((bits)a & kept) | ((bits)b & ~kept)")
 
 
+def masked_merge(kind: str, lanes: int) -> Snippet:
+    """The same as `merge`, by a masked instruction where the target has one."""
+    vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
+    name, plain = merge(kind, lanes)
+    cast = f"({_register(kind, lanes)})"
+    masked = f"return ({vec})_mm{{width}}_mask_mov_{element.x86}({cast}b, {{mask}}, {cast}a);"
+    title, text = _partial(
+        kind, lanes, "merge_n", vec, f"{vec} a, {vec} b, long n", masked, f"return {name}(a, b, n);"
+    )
+    return title, f"{plain}\n{text}"
+
+
 def _kept(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
     """A function of the first `n` lanes: in `kept` all their bits are set. Of a loop with
     `l < n ? a[l] : b[l]` gcc 12 makes a branch for every lane."""
@@ -124,10 +136,14 @@ def partial_store(kind: str, lanes: int) -> Snippet:
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
     params = f"{element.c} *p, {vec} a, long n"
     plain = "for (long l = 0; l < n; l++) p[l] = a[l];"
-    cast = {"f32": "__m{bits}", "f64": "__m{bits}d"}.get(kind, "__m{bits}i")
-    register = f"({cast.format(bits=lanes * element.bits)})a"
-    masked = f"_mm{{width}}_mask_storeu_{element.x86}(p, {{mask}}, {register});"
+    masked = f"_mm{{width}}_mask_storeu_{element.x86}(p, {{mask}}, ({_register(kind, lanes)})a);"
     return _partial(kind, lanes, "store_n", "void", params, masked, plain)
+
+
+def _register(kind: str, lanes: int) -> str:
+    """The register's type for intrinsics."""
+    suffix = {"f32": "", "f64": "d"}.get(kind, "i")
+    return f"__m{lanes * ELEMENT_TYPES[kind].bits}{suffix}"
 
 
 def _partial(

@@ -110,7 +110,8 @@ def _window(fused: Fused, op: Operand) -> str:
     extents = [str(extent) for extent in op.box]
     if op.moves:
         span = op.box[-1] - 1
-        extents[-1] = (f"n + {span}" if span else "n") if fused.counted else str(fused.lanes + span)
+        counted = fused.counted and not fused.reads_whole(op)
+        extents[-1] = (f"n + {span}" if span else "n") if counted else str(fused.lanes + span)
     return f"[{op.type}][{', '.join(extents)}]"
 
 
@@ -187,7 +188,7 @@ class _Function:
         lanes = self.fused.lanes
         for uid, kind in self.sums.items():
             lines.append(f"    {self.vec(kind)} s{uid} = {{0}};")
-        if self.fused.counted:
+        if self.fused.counted and not self.fused.whole:
             lines.append(f"    for (long l = 0; l < n; l += {lanes}) {{")
             lines.append(f"        const long m = n - l < {lanes} ? n - l : {lanes};")
             lines += [f"        {line}" for line in body]
@@ -215,6 +216,11 @@ class _Function:
                 continue
             yield f"{const}{ctype} {'' if by_value(op) else '*'}x{uid}"
             yield from (f"long x{uid}_s{dim}" for dim in strides(op))
+
+    @property
+    def count(self) -> str:
+        """Iterations of a register: those that are left, or all."""
+        return "n" if self.fused.whole else "m"
 
     def vec(self, kind: str) -> str:
         """The register type."""
@@ -261,7 +267,9 @@ class _Function:
         self.sums[stmt.buf.uid] = kind
         text, _, _ = self.spread(self.convert(value, kind))
         if self.fused.counted:
-            text = f"{self.need(snippets.first(kind, self.fused.lanes), kind)}({text}, m)"
+            text = (
+                f"{self.need(snippets.first(kind, self.fused.lanes), kind)}({text}, {self.count})"
+            )
         return f"s{stmt.buf.uid} += {text};"
 
     def write(self, stmt: q.Assign | q.Reduce, value: Value) -> str:
@@ -272,12 +280,13 @@ class _Function:
         if self.fused.operands[uid].registers:
             register = self.register(stmt.buf)
             if self.fused.counted:
-                merge = self.need(snippets.merge(stmt.type, self.fused.lanes), stmt.type)
-                text = f"{merge}({text}, {register}, m)"
+                merge = snippets.masked_merge if self.fused.whole else snippets.merge
+                merged = self.need(merge(stmt.type, self.fused.lanes), stmt.type)
+                text = f"{merged}({text}, {register}, {self.count})"
             return f"{register} = {text};"
         if self.fused.counted:
             store = self.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
-            return f"{store}({self.address(stmt.buf, stmt.idx)}, {text}, m);"
+            return f"{store}({self.address(stmt.buf, stmt.idx)}, {text}, {self.count});"
         return f"*({self.vec(stmt.type)}_u *)({self.address(stmt.buf, stmt.idx)}) = {text};"
 
     # -- expressions -------------------------------------------------------------
@@ -313,9 +322,9 @@ class _Function:
         address = self.address(read.buf, read.idx)
         if LANE not in q.expr_vars(read.idx[-1]):
             return f"(*({address}))", kind, False
-        if self.fused.counted:
+        if self.fused.counted and not self.fused.reads_whole(op):
             load = self.need(snippets.partial_load(kind, self.fused.lanes), kind)
-            return f"{load}({address}, m)", kind, True
+            return f"{load}({address}, {self.count})", kind, True
         return f"(*(const {self.vec(kind)}_u *)({address}))", kind, True
 
     def register(self, buf: q.Var) -> str:
@@ -333,7 +342,8 @@ class _Function:
                 parts.append(f"{idx[dim].const} * x{buf.uid}_s{dim}")
         if idx and idx[-1].const:
             parts.append(str(idx[-1].const))
-        if self.fused.counted and idx and LANE in q.expr_vars(idx[-1]):
+        looped = self.fused.counted and not self.fused.whole
+        if looped and idx and LANE in q.expr_vars(idx[-1]):
             parts.append("l")
         return " + ".join(parts)
 

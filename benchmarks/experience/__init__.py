@@ -1,0 +1,1 @@
+"""What searches learn from earlier ones, of other kernels."""

@@ -1,0 +1,148 @@
+"""`schedsearch tune`"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stdout
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from schedsearch.api.planning import make_plan
+from schedsearch.api.recorded import BUDGET_S, Tuned, default_store, search, show
+from schedsearch.cli.files import require_folder
+from schedsearch.cli.options import INTERRUPTED, FilesOption, FpOption, JsonOption
+from schedsearch.cli.parse import parse_seconds
+from schedsearch.cli.telling import told
+from schedsearch.core.store_name import without_password
+from schedsearch.deploy.recorded import read_recordings
+from schedsearch.present.live import make_view
+from schedsearch.search.result import Listener
+from schedsearch.search.setup.budget import Budget
+from schedsearch.search.setup.options import Options
+
+
+def tune(
+    recorded: Annotated[
+        Path,
+        typer.Option(
+            "--recorded", metavar="DIR", help="Directory that programs recorded their calls in."
+        ),
+    ],
+    budget: Annotated[
+        str, typer.Option(help="Time for all searches together: 90, 90s, 10m, 1h.")
+    ] = f"{BUDGET_S / 60:g}m",
+    lock: Annotated[
+        Path | None,
+        typer.Option(
+            "--lock",
+            metavar="FILE",
+            help="Also write what was found into this lock file, e.g. schedules.lock.",
+        ),
+    ] = None,
+    store: Annotated[
+        str | None,
+        typer.Option(
+            "--store",
+            metavar="FILE|URL",
+            help="Tuning store. Default: SCHEDSEARCH_STORE, else schedsearch.sqlite in DIR.",
+        ),
+    ] = None,
+    fp: FpOption = None,
+    threads: Annotated[
+        int, typer.Option(metavar="N", help="Threads a kernel may use (OpenMP).")
+    ] = Options.threads,
+    specialize: Annotated[
+        bool,
+        typer.Option("--specialize", help="Make the recorded sizes constants of the schedules."),
+    ] = False,
+    workers: Annotated[
+        int | None,
+        typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - threads."),
+    ] = None,
+    executor: Annotated[str, typer.Option(help="ray, or inline (one process).")] = Options.executor,
+    file: FilesOption = None,
+    json_: JsonOption = False,
+) -> None:
+    """Search for schedules of the kernels that a program calls, where its time goes.
+
+    First run the program with SCHEDSEARCH_RECORD=DIR in its environment: calls
+    and seconds of its kernels are kept there by sizes, no data. The budget is
+    shared out by what each kernel can gain: its seconds times its distance from
+    the roofline. Ctrl-C keeps what was found; the same command continues, and
+    counts from the best schedules there are.
+
+    Example: [bold]schedsearch tune --recorded calls --budget 10m --lock schedules.lock[/]
+    """
+    if lock is not None:
+        require_folder("--lock", lock)
+    options = Options(
+        Path(),
+        budget=Budget(parse_seconds(budget)),
+        store=store or default_store(recorded),
+        fp=fp,
+        threads=threads,
+        specialize=specialize,
+        executor=executor,
+        workers=workers,
+    )
+    console, progress = (Console(stderr=to, highlight=False) for to in (json_, True))
+    found = read_recordings(recorded)
+    for each in found.damaged:
+        progress.print(f"skipped: {each}", markup=False, soft_wrap=True)
+
+    @contextmanager
+    def watch(title: str) -> Iterator[Listener]:
+        progress.print(title, markup=False)
+        view = make_view(progress)
+        try:
+            yield Listener(view.phase, view.started, view.progress)
+        finally:
+            view.stop()
+
+    try:
+        # Users' files may print; standard output is for the result alone.
+        with redirect_stdout(sys.stderr), told() as tell:
+            plan = make_plan(found.counted, options, file or (), tell)
+        planned = plan.as_json()
+        show(console, plan)
+        with redirect_stdout(sys.stderr):
+            tuned = search(plan, watch)
+    except KeyboardInterrupt:
+        print("interrupted; the same command continues", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    for problem in tuned.problems:
+        progress.print(problem, markup=False, soft_wrap=True)
+    console.print(tuned)
+    if json_:
+        print(json.dumps({"plan": planned, "found": tuned.as_json()}, indent=2))
+    if lock and tuned.schedules:
+        with redirect_stdout(sys.stderr):
+            left_out = tuned.persist(lock)
+        for each in left_out:
+            progress.print(f"not in {lock}: {each}", markup=False, soft_wrap=True)
+    for line in _next(tuned, lock, str(options.store)):
+        console.print(line, markup=False, soft_wrap=True)
+    if tuned.interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+def _next(tuned: Tuned, lock: Path | None, store: str) -> Iterator[str]:
+    """What to do now."""
+    if tuned.interrupted:
+        yield "interrupted; what was found is kept, the same command continues"
+    if not tuned.schedules:
+        yield "nothing faster was found; a larger --budget goes on from here"
+        return
+    if lock is not None:
+        yield f"written: {lock}; kernels of files beside and below it run these schedules"
+        return
+    name = without_password(store)
+    pin = shlex.join(["schedsearch", "pin", "--store", name])
+    yield f"to use them: SCHEDSEARCH_STORE={shlex.quote(name)} in the program's environment, or"
+    yield f"{pin}, which writes schedules.lock"

@@ -1,0 +1,1 @@
+"""How do locked schedules become a library that needs no schedsearch?"""

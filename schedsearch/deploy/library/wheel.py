@@ -1,0 +1,231 @@
+"""A library as a wheel, which needs NumPy alone (PEP 427).
+
+For every procedure it has the module that `schedsearch.kernel` calls with, and one copy of what
+refusals say; the C library chooses variants.
+"""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import os
+import platform
+import sys
+import sysconfig
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from string import Template
+
+from schedsearch import __version__
+from schedsearch.core import ast as q
+from schedsearch.deploy import caller
+from schedsearch.deploy.library.compiling import default_compiler
+from schedsearch.deploy.library.levels import baseline
+from schedsearch.deploy.library.packing import Packed
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.search.setup.subject import cache_dir
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
+
+NUMPY = "numpy>=1.25"
+"""The first with `numpy.exceptions`, which refusals need."""
+
+_INIT = '''\
+"""Kernels on arrays, tuned by schedsearch: $procs.
+
+Arrays are whatever has the buffer protocol, or DLPack on the CPU. A call writes into them and
+returns None; meanwhile other threads run. Wrong arguments raise TypeError or ValueError, and
+nothing is changed.
+"""
+
+from contextvars import ContextVar as _ContextVar
+from ctypes import CDLL as _CDLL, c_char_p as _c_char_p, c_void_p as _c_void_p, cast as _cast
+from ctypes import c_long as _size
+from pathlib import Path as _Path
+
+from . import $modules
+from ._refusals import Argument, Refusals, as_buffer as _as_buffer
+
+__all__ = [$public]
+__version__ = "$version"
+
+_here = _Path(__file__).parent
+_library = _CDLL(str(_here / "lib$name.so"))
+_using = _ContextVar("$name", default=None)
+_known = {}
+
+
+def _kernel(module, name, refusals, sizes):
+    address = _cast(getattr(_library, "${name}_" + name), _c_void_p).value
+    call, infer = module.caller(
+        lambda sizes, using, layouts: (address, 0), refusals, _as_buffer, _using
+    )
+    chosen = getattr(_library, f"${name}_{name}_variant")
+    chosen.argtypes, chosen.restype = [_size] * sizes, _c_char_p
+    _known[call] = infer, chosen
+    return call
+
+
+def variant(kernel, *arrays, **controls):
+    """The variant of a kernel that runs for these arguments, as manifest() names it. Raises as the
+    call does."""
+    infer, chosen = _known[kernel]
+    return chosen(*infer(*arrays, **controls)).decode()
+
+
+def isa():
+    """The best instruction set in use: what the processor has, or what $variable says."""
+    return _library.${name}_isa().decode()
+
+
+def manifest():
+    """What is in here: variants, schedules, compiler options, how they were verified."""
+    import json
+
+    return json.loads((_here / "$name.json").read_text())
+
+
+_library.${name}_isa.restype = _c_char_p
+$kernels
+del Argument, Refusals
+'''
+
+_STUB = """\
+from collections.abc import Callable
+from typing import Any, Protocol, SupportsIndex, TypeAlias
+
+from typing_extensions import Buffer
+
+class _Dlpack(Protocol):
+    def __dlpack__(self, *args: Any, **options: Any) -> Any: ...
+    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+
+_Array: TypeAlias = Buffer | _Dlpack
+
+__version__: str
+
+$kernels
+def variant(kernel: Callable[..., None], *arrays: Any, **controls: Any) -> str: ...
+def isa() -> str: ...
+def manifest() -> dict[str, Any]: ...
+"""
+
+
+def write_wheel(name: str, version: str, procs: Sequence[Packed], library: Path, out: Path) -> Path:
+    """The wheel of a C library that was built in `library`, in the directory `out`."""
+    python = f"cp{sys.version_info.major}{sys.version_info.minor}"
+    tag = f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
+    files: dict[str, bytes] = {
+        f"{name}/__init__.py": _init(name, version, procs).encode(),
+        f"{name}/__init__.pyi": _stub(procs).encode(),
+        f"{name}/py.typed": b"",
+        f"{name}/_refusals.py": _refusals().encode(),
+        f"{name}/lib{name}.so": (library / f"lib/lib{name}.so").read_bytes(),
+        f"{name}/{name}.json": (library / f"share/{name}/{name}.json").read_bytes(),
+    }
+    suffix = sysconfig.get_config_var("EXT_SUFFIX")
+    for proc in procs:
+        files[f"{name}/{_module_name(proc)}{suffix}"] = _module(proc).read_bytes()
+    info = f"{name}-{version}.dist-info"
+    files[f"{info}/METADATA"] = _metadata(name, version).encode()
+    files[f"{info}/WHEEL"] = (
+        f"Wheel-Version: 1.0\nGenerator: schedsearch {__version__}\n"
+        f"Root-Is-Purelib: false\nTag: {tag}\n"
+    ).encode()
+    files[f"{info}/RECORD"] = _record(files, f"{info}/RECORD").encode()
+    out.mkdir(parents=True, exist_ok=True)
+    wheel, draft = out / f"{name}-{version}-{tag}.whl", library / "wheel"
+    with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, data in files.items():
+            entry = zipfile.ZipInfo(path)  # of 1980: the same files are the same bytes
+            entry.external_attr = 0o100644 << 16
+            archive.writestr(entry, data, zipfile.ZIP_DEFLATED)
+    os.replace(draft, wheel)
+    return wheel
+
+
+def _init(name: str, version: str, procs: Sequence[Packed]) -> str:
+    kernels = [
+        f"{proc.name} = _kernel(\n    {_module_name(proc)},\n    {proc.name!r},\n"
+        f"    {caller.described(proc.written.proc, proc.written.parameters)!r},\n"
+        f"    {sum(arg.type == 'size' for arg in proc.written.proc.args)},\n)"
+        for proc in procs
+    ]
+    own = [proc.name for proc in procs]
+    return Template(_INIT).substitute(
+        name=name,
+        version=version,
+        variable=f"{name.upper()}_ISA",
+        procs=", ".join(own),
+        modules=", ".join(map(_module_name, procs)),
+        public=", ".join(map(repr, [*own, "isa", "manifest", "variant"])),
+        kernels="\n".join(kernels),
+    )
+
+
+def _stub(procs: Sequence[Packed]) -> str:
+    return Template(_STUB).substitute(kernels="\n".join(map(_typed, procs)))
+
+
+def _typed(proc: Packed) -> str:
+    """`def matmul(C: _Array, A: _Array, B: _Array, *, M: int = ...) -> None: ...`"""
+    own = proc.written.proc
+    needed = caller.untold(own)
+    arrays, controls = list[str](), list[str]()
+    for each in proc.written.parameters:
+        arg, name = each.arg, each.arg.var.name
+        if arg.type in q.CONTROL_TYPES:
+            kind = "bool" if arg.type == "bool" else "SupportsIndex"
+            controls.append(f"{name}: {kind}" + ("" if arg in needed else " = ..."))
+        else:
+            number = arg.shape is None and not each.written
+            arrays.append(f"{name}: _Array" + (" | float" if number else ""))
+    text = ", ".join([*arrays, *(["*", *controls] if controls else [])])
+    refusals = caller.described(own, proc.written.parameters)
+    shapes = [f"    {each.name}: {each.wanted}" for each in refusals.args if each.bytes]
+    doc = "\n".join(['    """', *shapes, '    """'])
+    return f"def {proc.name}({text}) -> None:\n{doc}"
+
+
+def _refusals() -> str:
+    return (resources.files("schedsearch.deploy") / "refusals.py").read_text()
+
+
+def _module(proc: Packed) -> Path:
+    """The extension module of one procedure."""
+    written = proc.written
+    given = caller.sources(written.proc, written.parameters, context=None)
+    compiler = default_compiler([proc])
+    own = Builder(compiler, (), cache_dir() / "artifacts")
+    renamed = f"-DPyInit_schedsearch_caller=PyInit_{_module_name(proc)}"
+    return own.python_module(given, BUILD_TIMEOUT_S, (*baseline().march, renamed))
+
+
+def _module_name(proc: Packed) -> str:
+    return f"_module_{proc.name}"
+
+
+def _metadata(name: str, version: str) -> str:
+    python = f"{sys.version_info.major}.{sys.version_info.minor}"
+    return (
+        f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n"
+        f"Summary: Kernels tuned by schedsearch, for {platform.machine()}\n"
+        f"Requires-Python: =={python}.*\nRequires-Dist: {NUMPY}\n"
+    )
+
+
+def _record(files: Mapping[str, bytes], own: str) -> str:
+    """Path, digest and size of every file (PEP 376)."""
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(_rows(files, own))
+    return text.getvalue()
+
+
+def _rows(files: Mapping[str, bytes], own: str) -> Iterator[tuple[str, str, str]]:
+    for path, data in files.items():
+        digest = base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+        yield path, f"sha256={digest}", str(len(data))
+    yield own, "", ""

@@ -1,0 +1,92 @@
+"""Files that procedures can be loaded from: those that define them, or are written for them."""
+
+from __future__ import annotations
+
+import ast
+import os
+import sys
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.core.text_file import read_text
+from schedsearch.search.setup.subject import cache_dir
+from schedsearch.search.setup.trust import remember
+from schedsearch.transforms.exo.identity import ast_key
+from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.exo.written import written
+
+
+def file_of(procedure: Any) -> Path:
+    """Where an Exo procedure was defined; a notebook's cells are no files."""
+    return Path(procedure._loopir_proc.srcinfo.filename)
+
+
+def is_imported(file: Path) -> bool:
+    """Whether a module other than the program itself was loaded from it."""
+    names = _modules_of(file)
+    return bool(names) and "__main__" not in names
+
+
+def file_to_load(procedure: Any) -> Path | None:
+    """A file from which other processes can load a procedure, also after this one: that which
+    defines it, unless loading it would run the program that runs now; else one that is written.
+    None if it cannot be written. It is noted, if possible, as one that this user had executed
+    (`trust.py`)."""
+    file = file_of(procedure)
+    if not (is_imported(file) or _is_guarded(file)):
+        try:
+            file = write_for(procedure)
+        except (UserError, OSError):
+            return None
+    with suppress(UserError):
+        remember(file, digest(read_text(file)))
+    return file.resolve()
+
+
+def _is_guarded(file: Path) -> bool:
+    """Whether it is the program that runs, and what it does is below
+    `if __name__ == "__main__":`."""
+    if "__main__" not in _modules_of(file):
+        return False
+    try:
+        tree = ast.parse(read_text(file))
+    except (UserError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return False
+    tests = [ast.unparse(each.test) for each in tree.body if isinstance(each, ast.If)]
+    return any("__name__" in test and "__main__" in test for test in tests)
+
+
+def write_for(procedure: Any) -> Path:
+    """A file with the procedure as Exo prints it, in the cache directory, named after its
+    contents. Raises UserError if the procedure cannot be written."""
+    text, name = written(procedure), procedure.name()
+    file = cache_dir() / "procedures" / f"{name}-{digest(text)}.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
+        draft.write(text)
+    os.replace(draft.name, file)  # at once: another session may be loading it
+    if not defines(file, procedure):
+        raise UserError(
+            f"{name}(), as Exo prints it, is another procedure. Save it with what it needs "
+            "in a Python file, and give the file's path"
+        )
+    return file
+
+
+def defines(file: Path, procedure: Any) -> bool:
+    """Whether a file, which is loaded, defines a procedure as it is."""
+    found = load_source(file).procs.get(procedure.name())
+    return found is not None and ast_key(mirror(found)) == ast_key(mirror(procedure))
+
+
+def _modules_of(file: Path) -> list[str]:
+    return [
+        name
+        for name, module in list(sys.modules.items())
+        if (where := getattr(module, "__file__", None)) and Path(where) == file
+    ]
