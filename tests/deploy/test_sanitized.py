@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -49,4 +50,5 @@ def test_random_calls_stay_within_bounds(tmp_path: Path) -> None:
 def test_a_caller_that_checks_no_shapes_is_found_out(tmp_path: Path) -> None:
     ended = sanitized(tmp_path, "fault")
     assert ended.returncode != 0
-    assert "AddressSanitizer: heap-buffer-overflow" in ended.stderr
+    # past the end of an array there may be one that was freed
+    assert re.search(r"AddressSanitizer: heap-(buffer-overflow|use-after-free)", ended.stderr)
