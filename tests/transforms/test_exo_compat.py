@@ -19,6 +19,7 @@ from exo import proc
 from exo.backend.LoopIR_compiler import LoopIR_FindMems, compile_to_strings
 from exo.core.LoopIR import LoopIR
 from exo.rewrite import LoopIR_scheduling
+from exo.rewrite.new_analysis_core import SMTSolver
 from exo.rewrite.new_eff import Check_FissionLoop
 from exo.stdlib import scheduling
 from exo.stdlib.scheduling import SchedulingError
@@ -29,8 +30,10 @@ from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
 from schedsearch.transforms.exo.compat import (
     EXO_ERRORS,
+    RESTARTS,
     SOLVER_STEPS,
     generate_c,
+    prepare,
     unsound_result,
 )
 from schedsearch.transforms.exo.loader import load_source, pick
@@ -191,6 +194,30 @@ def test_8_the_solver_may_never_answer() -> None:
             generate_c(p)
     finally:
         z3.set_param("rlimit", SOLVER_STEPS)
+
+
+def test_8_a_question_is_asked_again_from_another_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of 500 questions about the edges of a symbolic product one had no answer in
+    `SOLVER_STEPS`, and another one when symbols were numbered otherwise."""
+    x = z3.Int("x")
+    asked: list[str] = []
+    first = z3.Solver.check
+
+    def check(solver: z3.Solver, *assumptions: Any) -> z3.CheckSatResult:
+        asked.append(str(solver.assertions()))
+        return z3.unknown if len(asked) < tries else first(solver, *assumptions)
+
+    monkeypatch.setattr(z3.Solver, "check", check)
+    prepare()
+    for tries, contradiction in [(1, True), (2, False), (1 + RESTARTS, True), (9, True)]:
+        asked.clear()
+        exo = SMTSolver()
+        exo.z3slv.push()
+        exo.z3slv.add(x <= 1, x >= 2 if contradiction else x <= 2)
+        answer = exo.z3slv.check()
+        assert len(asked) == min(tries, 1 + RESTARTS)
+        assert len(set(asked)) == 1, "all of the question"
+        assert answer == (z3.unknown if tries == 9 else z3.unsat if contradiction else z3.sat)
 
 
 def test_9_types_of_windows_keep_variables_that_are_gone(tmp_path: Path) -> None:

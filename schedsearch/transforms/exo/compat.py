@@ -16,7 +16,8 @@ that fails once Exo no longer needs it:
 6. `-(-x)` is printed as C's decrement `--x`           -> folded by `canonical`.
 7. `simplify` drops `% m` of what is below `m` but may
    be negative                                         -> `unsound` refuses.
-8. z3 may never answer                                 -> `SOLVER_STEPS`.
+8. z3 may never answer; how long it takes hangs on how
+   symbols are numbered                                -> `SOLVER_STEPS`, `RestartingSolver`.
 9. Types of windows keep index variables that a rewrite
    has replaced since                                  -> `canonical` derives them anew.
 10. `remove_loop` takes `hi > 0` for "runs at all"      -> refused by `unsound` unless
@@ -109,6 +110,7 @@ from exo.core.LoopIR import LoopIR
 from exo.core.memory import MemGenError
 from exo.frontend.parse_fragment import ParseFragmentError
 from exo.frontend.pyparser import ParseError
+from exo.rewrite import new_analysis_core
 from exo.rewrite.LoopIR_unification import UnificationError
 from exo.rewrite.new_eff import SchedulingError
 from z3.z3types import Z3Exception
@@ -163,6 +165,11 @@ SOLVER_STEPS = 10_000_000
 """z3's resource limit for one question, a few seconds; Exo then reports that it cannot
 tell. Counted in z3's own steps rather than time, so that every machine agrees."""
 
+RESTARTS = 2
+"""How often a question without an answer is asked again from another seed. The steps of one
+question have a heavy tail (100x between two numberings of the same symbols), which restarts
+cut (Gomes, Selman, Kautz: Boosting combinatorial search through randomization, AAAI 1998)."""
+
 PATIENT_STEPS = 4 * SOLVER_STEPS
 """The limit where a recorded trace is followed. A question takes more or fewer steps by how
 symbols are numbered, and they are numbered otherwise in each process."""
@@ -185,8 +192,36 @@ def prepare() -> None:
     ):
         found = getattr(LoopIR_compiler, name)
         setattr(LoopIR_compiler, name, _sorted_by_text(found, text))
+    start = new_analysis_core.SMTSolver.__init__
+    new_analysis_core.SMTSolver.__init__ = _with_restarts(start)
     checks.install()  # before they are made faster
     speed.install()
+
+
+class RestartingSolver(z3.Solver):  # type: ignore[misc]
+    """A solver that asks again, afresh and from other seeds, before it answers "unknown"."""
+
+    def check(self, *assumptions: Any) -> z3.CheckSatResult:
+        answer = super().check(*assumptions)
+        for seed in range(1, RESTARTS + 1):
+            if answer != z3.unknown:
+                break
+            # Without z3's preprocessing, which makes these questions slower.
+            again = z3.SimpleSolver()
+            again.set("random_seed", seed)
+            again.add(self.assertions())
+            answer = again.check(*assumptions)
+        return answer
+
+
+def _with_restarts(start: Callable[..., None]) -> Callable[..., None]:
+    """The start of Exo's solver, which then asks z3 through a `RestartingSolver`."""
+
+    def started(solver: Any, *args: Any, **kwargs: Any) -> None:
+        start(solver, *args, **kwargs)
+        solver.z3slv = RestartingSolver()
+
+    return started
 
 
 @contextmanager
