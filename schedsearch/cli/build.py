@@ -72,3 +72,6 @@ def build(
     for proc in built.procs:
         print(f"{name}_{proc.name}: {', '.join(each.name for each in proc.variants)}")
     print(f"written: {built.path}")
+    if not any(each.entry for proc in built.procs for each in proc.variants):
+        print("error: no schedule is in it, only procedures as written", file=sys.stderr)
+        raise typer.Exit(1)

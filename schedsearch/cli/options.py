@@ -77,6 +77,7 @@ FilesOption = Annotated[
     typer.Option(
         "--file",
         metavar="FILE|DIR",
+        exists=True,
         help="File of a kernel, or a directory of them, that is executed although you did not "
         "tune it as it is on this machine (repeatable).",
     ),

@@ -27,6 +27,7 @@ from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import AS_WRITTEN
+from schedsearch.deploy import one_at_a_time
 from schedsearch.deploy.choose import Offer
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import default_flags
@@ -169,17 +170,13 @@ def _with_entry(written: Written, code: GeneratedC, fixed: dict[str, int]) -> Ge
     declared = written.code.header[written.code.header.index(f"void {written.code.proc}( ") :]
     declared = declared[: declared.index(" );")].partition("( ")[2]
     names = [each.name for each in written.parameters if each.arg.var.name not in fixed]
-    begin, end = (
-        ("pthread_mutex_lock(&{0});", "pthread_mutex_unlock(&{0});") if static else ("", "")
-    )
+    lock = f"{_ENTRY}_lock"
+    call = f"{code.proc}( {', '.join(['ctxt', *names])} );"
     lines = [
         code.source,
-        "#include <pthread.h>" if static else "",
-        f"static pthread_mutex_t {_ENTRY}_lock = PTHREAD_MUTEX_INITIALIZER;" if static else "",
+        *([one_at_a_time.INCLUDE, *one_at_a_time.declared([lock])] if static else ()),
         f"void {_ENTRY}( {declared} ) {{",
-        begin.format(f"{_ENTRY}_lock"),
-        f"{code.proc}( {', '.join(['ctxt', *names])} );",
-        end.format(f"{_ENTRY}_lock"),
+        *(one_at_a_time.around(lock, call) if static else (call,)),
         "}",
     ]
     source = "\n".join(lines) + "\n"

@@ -15,6 +15,7 @@ import pytest
 from cli.conftest import run
 from cli.invoke import Answer
 
+from schedsearch.core.errors import UserError
 from schedsearch.core.isa import isa
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.trace import Rewrite, Trace
@@ -143,6 +144,102 @@ def test_a_missing_lock_is_noticed(library: Path, tmp_path: Path) -> None:
     source.write_text(re.sub(r"pthread_mutex_(un)?lock\(.*?\);", "", source.read_text()))
     compile_(broken)
     assert wrong_in_two_threads(broken, tmp_path / "program")
+
+
+FORK = """
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "lib_a.h"
+enum { ROWS = 4, FORKS = 300 };
+static volatile int done;
+static void *work(void *given) {
+  float x[ROWS * 64] = {0}, y[ROWS * 64];
+  while (!done) lib_a_through_static(ROWS, y, x);
+  return given;
+}
+int main(void) {
+  float x[ROWS * 64] = {0}, y[ROWS * 64];
+  pthread_t other;
+  pthread_create(&other, 0, work, 0);
+  int wrong = 0;
+  for (int each = 0; each < FORKS && !wrong; each++) {
+    pid_t child = fork();
+    if (!child) {
+      alarm(5);
+      lib_a_through_static(ROWS, y, x);
+      _exit(0);
+    }
+    waitpid(child, &wrong, 0);
+  }
+  done = 1;
+  pthread_join(other, 0);
+  return wrong != 0;
+}
+"""
+
+
+def hangs_after_fork(library: Path, folder: Path) -> bool:
+    folder.mkdir()
+    (folder / "main.c").write_text(FORK)
+    so = str(library / "lib/liblib_a.so")
+    options = ["-O2", f"-I{library / 'include'}", so, "-pthread", f"-Wl,-rpath,{library / 'lib'}"]
+    subprocess.run([CC, "main.c", *options, "-o", "main"], cwd=folder, check=True)
+    return subprocess.run([folder / "main"], check=False).returncode != 0
+
+
+def test_a_child_forked_during_a_call_can_call(library: Path, tmp_path: Path) -> None:
+    assert not hangs_after_fork(library, tmp_path / "program")
+
+
+def test_a_fork_that_does_not_wait_is_noticed(library: Path, tmp_path: Path) -> None:
+    """So the test above can fail."""
+    broken = tmp_path / "out"
+    shutil.copytree(library, broken)
+    source = broken / "src/lib_a/lib_a.c"
+    text = re.sub(r"pthread_atfork\(.*?\);", "", source.read_text())
+    assert text != source.read_text()
+    source.write_text(text)
+    compile_(broken)
+    assert hangs_after_fork(broken, tmp_path / "program")
+
+
+def test_names_that_others_have(tmp_path: Path) -> None:
+    """Of sizes and arrays: macros of the library, words of C++. Of procedures: what only wheels
+    have."""
+    (tmp_path / "kernels.py").write_text(
+        "from __future__ import annotations\n"
+        "from exo import proc\n"
+        "@proc\n"
+        "def manifest(LIBRARY: size, FORCED_BY: size, new: f32[LIBRARY], this: f32[FORCED_BY]):\n"
+        "    assert LIBRARY == FORCED_BY\n"
+        "    for i in seq(0, LIBRARY):\n"
+        "        new[i] = this[i]\n"
+    )
+    sizes = {"LIBRARY": 64, "FORCED_BY": 64}
+    lock = tmp_path / "schedules.lock"
+    write_lock(lock, Lock().having([entry(tmp_path / "kernels.py", "manifest", sizes, "vectorise")]))
+    built(lock, tmp_path / "out")
+    program = '#include "lib_a.h"\nint main() { float x[1] = {2}, y[1]; '
+    program += "lib_a_manifest(1, 1, y, x); return y[0] != 2; }\n"
+    (tmp_path / "main.cc").write_text(program)
+    so = str(tmp_path / "out/lib/liblib_a.so")
+    options = [f"-I{tmp_path / 'out/include'}", so, f"-Wl,-rpath,{tmp_path / 'out/lib'}"]
+    for language in ("c", "c++"):
+        words = [CC, "-x", language, "main.cc", "-x", "none", *options, "-o", "main"]
+        subprocess.run(words, cwd=tmp_path, check=True)
+        subprocess.run([tmp_path / "main"], check=True)
+    with pytest.raises(UserError, match="two functions would be called lib_a_manifest"):
+        built(lock, tmp_path / "wheels", wheel=True)
+
+
+def test_a_place_behind_a_link(tmp_path: Path) -> None:
+    lock = only_matmul(tmp_path / "home")
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to("real")
+    built(lock, tmp_path / "link")
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real/include/lib_a.h").exists()
 
 
 def test_a_link_line_with_fast_math_is_noticed(library: Path, tmp_path: Path) -> None:
@@ -294,6 +391,15 @@ MISUSE = {
     "a word of Python": (["--name", "lambda", "--out", "o"], "lambda means something else"),
     "a module": (["--name", "numpy", "--out", "o", "--wheel"], "numpy is a module"),
     "a version": (["--name", "a", "--out", "o", "--release", "new"], "'new' is no version"),
+    "a version that pip shortens": (
+        ["--name", "a", "--out", "o", "--release", "01.0"],
+        "'01.0' is no version",
+    ),
+    "the working directory": (["--name", "a", "--out", "."], "--out is where you are"),
+    "no kernels": (
+        ["--name", "a", "--out", "o", "--lock", "one.lock", "--file", "gone.py"],
+        "gone.py",
+    ),
     "no lock file": (["--name", "a", "--out", "o"], "no schedules.lock in"),
     "a lock file that is not there": (
         ["--name", "a", "--out", "o", "--lock", "no.lock"],

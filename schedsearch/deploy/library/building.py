@@ -24,13 +24,12 @@ from schedsearch.locks.place import Chosen
 from schedsearch.search.caches import in_use
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
-_VERSION = re.compile(r"\d{1,9}(\.\d{1,9}){0,3}")
+_NUMBER = r"(0|[1-9]\d{0,8})"
+_VERSION = re.compile(rf"{_NUMBER}(\.{_NUMBER}){{0,3}}")
 _TAKEN = re.compile(
     "auto|bool|break|case|char|complex|const|continue|default|do|double|else|enum|extern|float|for|"
     "goto|if|inline|int|long|main|register|restrict|return|short|signed|sizeof|static|struct|switch|"
-    "typedef|union|unsigned|void|volatile|while|and|asm|catch|class|delete|explicit|export|false|"
-    "friend|mutable|namespace|new|nullptr|operator|or|not|private|protected|public|template|this|"
-    "throw|true|try|typeid|typename|using|virtual|xor|c|m|dl|rt|pthread"
+    f"typedef|union|unsigned|void|volatile|while|{sources.CPP_WORDS}|c|m|dl|rt|pthread"
 )
 """Of C and C++, and libraries that `-l` would not find any more."""
 _HEADERS = re.compile(
@@ -70,6 +69,8 @@ class Ordered:
             raise UserError(f"--release {self.version!r} is no version: give numbers as in 1.2.3")
         if self.out.exists() and not self.out.is_dir():
             raise UserError(f"--out {self.out} is no directory")
+        if not self.wheel and self.out.resolve() == Path.cwd():
+            raise UserError("--out is where you are: give a directory that is not there yet")
         if not self.wheel and self.out.exists() and os.listdir(self.out):
             raise UserError(f"--out {self.out} is not empty: remove it, or give another directory")
 
@@ -95,7 +96,7 @@ def build(chosen: Chosen, where: Where, ordered: Ordered, tell: Tell) -> Built:
         raise UserError(f"{chosen.path} has no entries: `schedsearch pin` adds them")
     with in_use():
         procs, left_out = pack(chosen.entries, chosen.path.parent, where, tell)
-        _require_distinct(ordered.name, procs)
+        _require_distinct(ordered, procs)
         tell(f"building {ordered.name}")
         with _replacing(ordered) as made:
             _install(ordered, procs, left_out, made)
@@ -109,8 +110,10 @@ RESERVED = ("variant", "manifest")
 """Functions of wheels, beside those that C libraries have."""
 
 
-def _require_distinct(name: str, procs: Sequence[Packed]) -> None:
-    names = [*sources.symbols(name, procs), *(f"{name}_{each}" for each in RESERVED)]
+def _require_distinct(ordered: Ordered, procs: Sequence[Packed]) -> None:
+    names = sources.symbols(ordered.name, procs)
+    if ordered.wheel:
+        names += [f"{ordered.name}_{each}" for each in RESERVED]
     if twice := next((each for each in names if names.count(each) > 1), None):
         raise UserError(f"two functions would be called {twice}: choose procedures with --only")
 
@@ -147,7 +150,7 @@ def _replacing(ordered: Ordered) -> Iterator[Path]:
             yield draft
         if not ordered.wheel:
             draft.chmod(0o755)
-            os.replace(draft, ordered.out)
+            os.replace(draft, ordered.out.resolve())  # also behind a link
     except OSError as error:
         raise UserError(f"cannot write {ordered.out}: {error.strerror}") from error
     finally:

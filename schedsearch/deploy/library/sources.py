@@ -14,6 +14,7 @@ from schedsearch.core.build import compile_flags
 from schedsearch.core.isa import NAMES
 from schedsearch.core.numbers import count
 from schedsearch.core.records import GeneratedC
+from schedsearch.deploy import one_at_a_time
 from schedsearch.deploy.library.levels import baseline
 from schedsearch.deploy.library.packing import Packed, Variant
 from schedsearch.transforms.contract import APART, OF_ARRAYS, checks, conditions
@@ -22,6 +23,16 @@ from schedsearch.transforms.export_c import APART_TEXT
 _RUNTIME = resources.files("schedsearch.deploy") / "runtime"
 
 _WINDOW = re.compile(r"^#ifndef (EXO_WIN_\w+)\n.*?^#endif\n", re.MULTILINE | re.DOTALL)
+
+CPP_WORDS = (
+    "alignas|alignof|and|and_eq|asm|bitand|bitor|bool|catch|class|compl|concept|const_cast|"
+    "consteval|constexpr|constinit|co_await|co_return|co_yield|decltype|delete|dynamic_cast|"
+    "explicit|export|false|friend|mutable|namespace|new|noexcept|not|not_eq|nullptr|operator|or|"
+    "or_eq|private|protected|public|reinterpret_cast|requires|static_assert|static_cast|template|"
+    "this|thread_local|throw|true|try|typeid|typename|using|virtual|wchar_t|xor|xor_eq"
+)
+"""Words of C++ that are names in C."""
+_CPP_PARAMETER = re.compile(rf"\b({CPP_WORDS})(?=,|$)")
 
 HIDDEN = '__attribute__((visibility("hidden"))) '
 """Variants are for their library alone, also where it is a shared one."""
@@ -114,10 +125,10 @@ def _header(name: str, procs: Sequence[Packed]) -> str:
         f"const char *{name}_isa(void);",
     ]
     for proc in procs:
-        lines += ["", *_facts(proc), f"void {name}_{proc.name}({_declared(proc)});"]
+        lines += ["", *_facts(proc), f"void {name}_{proc.name}({_for_cpp(_declared(proc))});"]
         lines += [
             f"/* The variant that runs for these sizes, as in {name}.json. */",
-            f"const char *{name}_{proc.name}_variant({_sizes(proc)});",
+            f"const char *{name}_{proc.name}_variant({_for_cpp(_sizes(proc))});",
         ]
     lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
@@ -147,6 +158,11 @@ def _declared(proc: Packed) -> str:
     return found[1] or "void"
 
 
+def _for_cpp(parameters: str) -> str:
+    """With other names for those that C++ does not take: `float *new` -> `float *new_`."""
+    return _CPP_PARAMETER.sub(r"\1_", parameters)
+
+
 def _sizes(proc: Packed) -> str:
     return ", ".join(f"int_fast32_t {each}" for each in size_names(proc)) or "void"
 
@@ -167,18 +183,20 @@ def _choosing(name: str, procs: Sequence[Packed]) -> str:
     lines = [
         "/* Chooses the variant of a call. */",
         "#include <assert.h>",
-        "#include <pthread.h>",
+        one_at_a_time.INCLUDE,
         f'#include "{name}.h"',
         '#include "isa.h"',
         "",
-        f'#define LIBRARY "{name}"',
-        f'#define FORCED_BY "{environment_name(name)}"',
+        f'#define SS_LIBRARY "{name}"',
+        f'#define SS_FORCED_BY "{environment_name(name)}"',
         f"static const struct isa isas[] = {{{table}}};",
         '#include "choose.h"',
     ]
     if any(check.startswith(APART) for check in wanted):
         lines += ["", "#ifndef NDEBUG", APART_TEXT.rstrip(), "#endif"]
     lines += ["", f"const char *{name}_isa(void) {{ return isas[ss_isa()].name; }}"]
+    if mutexes := [_mutex(p, each) for p in procs for each in p.variants if each.static]:
+        lines += ["", *one_at_a_time.declared(mutexes)]
     for proc in procs:
         lines += ["", *_procedure(name, proc, order)]
     return "\n".join(lines) + "\n"
@@ -188,9 +206,6 @@ def _procedure(name: str, proc: Packed, order: Sequence[str]) -> Iterator[str]:
     names = ", ".join(f'"{each.name}"' for each in proc.variants)
     yield from (_prototype(name, proc, each) for each in proc.variants)
     yield f"static const char *const ss_{proc.name}_names[] = {{{names}}};"
-    for each in proc.variants:
-        if each.static:
-            yield f"static pthread_mutex_t {_mutex(proc, each)} = PTHREAD_MUTEX_INITIALIZER;"
     yield f"static int ss_{proc.name}({_sizes(proc)})"
     yield "{"
     yield "    const int ss_level = ss_isa();"
@@ -222,12 +237,7 @@ def _prototype(name: str, proc: Packed, variant: Variant) -> str:
 def _call(name: str, proc: Packed, variant: Variant) -> Iterator[str]:
     given = [each for each in proc.written.parameters if each.arg.var.name not in variant.fixed]
     call = f"{symbol(name, proc, variant)}({', '.join(['NULL', *(each.name for each in given)])});"
-    if not variant.static:
-        yield call
-        return
-    yield f"pthread_mutex_lock(&{_mutex(proc, variant)});"
-    yield call
-    yield f"pthread_mutex_unlock(&{_mutex(proc, variant)});"
+    yield from one_at_a_time.around(_mutex(proc, variant), call) if variant.static else (call,)
 
 
 def _mutex(proc: Packed, variant: Variant) -> str:

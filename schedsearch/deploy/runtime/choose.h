@@ -1,5 +1,5 @@
 /* Which of `isas` is used, the best one last: what the processor has, or what the environment
- * variable FORCED_BY says. Before this, LIBRARY, FORCED_BY and `isas` are defined. */
+ * variable SS_FORCED_BY says. Before this, SS_LIBRARY, SS_FORCED_BY and `isas` are defined. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,21 +16,21 @@ static void ss_choose(void)
     int found = count - 1, forced = count - 1;
     while (found > 0 && !isas[found].has())
         found--;
-    const char *wanted = getenv(FORCED_BY);
+    const char *wanted = getenv(SS_FORCED_BY);
     while (wanted && forced >= 0 && strcmp(wanted, isas[forced].name))
         forced--;
     if (!wanted || !*wanted) {
         ss_chosen = found;
     } else if (forced < 0) {
         ss_chosen = found;
-        fprintf(stderr, "%s: %s=%s is none of", LIBRARY, FORCED_BY, wanted);
+        fprintf(stderr, "%s: %s=%s is none of", SS_LIBRARY, SS_FORCED_BY, wanted);
         for (int each = count - 1; each >= 0; each--)
             fprintf(stderr, " %s", isas[each].name);
         fprintf(stderr, "; %s is used\n", isas[found].name);
     } else if (forced > found) {
         ss_chosen = found;
-        fprintf(stderr, "%s: %s=%s, which this processor does not have; %s is used\n", LIBRARY,
-                FORCED_BY, wanted, isas[found].name);
+        fprintf(stderr, "%s: %s=%s, which this processor does not have; %s is used\n", SS_LIBRARY,
+                SS_FORCED_BY, wanted, isas[found].name);
     } else {
         ss_chosen = forced;
     }
