@@ -218,7 +218,8 @@ def test_names_that_others_have(tmp_path: Path) -> None:
     )
     sizes = {"LIBRARY": 64, "FORCED_BY": 64}
     lock = tmp_path / "schedules.lock"
-    write_lock(lock, Lock().having([entry(tmp_path / "kernels.py", "manifest", sizes, "vectorise")]))
+    own = entry(tmp_path / "kernels.py", "manifest", sizes, "vectorise")
+    write_lock(lock, Lock().having([own]))
     built(lock, tmp_path / "out")
     program = '#include "lib_a.h"\nint main() { float x[1] = {2}, y[1]; '
     program += "lib_a_manifest(1, 1, y, x); return y[0] != 2; }\n"

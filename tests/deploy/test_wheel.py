@@ -141,6 +141,7 @@ for call in (
     lambda: fast.row(np.zeros(8, "i4"), x, k=9, twice=True),
     lambda: fast.windows(1.0, c.astype("f8")[:0], a.astype("f8")[:0]),
     lambda: fast.variant(fast.matmul, c, a, a[:3]),
+    lambda: fast.variant(print, c, a, a),
 ):
     try:
         call()
@@ -165,6 +166,8 @@ def test_refusals_are_those_of_kernels(site: Path) -> None:
         "ValueError: row: wanted k < n + 1; got n=2, m=8, k=9, twice=1",
         "ValueError: windows: wanted n >= 1; got n=0, m=4",
         "ValueError: matmul, argument B: wanted shape (K, N) with M=4, N=4, K=4; got shape (3, 4)",
+        "TypeError: <built-in function print> is no kernel of fast: it has matmul, row, "
+        "through_static, windows",
     ]
 
 
@@ -182,8 +185,21 @@ def test_the_record_is_right(wheel: Path) -> None:
     assert wheel.name.startswith(f"fast-1.2-{python_}-{python_}-linux_")
 
 
-def test_the_same_lock_gives_the_same_bytes(lock: Path, wheel: Path, tmp_path: Path) -> None:
-    assert built(lock, tmp_path).read_bytes() == wheel.read_bytes()
+def test_the_same_lock_gives_the_same_bytes(
+    lock: Path, wheel: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where nothing was compiled before."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert built(lock, tmp_path / "out").read_bytes() == wheel.read_bytes()
+    assert (tmp_path / "cache").is_dir()
+
+
+def test_help_tells_what_to_give(site: Path) -> None:
+    text = python(site, "import fast, json; print(json.dumps(fast.__doc__))")
+    assert (
+        "\nmatmul(C, A, B, *, M=..., N=..., K=...)\n    C: float32 array of shape (M, N)\n" in text
+    )
+    assert "*, n=..., m=..., k, twice)\n" in text
 
 
 TYPED = """

@@ -39,6 +39,8 @@ _INIT = '''\
 Arrays are whatever has the buffer protocol, or DLPack on the CPU. A call writes into them and
 returns None; meanwhile other threads run. Wrong arguments raise TypeError or ValueError, and
 nothing is changed.
+
+$signatures
 """
 
 from contextvars import ContextVar as _ContextVar
@@ -56,6 +58,7 @@ _here = _Path(__file__).parent
 _library = _CDLL(str(_here / "lib$name.so"))
 _using = _ContextVar("$name", default=None)
 _known = {}
+_names = [$own]
 
 
 def _kernel(module, name, refusals, sizes):
@@ -71,7 +74,9 @@ def _kernel(module, name, refusals, sizes):
 
 def variant(kernel, *arrays, **controls):
     """The variant of a kernel that runs for these arguments, as manifest() names it. Raises as the
-    call does."""
+    call does, and TypeError for what is no kernel of this module."""
+    if kernel not in _known:
+        raise TypeError(f"{kernel!r} is no kernel of $name: it has {', '.join(_names)}")
     infer, chosen = _known[kernel]
     return chosen(*infer(*arrays, **controls)).decode()
 
@@ -161,6 +166,8 @@ def _init(name: str, version: str, procs: Sequence[Packed]) -> str:
         variable=f"{name.upper()}_ISA",
         procs=", ".join(own),
         modules=", ".join(map(_module_name, procs)),
+        own=", ".join(map(repr, own)),
+        signatures="\n".join(map(_signature, procs)),
         public=", ".join(map(repr, [*own, "isa", "manifest", "variant"])),
         kernels="\n".join(kernels),
     )
@@ -172,8 +179,7 @@ def _stub(procs: Sequence[Packed]) -> str:
 
 def _typed(proc: Packed) -> str:
     """`def matmul(C: _Array, A: _Array, B: _Array, *, M: int = ...) -> None: ...`"""
-    own = proc.written.proc
-    needed = caller.untold(own)
+    needed = caller.untold(proc.written.proc)
     arrays, controls = list[str](), list[str]()
     for each in proc.written.parameters:
         arg, name = each.arg, each.arg.var.name
@@ -184,10 +190,27 @@ def _typed(proc: Packed) -> str:
             number = arg.shape is None and not each.written
             arrays.append(f"{name}: _Array" + (" | float" if number else ""))
     text = ", ".join([*arrays, *(["*", *controls] if controls else [])])
-    refusals = caller.described(own, proc.written.parameters)
-    shapes = [f"    {each.name}: {each.wanted}" for each in refusals.args if each.bytes]
-    doc = "\n".join(['    """', *shapes, '    """'])
+    doc = "\n".join(['    """', *_shapes(proc), '    """'])
     return f"def {proc.name}({text}) -> None:\n{doc}"
+
+
+def _signature(proc: Packed) -> str:
+    """For `help`: `matmul(C, A, B, *, M=...)`, and what the arrays have to be."""
+    needed = caller.untold(proc.written.proc)
+    arrays, controls = list[str](), list[str]()
+    for each in proc.written.parameters:
+        name = each.arg.var.name
+        if each.arg.type in q.CONTROL_TYPES:
+            controls.append(name if each.arg in needed else f"{name}=...")
+        else:
+            arrays.append(name)
+    text = ", ".join([*arrays, *(["*", *controls] if controls else [])])
+    return "\n".join([f"{proc.name}({text})", *_shapes(proc)])
+
+
+def _shapes(proc: Packed) -> Iterator[str]:
+    refusals = caller.described(proc.written.proc, proc.written.parameters)
+    yield from (f"    {each.name}: {each.wanted}" for each in refusals.args if each.bytes)
 
 
 def _refusals() -> str:
