@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import os
 import resource
+import signal
 import sys
 import threading
+import traceback
 from array import array
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
@@ -180,6 +183,40 @@ def test_two_threads_get_no_wrong_element(static: bool) -> None:
             assert (y == x[:, ::-1]).all()
 
     in_threads(2, copies if static else products)
+
+
+def test_a_child_forked_during_a_call_with_static_memory_can_call() -> None:
+    called, done = schedsearch.kernel(kernels.through_static), threading.Event()
+    called(np.zeros((1, 64), "f4"), np.zeros((1, 64), "f4"))
+    called(np.zeros((500, 64), "f4"), np.zeros((500, 64), "f4"))
+
+    def work(_: int) -> None:
+        x = np.zeros((500, 64), "f4")
+        y = np.zeros_like(x)
+        while not done.is_set():
+            called(y, x)
+
+    def forks() -> list[int]:
+        ends = []
+        for _ in range(50):
+            if not (child := os.fork()):
+                signal.alarm(5)
+                try:
+                    called(np.zeros((1, 64), "f4"), np.zeros((1, 64), "f4"))
+                    os._exit(0)
+                finally:
+                    traceback.print_exc()
+                    os._exit(1)
+            ends.append(os.waitpid(child, 0)[1])
+        return ends
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work, 0)
+        try:
+            assert set(forks()) == {0}
+        finally:
+            done.set()
+        working.result()
 
 
 def test_threads_run_while_a_kernel_does() -> None:
