@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -39,8 +40,9 @@ _Call = Callable[..., None]
 _Sizes = Callable[..., tuple[int, ...]]
 
 _EXO = threading.RLock()
-"""Exo and z3 are for one thread at a time. Nor may a process be forked that replays a schedule
-while another thread is in z3: its locks would never be released there."""
+"""Exo and z3 are for one thread at a time. Nor may a process be forked while another thread is in
+z3: its locks would never be released in the child. So `fork` waits."""
+os.register_at_fork(before=_EXO.acquire, after_in_parent=_EXO.release, after_in_child=_EXO.release)
 
 
 class Kernel:
@@ -109,7 +111,12 @@ class _Variants:
         default_factory=dict
     )
     failed: dict[Offer, str] = field(default_factory=dict)
-    lock: Any = field(default_factory=threading.RLock)
+    locks: dict[int, Any] = field(default_factory=dict)
+
+    @property
+    def lock(self) -> Any:
+        """That of this process: of a parent's, a thread that is not here may hold it."""
+        return self.locks.setdefault(os.getpid(), threading.RLock())
 
     @cached_property
     def written(self) -> Written:

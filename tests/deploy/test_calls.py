@@ -10,9 +10,11 @@ import sys
 import threading
 import traceback
 from array import array
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
 from functools import cache
+from itertools import count, repeat
 from pathlib import Path
 from typing import Any
 
@@ -186,37 +188,46 @@ def test_two_threads_get_no_wrong_element(static: bool) -> None:
 
 
 def test_a_child_forked_during_a_call_with_static_memory_can_call() -> None:
-    called, done = schedsearch.kernel(kernels.through_static), threading.Event()
-    called(np.zeros((1, 64), "f4"), np.zeros((1, 64), "f4"))
-    called(np.zeros((500, 64), "f4"), np.zeros((500, 64), "f4"))
+    assert ends_of_forks(kernels.through_static, repeat(500)) == {0}
 
-    def work(_: int) -> None:
-        x = np.zeros((500, 64), "f4")
-        y = np.zeros_like(x)
-        while not done.is_set():
-            called(y, x)
 
-    def forks() -> list[int]:
-        ends = []
-        for _ in range(50):
-            if not (child := os.fork()):
-                signal.alarm(5)
-                try:
-                    called(np.zeros((1, 64), "f4"), np.zeros((1, 64), "f4"))
-                    os._exit(0)
-                finally:
-                    traceback.print_exc()
-                    os._exit(1)
-            ends.append(os.waitpid(child, 0)[1])
-        return ends
+def test_a_child_forked_during_a_first_call_can_call() -> None:
+    """Each size has a first call."""
+    assert ends_of_forks(kernels.through_static, count(2)) == {0}
+
+
+def ends_of_forks(procedure: Any, sizes: Iterator[int]) -> set[int]:
+    """How children end that make a call, while another thread makes calls with these sizes."""
+    called, done = schedsearch.kernel(procedure), threading.Event()
+
+    def call(n: int) -> None:
+        called(np.zeros((n, 64), "f4"), np.zeros((n, 64), "f4"))
+
+    def work() -> None:
+        for n in sizes:
+            if done.is_set():
+                return
+            call(n)
+
+    def end() -> int:
+        if not (child := os.fork()):
+            signal.signal(signal.SIGALRM, signal.SIG_DFL)
+            signal.alarm(5)
+            try:
+                call(1)
+                os._exit(0)
+            finally:
+                traceback.print_exc()
+                os._exit(1)
+        return os.waitpid(child, 0)[1]
 
     with ThreadPoolExecutor(1) as pool:
-        working = pool.submit(work, 0)
+        working = pool.submit(work)
         try:
-            assert set(forks()) == {0}
+            return {end() for _ in range(50)}
         finally:
             done.set()
-        working.result()
+            working.result()
 
 
 def test_threads_run_while_a_kernel_does() -> None:
