@@ -25,11 +25,12 @@ from benchmarks.guard.tree import make_tree
 from benchmarks.guard.trials import Kind, Trial, run_trials
 from benchmarks.guard.untouched import Run, run_checks
 from benchmarks.noise.disturbance import disturbance
+from schedsearch.cli.options import OnlyOption
 from schedsearch.core.errors import UserError
 from schedsearch.evaluate.build.compiler import find_compiler
 from schedsearch.evaluate.build.host import host_state
 from schedsearch.locks.kernel import Where
-from schedsearch.locks.place import choose
+from schedsearch.locks.place import choose_lock
 
 WIDE = 180
 """Columns the tables need."""
@@ -97,7 +98,7 @@ def untouched(
 @app.command()
 def trials(
     lock: LockArgument,
-    only: Annotated[str | None, typer.Option(metavar="GLOB", help="Some entries of it.")] = None,
+    only: OnlyOption = None,
     seconds: Annotated[float, typer.Option(help="No check begins after so long.")] = 180.0,
     untouched: Annotated[int, typer.Option(help="Checks of what is pinned.")] = 10,
     equal_: Annotated[
@@ -115,7 +116,7 @@ def trials(
 
     Every check loads, replays, verifies and times anew, as `schedsearch check` does.
     """
-    chosen = choose([lock], only)
+    chosen = choose_lock(lock, only or ())
     root = chosen.path.parent
     kept = _kept(json_)
     made = [Trial(**each) for each in kept.get("trials", ())]

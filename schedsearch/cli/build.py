@@ -9,12 +9,12 @@ from typing import Annotated
 
 import typer
 
-from schedsearch.cli.options import CcOption, FilesOption, InstructionsOption
+from schedsearch.cli.options import CcOption, FilesOption, InstructionsOption, OnlyOption
 from schedsearch.cli.telling import told
 from schedsearch.deploy.library.building import Ordered
 from schedsearch.deploy.library.building import build as build_library
 from schedsearch.locks.kernel import Where
-from schedsearch.locks.place import choose
+from schedsearch.locks.place import choose, choose_lock
 
 
 def build(
@@ -30,9 +30,7 @@ def build(
             "--lock", metavar="FILE", help="Lock file. Default: schedules.lock here or above."
         ),
     ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="GLOB", help="Procedures or files like this: 'gemm*'.")
-    ] = None,
+    only: OnlyOption = None,
     wheel: Annotated[
         bool,
         typer.Option(
@@ -62,7 +60,7 @@ def build(
     """
     ordered = Ordered(name, release, out, wheel)
     ordered.check()
-    chosen = choose([lock] if lock else (), only)
+    chosen = choose_lock(lock, only or ()) if lock else choose((), only or ())
     where = Where(cc, None, tuple(instructions or ()), tuple(file or ()))
     # Kernels' files may print; standard output is for the result alone.
     with redirect_stdout(sys.stderr), told() as tell:

@@ -20,6 +20,7 @@ from schedsearch.cli.options import (
     CcOption,
     FilesOption,
     InstructionsOption,
+    OnlyOption,
     StoreOption,
     TargetOption,
 )
@@ -49,9 +50,7 @@ def check(
             help="Default: all of the schedules.lock found from here upwards.",
         ),
     ] = None,
-    only: Annotated[
-        str | None, typer.Option(metavar="GLOB", help="Procedures or files like this: 'gemm*'.")
-    ] = None,
+    only: OnlyOption = None,
     correct_only: Annotated[
         bool, typer.Option("--correct-only", help="Time nothing: for machines that cannot.")
     ] = False,
@@ -112,7 +111,7 @@ def check(
     if requests and (correct_only or repair):
         other = "--repair" if repair else "--correct-only"
         raise UserError(f"--against times kernels, {other} does not: leave one of them out")
-    chosen = choose(paths or (), only)
+    chosen = choose(paths or (), only or ())
     named = tuple(path for path in paths or () if path.resolve() != chosen.path)
     where = Where(cc, target, tuple(instructions or ()), (*named, *(file or ())))
     if repair:

@@ -82,6 +82,12 @@ FilesOption = Annotated[
         "tune it as it is on this machine (repeatable).",
     ),
 ]
+OnlyOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only", metavar="GLOB", help="Procedures or files like this: 'gemm*' (repeatable)."
+    ),
+]
 LockOption = Annotated[
     Path | None,
     typer.Option(

@@ -62,13 +62,13 @@ class Chosen:
     entries: tuple[LockEntry, ...]
 
 
-def choose(paths: Sequence[Path], only: str | None = None) -> Chosen:
+def choose(paths: Sequence[Path], only: Sequence[str] = ()) -> Chosen:
     """The entries meant by `paths`: a lock file (all of it), kernels' files, or directories (what
     is below); nothing: the lock file found from here. The lock file of kernels is looked for
     in their directories and above.
 
-    `only` is a pattern (`gemm*`) of procedures, or of their files as the lock names them.
-    Raises UserError if that is nothing, or of several lock files.
+    `only` are patterns (`gemm*`) of procedures, or of their files as the lock names them.
+    Raises UserError if one of them matches nothing, or `paths` are of several lock files.
     """
     wanted = list(paths) or [Path()]
     places = {path: _lock_of(path) for path in wanted}
@@ -82,11 +82,14 @@ def choose(paths: Sequence[Path], only: str | None = None) -> Chosen:
         if lock.entries and not any(_below(entry, place, path) for entry in lock.entries):
             raise UserError(f"{place} has no entry for {path}; `schedsearch pin` makes one")
     meant = [e for e in lock.entries if any(_below(e, place, path) for path in wanted)]
-    found = tuple(entry for entry in meant if _matches(entry, only))
-    if only is not None and not found:
-        names = ", ".join(sorted({entry.workload.proc for entry in meant}))
-        raise UserError(f"--only {only!r} matches none of: {names or 'no entries'}")
-    return Chosen(place, found)
+    return Chosen(place, _matching(meant, only))
+
+
+def choose_lock(path: Path, only: Sequence[str] = ()) -> Chosen:
+    """The entries of a lock file, whatever it is called. Raises UserError as `choose` does."""
+    if not path.is_file():
+        raise UserError(f"{path} is not there, or no file: give a lock file")
+    return Chosen(path.resolve(), _matching(read_lock(path).entries, only))
 
 
 def _lock_of(path: Path) -> Path:
@@ -111,6 +114,13 @@ def _below(entry: LockEntry, place: Path, path: Path) -> bool:
     return wanted == place or source == wanted or wanted in source.parents or path == Path()
 
 
-def _matches(entry: LockEntry, only: str | None) -> bool:
-    own = entry.workload
-    return only is None or fnmatchcase(own.proc, only) or fnmatchcase(own.source, only)
+def _matching(entries: Sequence[LockEntry], only: Sequence[str]) -> tuple[LockEntry, ...]:
+    for each in only:
+        if not any(_matches(entry, each) for entry in entries):
+            names = ", ".join(sorted({entry.workload.proc for entry in entries}))
+            raise UserError(f"--only {each!r} matches none of: {names or 'no entries'}")
+    return tuple(e for e in entries if not only or any(_matches(e, each) for each in only))
+
+
+def _matches(entry: LockEntry, only: str) -> bool:
+    return fnmatchcase(entry.workload.proc, only) or fnmatchcase(entry.workload.source, only)

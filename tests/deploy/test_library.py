@@ -335,6 +335,17 @@ def test_if_nothing_is_right_the_procedure_as_written_is(
     assert all(each["schedule"] is None for each in packed.values())
 
 
+def test_a_library_without_a_schedule_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, run: Callable[..., Answer]
+) -> None:
+    planted(monkeypatch, lambda entry: True, own=False)
+    lock = only_matmul(tmp_path / "home")
+    answer = run("build", "--name", "a", "--out", "o", "--lock", lock, "--file", lock.parent)
+    assert answer.code == 1
+    assert answer.err.endswith("error: no schedule is in it, only procedures as written\n")
+    assert "written: o\n" in answer.out
+
+
 @AVX2
 def test_schedules_for_a_level_come_before_those_of_others(tmp_path: Path) -> None:
     """And levels above all schedules are left to these."""
@@ -406,6 +417,10 @@ MISUSE = {
         ["--name", "a", "--out", "o", "--lock", "no.lock"],
         "no.lock is not there",
     ),
+    "a lock file that is none": (
+        ["--name", "a", "--out", "o", "--lock", "kernels.py"],
+        "kernels.py",
+    ),
     "a file in the way": (["--name", "a", "--out", "file"], "file is no directory"),
     "a directory in the way": (["--name", "a", "--out", "full"], "full is not empty"),
     "no place": (["--name", "a", "--out", "file/o", "--lock", "one.lock"], "cannot write"),
@@ -440,7 +455,7 @@ def test_the_command(run: Callable[..., Answer], tmp_path: Path) -> None:
     slow = replace(made, target=replace(made.target, threads=2))
     slow = replace(slow, speed=replace(made.speed, call_ns=1e6))
     write_lock(tmp_path / "schedules.lock", Lock().having([made, slow]))
-    answer = run("build", "--name", "a", "--out", "deep/er/o", "--file", ".")
+    answer = run("build", "--name", "a", "--out", "deep/er/o", "--file", ".", "--only", "matm*")
     assert answer.code == 0, answer.err
     assert f"left out: {slow.name}: {made.name} is for the same\n" in answer.err
     assert answer.out.startswith("a_matmul: ")
