@@ -80,7 +80,7 @@ def untouched(
     Raw data has every process's results, and the machine's load. If the lock
     file or a kernel is changed meanwhile, it ends with an error.
     """
-    path = choose([lock]).path
+    path = choose_lock(lock).path
     kept = _kept(json_)
     runs = [Run(**each) for each in kept.get("runs", ())]
 
