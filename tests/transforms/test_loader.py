@@ -92,6 +92,12 @@ def test_which_procedure(tmp_path: Path) -> None:
         pick(source, "three")
 
 
+def test_words_of_c_are_no_names(tmp_path: Path) -> None:
+    text = "@proc\ndef double(new: f32[8]):\n    for do in seq(0, 8):\n        new[do] = 0.0\n\n"
+    with pytest.raises(UserError, match=r"in double, do, double: words of C"):
+        pick(load_source(write(tmp_path, HEAD + text)), None)
+
+
 def test_sibling_modules_can_be_imported_and_their_procedures_are_not_the_users(
     tmp_path: Path,
 ) -> None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.words import C_WORDS, CPP_WORDS
 from schedsearch.deploy.library import packages, sources
 from schedsearch.deploy.library.compiling import compile_files, link
 from schedsearch.deploy.library.packing import LeftOut, Packed, Tell, pack
@@ -26,14 +27,10 @@ from schedsearch.search.caches import in_use
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
 _NUMBER = r"(0|[1-9]\d{0,8})"
 _VERSION = re.compile(rf"{_NUMBER}(\.{_NUMBER}){{0,3}}")
-_TAKEN = re.compile(
-    "auto|bool|break|case|char|complex|const|continue|default|do|double|else|enum|extern|float|for|"
-    "goto|if|inline|int|long|main|register|restrict|return|short|signed|sizeof|static|struct|switch|"
-    f"typedef|union|unsigned|void|volatile|while|{sources.CPP_WORDS}|c|m|dl|rt|pthread"
-)
-"""Of C and C++, and libraries that `-l` would not find any more."""
+_TAKEN = C_WORDS | CPP_WORDS | {"main", "c", "m", "dl", "rt", "pthread"}
+"""The last are libraries that `-l` would not find any more."""
 _HEADERS = re.compile(
-    "choose|isa|cpuid|immintrin|arm_neon|assert|ctype|errno|fenv|inttypes|limits|locale|math|"
+    "choose|isa|cpuid|complex|immintrin|arm_neon|assert|ctype|errno|fenv|inttypes|limits|locale|math|"
     "memory|pthread|sched|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|"
     "stdlib|stdnoreturn|string|strings|tgmath|threads|time|uchar|unistd|wchar|wctype|omp",
     re.IGNORECASE,
@@ -57,7 +54,7 @@ class Ordered:
         if not _NAME.fullmatch(self.name):
             what = "letters, digits and _, at most 64, a letter first"
             raise UserError(f"--name {self.name!r} is no name for C: give {what}")
-        if _TAKEN.fullmatch(self.name) or keyword.iskeyword(self.name):
+        if self.name in _TAKEN or keyword.iskeyword(self.name):
             raise UserError(f"--name {self.name} means something else already; give another")
         if _HEADERS.fullmatch(self.name):
             raise UserError(f"--name {self.name}: {self.name}.h is another header; give another")

@@ -14,6 +14,7 @@ from schedsearch.core.build import compile_flags
 from schedsearch.core.isa import NAMES
 from schedsearch.core.numbers import count
 from schedsearch.core.records import GeneratedC
+from schedsearch.core.words import CPP_WORDS
 from schedsearch.deploy import one_at_a_time
 from schedsearch.deploy.library.levels import baseline
 from schedsearch.deploy.library.packing import Packed, Variant
@@ -24,15 +25,7 @@ _RUNTIME = resources.files("schedsearch.deploy") / "runtime"
 
 _WINDOW = re.compile(r"^#ifndef (EXO_WIN_\w+)\n.*?^#endif\n", re.MULTILINE | re.DOTALL)
 
-CPP_WORDS = (
-    "alignas|alignof|and|and_eq|asm|bitand|bitor|bool|catch|class|compl|concept|const_cast|"
-    "consteval|constexpr|constinit|co_await|co_return|co_yield|decltype|delete|dynamic_cast|"
-    "explicit|export|false|friend|mutable|namespace|new|noexcept|not|not_eq|nullptr|operator|or|"
-    "or_eq|private|protected|public|reinterpret_cast|requires|static_assert|static_cast|template|"
-    "this|thread_local|throw|true|try|typeid|typename|using|virtual|wchar_t|xor|xor_eq"
-)
-"""Words of C++ that are names in C."""
-_CPP_PARAMETER = re.compile(rf"\b({CPP_WORDS})(?=,|$)")
+_CPP_PARAMETER = re.compile(rf"\b({'|'.join(sorted(CPP_WORDS))})(?=,|$)")
 
 HIDDEN = '__attribute__((visibility("hidden"))) '
 """Variants are for their library alone, also where it is a shared one."""

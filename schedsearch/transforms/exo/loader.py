@@ -15,11 +15,13 @@ from exo.API import Procedure
 
 from schedsearch.analysis.conversions import float_of_integers
 from schedsearch.analysis.out_of_bounds import out_of_bounds
+from schedsearch.analysis.walkers import names
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.text_file import read_text
+from schedsearch.core.words import C_WORDS
 from schedsearch.transforms.exo.compat import prepare
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import mirror
@@ -110,12 +112,18 @@ def pick(source: Source, name: str | None) -> Any:
     """The procedure called `name`; without a name, the only one that no other calls.
 
     Raises UserError with the names to choose from, or if the procedure accesses something
-    outside of an array or calls a function for floats with integers.
+    outside of an array, calls a function for floats with integers, or has names that C does not
+    take.
     """
     procedure = _chosen(source, name)
     ast = mirror(procedure)
     if problem := out_of_bounds(ast) or float_of_integers(ast):
         raise UserError(f"{source.path}: in {procedure.name()}, {problem} (Exo did not check this)")
+    if words := sorted(C_WORDS & {ast.name, *names(ast)}):
+        raise UserError(
+            f"{source.path}: in {procedure.name()}, {', '.join(words)}: words of C, which the "
+            "generated code cannot have as names; give other names"
+        )
     return procedure
 
 
