@@ -21,6 +21,7 @@ from schedsearch.cli.parse import parse_seconds
 from schedsearch.cli.telling import told
 from schedsearch.core.store_name import without_password
 from schedsearch.deploy.recorded import read_recordings
+from schedsearch.locks.place import read_lock
 from schedsearch.present.live import make_view
 from schedsearch.search.result import Listener
 from schedsearch.search.setup.budget import Budget
@@ -75,12 +76,15 @@ def tune(
     and seconds of its kernels are kept there by sizes, no data. The budget is
     shared out by what each kernel can gain: its seconds times its distance from
     the roofline. Ctrl-C keeps what was found; the same command continues, and
-    counts from the best schedules there are.
+    counts from the best schedules there are. If a search fails, the others go on,
+    and the exit code is 1.
 
     Example: [bold]schedsearch tune --recorded calls --budget 10m --lock schedules.lock[/]
     """
     if lock is not None:
         require_folder("--lock", lock)
+        if lock.exists():
+            read_lock(lock)  # before the budget is spent
     options = Options(
         Path(),
         budget=Budget(parse_seconds(budget)),
@@ -130,6 +134,8 @@ def tune(
         console.print(line, markup=False, soft_wrap=True)
     if tuned.interrupted:
         raise typer.Exit(INTERRUPTED)
+    if tuned.problems:
+        raise typer.Exit(1)
 
 
 def _next(tuned: Tuned, lock: Path | None, store: str) -> Iterator[str]:

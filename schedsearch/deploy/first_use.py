@@ -25,6 +25,8 @@ from schedsearch.evaluate.build.process import child_environment, kill_group
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.workers.lease import locked
 
+_MOST_S = 1_000_000.0
+"""Python waits for a child for at most 2^31 ms."""
 _GRACE_S = 120.0
 """Over the budget: to start on a busy machine, and to end."""
 _ENDING_S = 10.0
@@ -40,10 +42,10 @@ def tune_seconds() -> float | None:
         seconds = float(text)
     except ValueError:
         seconds = 0.0
-    if not 0 < seconds < float("inf"):
+    if not 0 < seconds <= _MOST_S:
         raise UserError(
             f"{TUNE}={text}: give the seconds that a kernel may be tuned when it is first called, "
-            f"such as {TUNE}=60, or unset it"
+            f"at most {_MOST_S:.0f}, such as {TUNE}=60, or unset it"
         )
     return seconds
 

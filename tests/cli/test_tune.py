@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from schedsearch.core.errors import UserError
 from schedsearch.core.text_file import write_text
 from schedsearch.deploy.recorded import SUFFIX
 from schedsearch.search import session
@@ -134,6 +135,10 @@ def test_nothing_is_recorded(run: Callable[..., Answer], tmp_path: Path) -> None
     assert "--recorded" in answer.err
 
 
+def broken(*about: object) -> None:
+    raise UserError("no compiler")
+
+
 def test_damage_interrupts_and_places_that_are_not_there(
     program: Program,
     run: Callable[..., Answer],
@@ -150,6 +155,14 @@ def test_damage_interrupts_and_places_that_are_not_there(
     answer = run("tune", "--recorded", "calls", "--lock", "nowhere/schedules.lock")
     assert answer.code == 2
     assert "--lock: cannot write" in answer.err
+    monkeypatch.setattr(session, "tune", broken)
+    answer = run("tune", "--recorded", "calls", "--lock", "program.py")
+    assert answer.code == 2
+    assert "program.py is not a lock file" in answer.err
+    assert "no compiler" not in answer.err, "it is said before anything is searched"
+    answer = run("tune", "--recorded", "calls")
+    assert answer.code == 1
+    assert "product n=48: no compiler" in answer.err
     monkeypatch.setattr(session, "tune", lambda *about: SimpleNamespace(stop=Stop.TIME))
     answer = run("tune", "--recorded", "calls", "--json")
     assert answer.code == 0

@@ -158,7 +158,7 @@ def test_other_sizes_run_what_was_found_if_it_fits(
     assert len(searched) == 1
 
 
-@pytest.mark.parametrize("text", ["two minutes", "0", "-1", "nan", "inf", "2m"])
+@pytest.mark.parametrize("text", ["two minutes", "0", "-1", "nan", "inf", "1e9", "2m"])
 def test_nonsense_is_said_by_the_first_call(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SCHEDSEARCH_TUNE", text)
     x = np.ones(4, "f4")
