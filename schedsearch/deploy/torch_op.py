@@ -7,6 +7,7 @@ returns nothing. It has no gradient.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +18,9 @@ from schedsearch.deploy.caller import untold
 from schedsearch.deploy.variants import Written
 from schedsearch.transforms.contract import Parameter
 
+_NAME = re.compile(r"(?!(aten|prims?)::)[A-Za-z_]\w*::[A-Za-z_]\w*", re.ASCII)
+"""PyTorch would take the namespaces of its own operators, and leave other names half registered."""
+
 _CONTROLS = {"bool": "bool"}
 """Others are integers, which may be symbolic where PyTorch compiles."""
 
@@ -26,10 +30,14 @@ def register(name: str, call: Callable[..., None], written: Written) -> Any:
     the name."""
     try:
         import torch
+        from torch.autograd.forward_ad import unpack_dual
     except ImportError as error:
         raise UserError(
             f"operators of PyTorch need PyTorch ({error}): pip install 'schedsearch[torch]'"
         ) from error
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        what = "letters, digits and _ as in 'mylib::gemm', and no namespace of PyTorch's own"
+        raise UserError(f"{name!r} is no name for an operator: give {what}")
     data = [each for each in written.parameters if each.arg.type not in q.CONTROL_TYPES]
     outputs = [number for number, each in enumerate(data) if each.written]
     try:
@@ -49,13 +57,17 @@ def register(name: str, call: Callable[..., None], written: Written) -> Any:
             [given[n] for n in outputs if not given[n].is_inference()]
         )
 
+    def wants_gradient(tensor: Any) -> bool:
+        """In reverse or, by a tangent, in forward mode."""
+        return tensor.requires_grad or unpack_dual(tensor).tangent is not None
+
     def pretend(*given: Any, **controls: Any) -> None:
         """Of tensors without data: nothing is made."""
 
     def differentiate(*given: Any, **controls: Any) -> None:
         if torch.is_grad_enabled():
             for each, value in zip(data, given, strict=True):
-                if torch.is_tensor(value) and value.requires_grad:
+                if torch.is_tensor(value) and wants_gradient(value):
                     raise RuntimeError(
                         f"{name}, argument {each.arg.var.name}: wanted a tensor that does not "
                         "require grad, as this operator has no gradient; call it under "

@@ -99,6 +99,8 @@ def test_what_is_refused(torch: Any, operators: dict[str, Any]) -> None:
     with_gradient = torch.ones(4, 4, requires_grad=True)
     with pytest.raises(RuntimeError, match=r"argument A: wanted a tensor that does not require"):
         operators["matmul"](c, with_gradient, b)
+    with pytest.raises(RuntimeError, match=r"argument A: wanted a tensor that does not require"):
+        torch.func.jvp(lambda tangent: operators["matmul"](c, tangent, b), (a,), (a,))
     with pytest.raises(TypeError, match=r"argument A: .* got (Tensor|Parameter): .*grad"):
         kernel(c, with_gradient, b)
     for call in (kernel, operators["matmul"]):
@@ -127,6 +129,9 @@ def test_windows_take_strided_tensors(torch: Any, operators: dict[str, Any]) -> 
 
 def test_names_that_pytorch_does_not_take(torch: Any, operators: dict[str, Any]) -> None:
     kernel = schedsearch.kernel(kernels.scaled)
-    for name in ("no_namespace", "schedsearch_tests::matmul"):
+    for name in ("schedsearch_tests::matmul", "schedsearch_tests::class"):
         with pytest.raises(UserError, match=f"registers no operator '{name}'"):
+            kernel.torch_op(name)
+    for name in ("plain", "a::", "::b", "a::b::c", "a.b::c", "a::b.c", "ü::x", "aten::add", None):
+        with pytest.raises(UserError, match=f"{name!r} is no name for an operator"):
             kernel.torch_op(name)
