@@ -179,33 +179,37 @@ def _stub(procs: Sequence[Packed]) -> str:
 
 def _typed(proc: Packed) -> str:
     """`def matmul(C: _Array, A: _Array, B: _Array, *, M: int = ...) -> None: ...`"""
-    needed = caller.untold(proc.written.proc)
-    arrays, controls = list[str](), list[str]()
-    for each in proc.written.parameters:
-        arg, name = each.arg, each.arg.var.name
-        if arg.type in q.CONTROL_TYPES:
-            kind = "bool" if arg.type == "bool" else "SupportsIndex"
-            controls.append(f"{name}: {kind}" + ("" if arg in needed else " = ..."))
-        else:
-            number = arg.shape is None and not each.written
-            arrays.append(f"{name}: _Array" + (" | float" if number else ""))
-    text = ", ".join([*arrays, *(["*", *controls] if controls else [])])
     doc = "\n".join(['    """', *_shapes(proc), '    """'])
-    return f"def {proc.name}({text}) -> None:\n{doc}"
+    return f"def {proc.name}({_parameters(proc, _TYPES)}) -> None:\n{doc}"
 
 
 def _signature(proc: Packed) -> str:
     """For `help`: `matmul(C, A, B, *, M=...)`, and what the arrays have to be."""
+    return "\n".join([f"{proc.name}({_parameters(proc, {})})", *_shapes(proc)])
+
+
+_TYPES = {
+    "array": ": _Array",
+    "number": ": _Array | float",
+    "bool": ": bool",
+    "control": ": SupportsIndex",
+}
+
+
+def _parameters(proc: Packed, types: Mapping[str, str]) -> str:
+    """With `types`, if there are any: `C: _Array, *, M: int = ...`, else `C, *, M=...`."""
     needed = caller.untold(proc.written.proc)
+    unset = " = ..." if types else "=..."
     arrays, controls = list[str](), list[str]()
     for each in proc.written.parameters:
-        name = each.arg.var.name
-        if each.arg.type in q.CONTROL_TYPES:
-            controls.append(name if each.arg in needed else f"{name}=...")
+        arg, name = each.arg, each.arg.var.name
+        if arg.type in q.CONTROL_TYPES:
+            kind = types.get("bool" if arg.type == "bool" else "control", "")
+            controls.append(f"{name}{kind}" + ("" if arg in needed else unset))
         else:
-            arrays.append(name)
-    text = ", ".join([*arrays, *(["*", *controls] if controls else [])])
-    return "\n".join([f"{proc.name}({text})", *_shapes(proc)])
+            number = arg.shape is None and not each.written
+            arrays.append(name + types.get("number" if number else "array", ""))
+    return ", ".join([*arrays, *(["*", *controls] if controls else [])])
 
 
 def _shapes(proc: Packed) -> Iterator[str]:
