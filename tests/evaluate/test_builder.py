@@ -148,6 +148,12 @@ def test_link_error_is_a_compile_error(fresh: Builder) -> None:
     assert "undefined reference" in failure.message
 
 
+def test_a_missing_library_is_named(fresh: Builder) -> None:
+    failure = replace(fresh, flags=("-lmissing",)).build(c(PLAIN), 60)
+    assert isinstance(failure, Failure)
+    assert "-lmissing" in failure.message
+
+
 def test_endless_compilation_is_cut_off(
     fresh: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

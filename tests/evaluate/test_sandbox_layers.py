@@ -141,7 +141,19 @@ def test_without_any_layer_nothing_outlives_the_kernel(
     assert isinstance(result, Measurement), result
 
 
-COMPILERS = [name for name in ("gcc", "clang-19", "clang-14", "clang") if shutil.which(name)]
+
+
+def has_openmp(compiler: str) -> bool:
+    command = [compiler, "-fopenmp", "-shared", "-fPIC", "-x", "c", "-o", os.devnull, "-"]
+    source = "#include <omp.h>\nint f(void) { return omp_get_max_threads(); }"
+    return subprocess.run(command, input=source, text=True, capture_output=True).returncode == 0
+
+
+COMPILERS = [
+    name
+    for name in ("gcc", "clang-19", "clang-14", "clang")
+    if shutil.which(name) and has_openmp(name)
+]
 PARALLEL = """
 #pragma omp parallel for
 for (int i = 0; i < 64; i++) y[i] = 3.0f * x[i];
@@ -164,6 +176,19 @@ def test_parallel_kernels(builder: Builder, tmp_path: Path, compiler: str) -> No
     refused = run(two, kernel(own, f"{PARALLEL} socket(1, 1, 0);"))
     assert isinstance(refused, Failure)
     assert refused.outcome is Outcome.REFUSED
+
+
+@pytest.mark.normal
+def test_a_compiler_without_half_precision(builder: Builder, tmp_path: Path) -> None:
+    """As clang 14 is for most processors."""
+    without = tmp_path / "gcc"
+    without.write_text(
+        f'#!/bin/sh\nexec {builder.compiler.path} "$@" -U__FLT16_MAX__ -D_Float16=missing\n'
+    )
+    without.chmod(0o755)
+    own = Builder(find_compiler(str(without)), default_flags(), tmp_path / "cache")
+    bench = prepare(mirror(triple), generate(triple), bind(mirror(triple), {}), own, tmp_path)
+    assert isinstance(run(bench, kernel(own, "right(y, x);")), Measurement)
 
 
 @pytest.mark.normal

@@ -45,7 +45,12 @@ struct held {
     Py_buffer view;
     bool open;
     const char *begin, *end;
-    union { double d; float f; _Float16 e; int8_t b; uint8_t B; uint16_t H; int32_t i; } scalar;
+    union {
+        double d; float f; int8_t b; uint8_t B; uint16_t H; int32_t i;
+#ifdef __FLT16_MAX__
+        _Float16 e;
+#endif
+    } scalar;
 };
 
 struct call {
@@ -167,7 +172,9 @@ static int read_number(const struct call *call, int p)
         if (PyErr_Occurred())
             return refused(call, NO_SCALAR, p, 0, NULL);
         switch (parameters[p].element) {
+#ifdef __FLT16_MAX__
         case 'e': held->scalar.e = (_Float16)value; break;
+#endif
         case 'f': held->scalar.f = (float)value; break;
         default: held->scalar.d = value;
         }

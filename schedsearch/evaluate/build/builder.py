@@ -38,6 +38,7 @@ _RELOCATABLE = ("-r", "-nostdlib")
 # For C that makes a compiler eat memory, or write without end; large kernels take a tenth.
 _COMPILER_BYTES, _COMPILED_BYTES = 4 << 30, 1 << 30
 # Messages of gcc, its collect2 and clang when a program that they started was killed.
+_NAMES_AN_ERROR = re.compile(r"error|undefined reference|cannot find")
 _PART_KILLED = re.compile(
     r"Killed signal terminated program|terminated with signal 9|unable to execute command: Killed"
 )
@@ -217,8 +218,8 @@ class Builder:
                     raise UserError(
                         f"{self.compiler.path} cannot compile what runs kernels:\n"
                         f"{failure.message}\n"
-                        "Headers of Linux, to call kernels from Python also those of Python "
-                        "(python3-dev), and _Float16 (gcc 12, clang 15) are needed."
+                        "Headers of Linux, and to call kernels from Python also those of Python "
+                        "(python3-dev), are needed."
                     )
                 _install(linked, program, key)
         return program
@@ -255,7 +256,7 @@ def _was_killed(finished: Finished) -> bool:
 def _first_errors(text: str, count: int = 5) -> str:
     """The lines of a compiler's output that name errors."""
     lines = [line for line in text.splitlines() if line.strip()]
-    errors = [line for line in lines if "error" in line or "undefined reference" in line]
+    errors = [line for line in lines if _NAMES_AN_ERROR.search(line)]
     return "\n".join((errors or lines)[:count]) or "the compiler failed without a message"
 
 

@@ -19,10 +19,15 @@ static inline size_t size_of(enum hs_type type)
 
 static inline bool is_float(enum hs_type type) { return type == HS_F16 || type == HS_F32 || type == HS_F64; }
 
+/* clang 14 has _Float16 only for processors that compute with it; elsewhere no kernel with it compiles. */
 static inline double load(enum hs_type type, const void *data, size_t i)
 {
     switch (type) {
+#ifdef __FLT16_MAX__
     case HS_F16: return ((const _Float16 *)data)[i];
+#else
+    case HS_F16: break;
+#endif
     case HS_F32: return ((const float *)data)[i];
     case HS_F64: return ((const double *)data)[i];
     case HS_I8: return ((const int8_t *)data)[i];
@@ -38,7 +43,11 @@ static inline double load(enum hs_type type, const void *data, size_t i)
 static inline void store(enum hs_type type, void *data, size_t i, double value)
 {
     switch (type) {
+#ifdef __FLT16_MAX__
     case HS_F16: ((_Float16 *)data)[i] = value; return;
+#else
+    case HS_F16: break;
+#endif
     case HS_F32: ((float *)data)[i] = value; return;
     case HS_F64: ((double *)data)[i] = value; return;
     case HS_I8: ((int8_t *)data)[i] = value; return;
