@@ -141,8 +141,6 @@ def test_without_any_layer_nothing_outlives_the_kernel(
     assert isinstance(result, Measurement), result
 
 
-
-
 def has_openmp(compiler: str) -> bool:
     command = [compiler, "-fopenmp", "-shared", "-fPIC", "-x", "c", "-o", os.devnull, "-"]
     source = "#include <omp.h>\nint f(void) { return omp_get_max_threads(); }"
