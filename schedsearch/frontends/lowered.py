@@ -1,0 +1,32 @@
+"""What front ends make: the text of an Exo module, and how it belongs to the user's own text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from schedsearch.core.errors import UserError
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A kernel as an ordinary Exo module, which `run`, `tune`, `kernel` and `check` take.
+
+    `text` defines all that it needs beside exo-lang. `parameters` are the names of the procedure's
+    arguments, in order; `outputs` those that it writes; `asserts` what it requires of sizes, as
+    text. `lines` maps lines of `text` to those of the user's `file`.
+    """
+
+    name: str
+    text: str
+    parameters: tuple[str, ...]
+    outputs: tuple[str, ...]
+    asserts: tuple[str, ...] = ()
+    lines: Mapping[int, int] = field(default_factory=dict)
+    file: str = ""
+
+
+def refused(file: str, line: int, construct: str, reason: str, instead: str) -> UserError:
+    """An error about the user's text: where, what, why not, and what to write instead."""
+    where = f"{file}:{line}" if line else file
+    return UserError(f"{where}: {construct}: {reason}; {instead}")
