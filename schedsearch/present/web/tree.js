@@ -200,8 +200,11 @@ function searchTree(host, data) {
     fact("outcome", rejected);
     if (said("message", node)) fact("because", said("message", node));
     if (data.speedup[node] !== null) {
-      fact("speed", `${times(data.speedup[node])} [${times(data.low[node])}, ` +
-        `${times(data.high[node])}] the speed as written (${said("kind", node)})`);
+      // There is no interval where no chain of timings reaches the baseline.
+      const interval = data.low[node] === null ? "" :
+        ` [${times(data.low[node])}, ${times(data.high[node])}]`;
+      fact("speed", `${times(data.speedup[node])}${interval} the speed as written ` +
+        `(${said("kind", node)})`);
       const share = 100 * data.roof_ns / data.ns[node];
       const roof = data.roof_ns ? `, ${share.toPrecision(2)} % of its roofline` : "";
       fact("one call", duration(data.ns[node]) + roof);
