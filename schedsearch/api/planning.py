@@ -32,6 +32,9 @@ from schedsearch.transforms.exo.mirror import mirror
 PLANNING = 0.1
 """Of the budget, at most: each kernel takes about a second to look at."""
 
+LEAST_CALL_S = 1e-9
+"""Clocks may see nothing of a call."""
+
 
 @dataclass(frozen=True)
 class Planned:
@@ -143,6 +146,7 @@ def make_plan(
     budget of all together; `files` are executed although this user did not run them (files, or
     directories of them). Raises UserError if nothing was called, or nothing can be tuned."""
     options.budget.check()
+    options.check()
     began = time.monotonic()
     looked_until = began + PLANNING * options.budget.seconds
     without_layouts = (replace(c, called=replace(c.called, layouts=())) for c in counted)
@@ -182,13 +186,14 @@ def _planned(counted: Counted, options: Options, files: Sequence[Path]) -> Plann
     specialize = options.specialize and bool(sizes)
     own = replace(options, file=file, proc=called.proc, sizes=sizes, specialize=specialize)
     subject = subject_of(own)
+    if {name for name, _ in subject.workload.sizes} != sizes.keys():
+        raise UserError("its recording lacks sizes of it; record the program again")
     if proc_key(mirror(subject.source.named(called.proc))) != called.key:
         raise UserError(f"it has changed in {file} since it was recorded; record the program again")
     with measuring_slot():
         roof = roof_of(subject.builder, subject.target, subject.work)
-    return Planned(
-        own, subject, roof, counted.calls, counted.seconds / counted.calls, _stored_s(own, subject)
-    )
+    call_s = max(counted.seconds / counted.calls, LEAST_CALL_S)
+    return Planned(own, subject, roof, counted.calls, call_s, _stored_s(own, subject))
 
 
 def _file(called: Called, files: Sequence[Path]) -> Path:

@@ -6,7 +6,8 @@ import os
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field, replace
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -24,9 +25,8 @@ from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.deploy.recorded import Counted, read_recordings
 from schedsearch.deploy.recorder import Calls
 from schedsearch.deploy.sources import STORE, using
-from schedsearch.locks.entry import Lock
 from schedsearch.locks.pin import lock_entry
-from schedsearch.locks.place import read_lock, write_lock
+from schedsearch.locks.place import change_lock, read_lock
 from schedsearch.search import session
 from schedsearch.search.result import Listener
 from schedsearch.search.setup.budget import Budget, Stop
@@ -54,6 +54,10 @@ class Found:
 _NONE = {True: "nothing faster", False: "not searched"}
 
 
+_IN_USE: ContextVar[tuple[ExitStack, ...]] = ContextVar("schedsearch_tuned_in_use", default=())
+"""What `with tuned:` has to end, of this thread or task."""
+
+
 @dataclass(frozen=True)
 class Tuned:
     """What was found for recorded calls: `with tuned:` applies it, `persist` keeps it.
@@ -65,7 +69,6 @@ class Tuned:
     problems: tuple[str, ...] = ()
     interrupted: bool = False
     """Whether it was stopped by hand: not everything was searched."""
-    _in_use: list[ExitStack] = field(default_factory=list, repr=False)
 
     @property
     def schedules(self) -> tuple[Candidate, ...]:
@@ -74,11 +77,13 @@ class Tuned:
     def __enter__(self) -> Tuned:
         stack = ExitStack()
         stack.enter_context(using(*self.schedules))
-        self._in_use.append(stack)
+        _IN_USE.set((*_IN_USE.get(), stack))
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._in_use.pop().close()
+        *others, stack = _IN_USE.get()
+        _IN_USE.set(tuple(others))
+        stack.close()
 
     def persist(self, lock: Path | str = "schedules.lock") -> tuple[str, ...]:
         """Write the schedules into a lock file, where kernels of files beside and below it find
@@ -87,7 +92,8 @@ class Tuned:
         Raises UserError if that is all, or if the file cannot be written.
         """
         path, left_out, entries = Path(lock), [], []
-        known = read_lock(path) if path.exists() else Lock()
+        if path.exists():
+            read_lock(path)  # before schedules are replayed
         for each in self.found:
             best, file = each.schedule, each.planned.options.file
             try:
@@ -97,7 +103,7 @@ class Tuned:
                 left_out.append(f"{each.planned.name}: {error}")
         if not entries:
             raise UserError("\n".join(["nothing to keep in a lock file", *left_out]))
-        write_lock(path, known.having(entries))
+        change_lock(path, lambda before: before.having(entries))
         return tuple(left_out)
 
     def __rich__(self) -> Table:
@@ -160,6 +166,11 @@ def tune_recorded(
     Ctrl-C ends it: what was found by then is returned, and kept in the store; the same call
     continues. Raises UserError if nothing was recorded, or nothing of it can be tuned.
     """
+    if not isinstance(calls, Calls | Path | str):
+        raise UserError(
+            "calls are what `schedsearch.record()` yields, or the directory of a recording, not "
+            f"{type(calls).__name__}"
+        )
     folder = None if isinstance(calls, Calls) else Path(calls)
     counted: Sequence[Counted]
     counted = calls.counted if isinstance(calls, Calls) else read_recordings(Path(calls)).counted

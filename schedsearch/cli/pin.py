@@ -18,9 +18,9 @@ from schedsearch.cli.options import (
     StoreOption,
 )
 from schedsearch.core.errors import UserError
-from schedsearch.locks.entry import Lock, LockEntry
+from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.pin import Pins, changes, lock_entry, pin_best
-from schedsearch.locks.place import default_lock, read_lock, write_lock
+from schedsearch.locks.place import change_lock, default_lock, read_lock
 from schedsearch.present import format as fmt
 from schedsearch.search.lookup import find_scopes
 from schedsearch.store.database import Store
@@ -47,20 +47,21 @@ def pin(
     Entries of other machines and other procedures stay as they are.
     """
     path = lock or default_lock(Path.cwd())
-    known = read_lock(path) if path.exists() else Lock()
+    if path.exists():
+        read_lock(path)  # before schedules are replayed
     # The user's file may print; standard output is for what changed.
     with Store.open(store, create=False) as opened, redirect_stdout(sys.stderr):
         for given in instructions or ():
             load_instructions(given)
         pins = _pins(opened, what, path.resolve().parent, file)
     console = Console(highlight=False)
-    for entry in pins.entries:
-        console.print(_line(known.at(entry.slot), entry), markup=False, soft_wrap=True)
     for each in pins.skipped:
         console.print(f"not pinned: {each}", markup=False, soft_wrap=True)
     if not pins.entries:
         raise UserError(f"nothing to pin in {store} for this machine's CPU")
-    write_lock(path, known.having(pins.entries))
+    before, _ = change_lock(path, lambda lock: lock.having(pins.entries))
+    for entry in pins.entries:
+        console.print(_line(before.at(entry.slot), entry), markup=False, soft_wrap=True)
     console.print(f"written: {path}", markup=False, soft_wrap=True)
 
 

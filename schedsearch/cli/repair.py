@@ -15,7 +15,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.format import format_lock
 from schedsearch.locks.kernel import Where
-from schedsearch.locks.place import Chosen, read_lock, write_lock
+from schedsearch.locks.place import Chosen, change_lock
 from schedsearch.locks.repair import Drift, Repaired, drift, repair
 from schedsearch.locks.result import CheckEnded, Status
 from schedsearch.present import format as fmt
@@ -89,10 +89,12 @@ def _outcome(repaired: Repaired) -> str:
 
 def _replace(path: Path, old: LockEntry, new: LockEntry, console: Console) -> None:
     """Replace the entry in the file as it is now, and print the diff."""
-    before = read_lock(path)
-    others = tuple(entry for entry in before.entries if entry.slot != old.slot)
-    after = Lock(others).having([new])
-    write_lock(path, after)
+
+    def replaced(lock: Lock) -> Lock:
+        others = tuple(entry for entry in lock.entries if entry.slot != old.slot)
+        return Lock(others).having([new])
+
+    before, after = change_lock(path, replaced)
     texts = (format_lock(before).splitlines(), format_lock(after).splitlines())
     for line in difflib.unified_diff(*texts, str(path), str(path), n=1, lineterm=""):
         style = {"+": "green", "-": "red"}.get(line[:1], "")

@@ -143,7 +143,8 @@ def _next(tuned: Tuned, lock: Path | None, store: str) -> Iterator[str]:
     if tuned.interrupted:
         yield "interrupted; what was found is kept, the same command continues"
     if not tuned.schedules:
-        yield "nothing faster was found; a larger --budget goes on from here"
+        if not tuned.problems:
+            yield "nothing faster was found; a larger --budget goes on from here"
         return
     if lock is not None:
         yield f"written: {lock}; kernels of files beside and below it run these schedules"

@@ -61,7 +61,8 @@ class Source:
 @dataclass(frozen=True)
 class Request:
     """What is called: a procedure with sizes, on this machine (`features` of its processor).
-    How many cores there are does not count, nor do patch levels of compilers.
+    For the choice patch levels of compilers do not count, nor does it matter how many cores there
+    are: only what time is expected hangs on `cores`.
 
     `failed` are offers that were chosen before and could not be loaded, with the reasons.
     """
@@ -73,6 +74,7 @@ class Request:
     features: frozenset[str]
     compilers: tuple[Compiler, ...]
     failed: Mapping[Offer, str]
+    cores: int
 
 
 @dataclass(frozen=True)
@@ -93,9 +95,11 @@ class Choice:
     passed: tuple[Passed, ...]
 
     def call_s(self, request: Request) -> float | None:
-        """Expected seconds of a call: as measured on this kind of machine, at these sizes. None if
-        it was not."""
+        """Expected seconds of a call: as measured on this kind of machine, at these sizes, with a
+        core for each thread. None if it was not."""
         if self.offer is None or distance(request, self.offer):
+            return None
+        if self.offer.threads > request.cores:
             return None
         return self.offer.call_s if measured_here(request, self.offer) else None
 

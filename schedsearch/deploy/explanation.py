@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from schedsearch.core.numbers import duration, speedup
+from schedsearch.core.numbers import count, duration, speedup
 from schedsearch.deploy.choose import Choice, Request
 from schedsearch.locks.entry import LockedRoof
 
@@ -64,6 +64,9 @@ class Explanation:
     def _expected(self) -> str:
         seconds, roof = self.choice.call_s(self.request), self._roof
         if not seconds:
+            offer = self.choice.offer
+            if offer and offer.threads > (cores := self.request.cores):
+                return f"not measured: it has {offer.threads} threads, for {count(cores, 'core')}"
             return "not measured"
         reached = f", {100 * roof.share:.0f} % of its roofline ({roof.name})" if roof else ""
         return f"{duration(seconds)} a call{reached}"

@@ -22,7 +22,7 @@ from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.first_use import tune_seconds, tuned
 from schedsearch.deploy.recorded import LAYOUTS, Called
 from schedsearch.deploy.refusals import as_buffer
-from schedsearch.deploy.sources import USING, Sources, Tuned, Using
+from schedsearch.deploy.sources import USING, Sources, Tuned, Using, offered
 from schedsearch.deploy.variants import (
     NotLoadedError,
     Written,
@@ -31,6 +31,7 @@ from schedsearch.deploy.variants import (
     load,
     load_as_written,
 )
+from schedsearch.evaluate.build.host import usable_cores
 from schedsearch.search.caches import in_use
 from schedsearch.search.setup.procedure_file import file_of, file_to_load, write_for
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
@@ -107,7 +108,7 @@ class _Variants:
 
     procedure: Any
     sources: Sources
-    known: dict[tuple[tuple[int, ...], Using | None], tuple[Choice, int]] = field(
+    known: dict[tuple[tuple[int, ...], tuple[Offer, ...]], tuple[Choice, int]] = field(
         default_factory=dict
     )
     failed: dict[Offer, str] = field(default_factory=dict)
@@ -164,11 +165,12 @@ class _Variants:
         return Explanation(self._request(sizes), self._loaded(sizes, using)[0])
 
     def _loaded(self, sizes: tuple[int, ...], using: Using | None) -> tuple[Choice, int]:
+        used = self.sources.used(using)  # every `with using(...)` makes a `Using` of its own
         with self.lock:
-            if (sizes, using) not in self.known:
+            if (sizes, used) not in self.known:
                 with in_use():
-                    self.known[sizes, using] = self._load(sizes, using)
-            return self.known[sizes, using]
+                    self.known[sizes, used] = self._load(sizes, using)
+            return self.known[sizes, used]
 
     def _load(self, sizes: tuple[int, ...], using: Using | None) -> tuple[Choice, int]:
         """The first choice that can be loaded."""
@@ -210,6 +212,7 @@ class _Variants:
             frozenset(target.features),
             (target.compiler, *target.other_compilers),
             self.failed,
+            len(usable_cores()),
         )
 
 
@@ -229,9 +232,14 @@ def kernel(
     fits, it is tuned for as many seconds as the variable `SCHEDSEARCH_TUNE` says; without it, the
     procedure runs as written. Lock and store are read once, by the first call.
 
-    Raises UserError for what is no Exo procedure.
+    Raises UserError for what is no Exo procedure, store, lock or schedule.
     """
     if not isinstance(proc, Procedure):
         raise UserError(f"a kernel is made of an Exo procedure, not of {type(proc).__name__}")
+    for name, value in (("store", store), ("lock", lock)):
+        if not isinstance(value, str | Path | None):
+            raise UserError(f"{name}= is a path, not {type(value).__name__}")
+    if use is not None:
+        offered(use)
     sources = Sources(proc.name(), file_of(proc), use, Path(lock) if lock else None, store)
     return Kernel(proc, sources)

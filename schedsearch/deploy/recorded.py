@@ -97,7 +97,13 @@ def entries(data: bytes) -> Iterator[Counted]:
 def _called(text: bytes) -> Called:
     fields: dict[str, Any] = json.loads(text)
     named = (fields.pop(name) for name in ("dtypes", "sizes", "layouts"))
-    dtypes, sizes, layouts = (tuple((str(n), value) for n, value in pairs) for pairs in named)
+    dtypes, sizes, layouts = (tuple((n, value) for n, value in pairs) for pairs in named)
+    texts = [*fields.values(), *(each for pair in (*dtypes, *layouts) for each in pair)]
+    texts += [name for name, _ in sizes]
+    if not all(isinstance(each, str) for each in texts) or "\0" in fields["file"]:
+        raise ValueError("an entry has something else in the place of a text")
+    if not all(type(value) is int and 0 <= value < 1 << 31 for _, value in sizes):
+        raise ValueError("an entry has a size that is none")
     return Called(**fields, dtypes=dtypes, sizes=sizes, layouts=layouts)
 
 

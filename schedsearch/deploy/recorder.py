@@ -13,6 +13,7 @@ import os
 import threading
 import time
 import warnings
+import weakref
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from schedsearch.deploy.recorded import (
     Called,
     Counted,
     entry,
+    merged,
 )
 
 RECORD = "SCHEDSEARCH_RECORD"
@@ -70,7 +72,7 @@ class Recorder:
             os.posix_fallocate(self._file, self._chunks, size)
             self._memory = mmap.mmap(self._file, size, offset=self._chunks)
         else:
-            self._memory = mmap.mmap(-1, size)
+            self._memory = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
         self._chunks += size
         self._next = 0
 
@@ -83,27 +85,35 @@ class Recorder:
 
 
 class Calls:
-    """Calls of kernels in this process while it was recorded; `counted` tells, also meanwhile."""
+    """Calls of kernels in this process while it was recorded; `counted` tells, also meanwhile. In a
+    forked child they are those until the fork, and then the child's own."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self._recorder = recorder
-        self._before = recorder.counted()
-        self._after: dict[Called, tuple[int, int]] | None = None
+    def __init__(self) -> None:
+        self._before = _counted_here()
+        self._earlier: tuple[Counted, ...] = ()
+        """What a process had counted that this one was forked from."""
+        self._ended = False
+        _counting.add(self)
 
     @property
     def counted(self) -> tuple[Counted, ...]:
         """Those that were called, in the order of their first calls."""
-        now = self._recorder.counted() if self._after is None else self._after
-        found = []
-        for called, (calls, ns) in now.items():
+        if self._ended:
+            return self._earlier
+        found = list(self._earlier)
+        for called, (calls, ns) in _counted_here().items():
             calls_before, ns_before = self._before.get(called, (0, 0))
-            if calls > calls_before:
-                found.append(Counted(called, calls - calls_before, (ns - ns_before) * 1e-9))
-        return tuple(found)
+            found.append(Counted(called, calls - calls_before, (ns - ns_before) * 1e-9))
+        return merged(found)
 
     def _end(self) -> None:
         """Later calls do not count."""
-        self._after = self._recorder.counted()
+        self._earlier, self._ended = self.counted, True
+        _counting.discard(self)
+
+    def _go_on(self, earlier: tuple[Counted, ...]) -> None:
+        """In a forked child, which has counted nothing yet."""
+        self._earlier, self._before = earlier, {}
 
     def __repr__(self) -> str:
         lines = []
@@ -112,6 +122,9 @@ class Calls:
             lines.append(f"{each.called.proc}({sizes}): {each.calls} calls, {each.seconds:.3g} s")
         return "\n".join(lines) or "no calls"
 
+
+_counting: weakref.WeakSet[Calls] = weakref.WeakSet()
+_at_fork: list[tuple[Calls, tuple[Counted, ...]]] = []
 
 _epoch = ctypes.c_uint64(0)
 EPOCH = ctypes.addressof(_epoch)
@@ -156,7 +169,8 @@ def record() -> Iterator[Calls]:
     long, with what sizes, dtypes and layouts; no data. `tune_recorded` takes what it yields."""
     with _lock:
         begin_if_asked()
-        calls = Calls(_now())
+        _now()  # says if there is no place for it
+        calls = Calls()
         _use(1)
     try:
         yield calls
@@ -179,6 +193,11 @@ def _now() -> Recorder:
     return _recorder
 
 
+def _counted_here() -> dict[Called, tuple[int, int]]:
+    """By this process so far."""
+    return _recorder.counted() if _recorder else {}
+
+
 def _use(change: int) -> None:
     """Begin or end to be one for whom calls are counted."""
     global _users, _last_epoch
@@ -194,6 +213,12 @@ def _new_file(folder: Path) -> int:
     return os.open(folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o644)
 
 
+def _forking() -> None:
+    """The child cannot count what was until now: the file of its parent goes on changing."""
+    with _lock:
+        _at_fork[:] = [(calls, calls.counted) for calls in _counting]
+
+
 def _forked() -> None:
     """A child has a recorder of its own: two processes would lose counts of each other."""
     global _lock, _recorder, _last_epoch
@@ -202,6 +227,9 @@ def _forked() -> None:
     if _epoch.value:
         _last_epoch += 1
         _epoch.value = _last_epoch
+    for calls, earlier in _at_fork:
+        calls._go_on(earlier)
+    _at_fork.clear()
 
 
-os.register_at_fork(after_in_child=_forked)
+os.register_at_fork(before=_forking, after_in_parent=_at_fork.clear, after_in_child=_forked)

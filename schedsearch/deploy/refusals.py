@@ -106,7 +106,7 @@ class Refusals:
             case Refused.TWICE:
                 return "one value", "one by position and one by name"
             case Refused.CONDITION:
-                return self.conditions[detail], self._bound(values)
+                return self.conditions[detail], self._in_condition(self.conditions[detail], values)
         assert arg is not None, "the others are of an argument"
         wanted = arg.wanted
         match refused:
@@ -139,6 +139,16 @@ class Refusals:
             case Refused.OVERLAP:
                 return "an output apart from all other arguments", f"memory of {names[detail]} too"
         return wanted, f"{_described(what)}"
+
+    def _in_condition(self, condition: str, values: Sequence[Any]) -> str:
+        """`n=64, x.strides=(128, 1)`: strides in elements, where the condition is about them."""
+        pairs = zip(self.args, values, strict=True)
+        about = [(arg, value) for arg, value in pairs if f"{arg.name}.strides" in condition]
+        strides = (
+            f"{arg.name}.strides={tuple(s // arg.bytes for s in _array(value).strides)}"
+            for arg, value in about
+        )
+        return ", ".join([self._bound(values), *strides])
 
     def _share(self, one: Any, other: Any) -> bool:
         """Whether two arrays whose ranges overlap have an element in common."""

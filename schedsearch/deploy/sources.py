@@ -80,7 +80,12 @@ def remember(schedule: Tuned) -> None:
 
 
 def offered(schedule: Tuned) -> Offer:
-    """Raises UserError for a schedule that is not verified."""
+    """Raises UserError for a schedule that is not verified, and for what is no schedule."""
+    if not hasattr(schedule, "measurement") or not hasattr(schedule, "trace"):
+        raise UserError(
+            "a schedule is a result of `schedsearch.tune` or a candidate of `schedsearch.open`, "
+            f"not {type(schedule).__name__}"
+        )
     measured = schedule.measurement
     outcome = getattr(schedule, "outcome", Outcome.CORRECT)
     if measured is None or outcome is not Outcome.CORRECT:
@@ -89,8 +94,11 @@ def offered(schedule: Tuned) -> Offer:
             "it: tune it, or take a candidate of `schedsearch best`"
         )
     name = f"{fmt.kernel(schedule.workload)}, {count(len(schedule.trace), 'rewrite')}"
+    # A result of `tune` has none: it was verified by this process, with these versions.
+    keys = getattr(schedule, "keys", None)
+    code = keys.code if keys else None
     return _offer(
-        name, schedule.workload, schedule.trace, None, schedule.target, measured, schedule.roof
+        name, schedule.workload, schedule.trace, code, schedule.target, measured, schedule.roof
     )
 
 
@@ -109,11 +117,14 @@ class Sources:
         """In their order; `now`: what is in use."""
         if self._given:
             yield Source("use=", self._given)
-        if now:
-            yield Source("schedsearch.using", self._own(now.offers))
+        yield Source("schedsearch.using", self.used(now))
         yield Source("this process", self._own(tuple(reversed(_tuned_here))))
         yield self._locked
         yield self._stored
+
+    def used(self, now: Using | None) -> tuple[Offer, ...]:
+        """Those in use that are for this procedure."""
+        return self._own(now.offers) if now else ()
 
     def _own(self, offers: tuple[Offer, ...]) -> tuple[Offer, ...]:
         return tuple(offer for offer in offers if offer.workload.proc == self.proc)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -52,6 +54,34 @@ def write_lock(path: Path, lock: Lock) -> None:
     text = format_lock(lock)
     parse_lock(text, str(path))
     write_text(path, text)
+
+
+def change_lock(path: Path, change: Callable[[Lock], Lock]) -> tuple[Lock, Lock]:
+    """Replace a lock file by what `change` makes of it (of an empty one, if there is none). Other
+    processes that change it wait meanwhile. Returns it before and after. Raises UserError as
+    `read_lock` and `write_lock` do."""
+    with _alone(path.resolve().parent):
+        before = read_lock(path) if path.exists() else Lock()
+        after = change(before)
+        write_lock(path, after)
+    return before, after
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """One process at a time in a directory, where its file system can say so. The file itself
+    cannot be locked: it is replaced."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    except OSError:
+        yield  # the writer says what is wrong
+        return
+    try:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
 
 
 @dataclass(frozen=True)

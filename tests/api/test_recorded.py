@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shutil
 import sys
 import time
@@ -175,6 +176,21 @@ def test_what_was_tuned_before_can_gain_less(tuned: Path) -> None:
     assert found.gain_s == pytest.approx(100 * (found.stored_s - ROOF.least_s))
 
 
+def test_calls_that_no_clock_saw(scale: Called) -> None:
+    [found] = plan(counted(scale, 5, 0.0)).planned
+    assert found.gain_s >= 0
+
+
+def test_recordings_that_lack_sizes_are_refused(scale: Called) -> None:
+    with pytest.raises(UserError, match="lacks sizes of it"):
+        plan(counted(replace(scale, sizes=()), 1))
+
+
+def test_options_are_checked_first(scale: Called) -> None:
+    with pytest.raises(UserError, match="unknown executor 'foo'; known"):
+        plan(counted(scale, 1), options=replace(OPTIONS, executor="foo"))
+
+
 class Searches:
     """Stands for `session.tune`: what it was asked, and what comes of it."""
 
@@ -330,3 +346,20 @@ def test_a_damaged_file_does_not_hide_the_others(calls: Path) -> None:
     assert len(recording.counted) == 3
     assert len(recording.damaged) == 1
     assert recorded.default_store(calls) == calls / "schedsearch.sqlite"
+
+
+def test_threads_and_tasks_end_their_own() -> None:
+    nothing = Tuned(())
+
+    async def task(begin: float, end: float) -> None:
+        await asyncio.sleep(begin)
+        with nothing:
+            await asyncio.sleep(end)
+
+    async def both() -> None:
+        await asyncio.gather(task(0, 0.05), task(0.02, 0.1))
+
+    asyncio.run(both())
+    with nothing, nothing:
+        assert len(recorded._IN_USE.get()) == 2
+    assert not recorded._IN_USE.get()

@@ -109,6 +109,40 @@ def test_messages_name_argument_wanted_and_came() -> None:
         kernel("matmul")(square, np.zeros((3, 3), "f4"), square)
 
 
+def test_what_a_type_cannot_hold_is_refused() -> None:
+    y, x = np.zeros((2, 2)), np.ones((2, 2))
+    narrow = [np.zeros(4, "f4"), np.ones(4, "f4")]
+    single = schedsearch.kernel(kernels.single)
+    for number in (1e300, -1e300, 10**300):
+        with pytest.raises(ValueError, match=r"argument a: wanted .* got .*0"):
+            single(number, *narrow)
+    single(np.inf, *narrow)
+    assert np.isinf(narrow[0]).all()
+    kernel("windows")(1e300, y, x)
+    assert (y == 1e300).all()
+
+
+class Interrupted:
+    def __index__(self) -> int:
+        raise KeyboardInterrupt
+
+    def __dlpack__(self, **options: Any) -> Any:
+        raise MemoryError
+
+
+def test_interrupts_are_no_refusals() -> None:
+    a, b, c = (np.ones(s, "f4") for s in ((3, 4), (4, 5), (3, 5)))
+    with pytest.raises(KeyboardInterrupt):
+        kernel("matmul")(c, a, b, M=Interrupted())
+    with pytest.raises(MemoryError):
+        kernel("matmul")(c, Interrupted(), b)
+
+
+def test_conditions_on_strides_say_what_came() -> None:
+    with pytest.raises(ValueError, match=r"got n=8, y\.strides=\(2,\)"):
+        kernel("blocks")(np.zeros(16, "f4")[::2], np.zeros(8, "f4"), np.zeros(1, "f4"))
+
+
 def test_arguments_by_name_and_sizes_that_are_given() -> None:
     a, b, c = (np.ones(s, "f4") for s in ((3, 4), (4, 5), (3, 5)))
     kernel("matmul")(c, B=b, A=a, K=4, M=np.int64(3))
@@ -212,7 +246,7 @@ def ends_of_forks(procedure: Any, sizes: Iterator[int]) -> set[int]:
     def end() -> int:
         if not (child := os.fork()):
             signal.signal(signal.SIGALRM, signal.SIG_DFL)
-            signal.alarm(5)
+            signal.alarm(30)  # far longer than a call takes on a loaded machine
             try:
                 call(1)
                 os._exit(0)

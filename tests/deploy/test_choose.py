@@ -18,7 +18,9 @@ from schedsearch.deploy.choose import Offer, Passed, Request, Source, choose
 from schedsearch.deploy.explanation import Explanation
 from schedsearch.locks.entry import LockedRoof
 
-REQUEST = Request("mm", "key", {"M": 64, "N": 64}, "zen5", isa("avx2").needs, (AVX2.compiler,), {})
+REQUEST = Request(
+    "mm", "key", {"M": 64, "N": 64}, "zen5", isa("avx2").needs, (AVX2.compiler,), {}, 2
+)
 TRACE = Trace((Rewrite("split", 1, (0,), "for i in seq(0, M)"),))
 WORKLOAD = Workload("mm", "key", (("M", 64), ("N", 64)), "mm.py", "sha")
 OFFER = Offer(
@@ -135,7 +137,8 @@ def test_what_failed_is_not_chosen_again() -> None:
 
 
 @pytest.mark.parametrize(
-    ("offer", "seconds"), [(OFFER, 1e-6), (NEAR, None), (ELSEWHERE, None), (None, None)]
+    ("offer", "seconds"),
+    [(OFFER, 1e-6), (NEAR, None), (ELSEWHERE, None), (PARALLEL, None), (None, None)],
 )
 def test_times_are_promised_only_as_measured(offer: Offer | None, seconds: float | None) -> None:
     choice = choose(REQUEST, [Source("store", (offer,) if offer else ())])
@@ -147,3 +150,9 @@ def test_times_are_promised_only_as_measured(offer: Offer | None, seconds: float
     roof = {"share": 0.5, "name": "L1 bandwidth"}
     assert explanation.as_json()["roof"] == (roof if seconds else None)
     assert ("runs as written" in str(explanation)) == (offer is None)
+
+
+def test_fewer_cores_than_threads_are_said() -> None:
+    choice = choose(REQUEST, [Source("store", (PARALLEL,))])
+    assert "not measured: it has 64 threads, for 2 cores" in str(Explanation(REQUEST, choice))
+    assert choice.call_s(replace(REQUEST, cores=64)) == PARALLEL.call_s

@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 import pytest
@@ -39,8 +40,9 @@ from .procs import kernels
 MM = Called("mm", "k", "/mm.py", (("C", "float32"),), (("M", 4), ("N", 5)), ())
 
 names = st.text(max_size=20)
-pairs = st.lists(st.tuples(names, st.integers(0, 2**31)), max_size=3).map(tuple)
-called = st.builds(Called, names, names, names, st.just(()), pairs, st.just((("x", "rows"),)))
+paths = st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=20)
+pairs = st.lists(st.tuples(names, st.integers(0, 2**31 - 1)), max_size=3).map(tuple)
+called = st.builds(Called, names, names, paths, st.just(()), pairs, st.just((("x", "rows"),)))
 
 
 def small(n: int = 4) -> list[np.ndarray]:
@@ -118,6 +120,26 @@ def test_one_damaged_file_does_not_hide_others(tmp_path: Path) -> None:
     assert "folder.calls: Is a directory" in folder
     assert "other.calls: it is no recording" in other
     assert "torn.calls: its entry at byte 8 is damaged" in torn
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"sizes": (("M", [1]),)},
+        {"sizes": (("M", "x"),)},
+        {"sizes": (("M", -1),)},
+        {"sizes": (("M", 1 << 40),)},
+        {"sizes": ((7, 1),)},
+        {"file": 7},
+        {"file": "a\0b"},
+        {"proc": None},
+        {"dtypes": (("C", 4),)},
+    ],
+)
+def test_entries_of_something_else_are_damaged(wrong: dict[str, Any], tmp_path: Path) -> None:
+    (tmp_path / "wrong.calls").write_bytes(MAGIC + entry(replace(MM, **wrong)))
+    with pytest.raises(UserError, match=r"wrong\.calls: an entry has"):
+        read_recordings(tmp_path)
 
 
 def test_nothing_to_read(tmp_path: Path) -> None:
@@ -223,6 +245,32 @@ class TestCounting:
             list(pool.map(work, range(2)))
         assert sorted(each.calls for each in calls.counted) == [6666, 6666, 6668]
         assert all(1e-9 < each.seconds / each.calls < 1e-3 for each in calls.counted)
+
+    @pytest.mark.parametrize("folder", [True, False])
+    def test_a_forked_child_counts_what_was_before_and_its_own(
+        self, folder: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(recorder, "_recorder", None)
+        if folder:
+            monkeypatch.setenv(recorder.RECORD, str(tmp_path))
+        kernel = schedsearch.kernel(kernels.matmul)
+        parent, child = os.pipe(), os.pipe()
+        with schedsearch.record() as calls:
+            for _ in range(3):
+                kernel(*small())
+            if pid := os.fork():
+                for _ in range(100):
+                    kernel(*small())
+                os.write(parent[1], b"!")
+                assert os.read(child[0], 9) == b"10"
+                assert os.waitpid(pid, 0)[1] == 0
+            else:
+                os.read(parent[0], 1)
+                for _ in range(7):
+                    kernel(*small())
+                os.write(child[1], str(sum(each.calls for each in calls.counted)).encode())
+                os._exit(0)
+        assert [each.calls for each in calls.counted] == [103]
 
 
 SCRIPT = """

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -149,6 +151,67 @@ def test_given_schedules_and_those_in_use(tuned: Path) -> None:
         unmeasured = next(each for each in known if each.measurement is None)
         with pytest.raises(UserError, match="is not verified"), schedsearch.using(unmeasured):
             pass
+
+
+def test_given_schedules_are_those_that_were_verified(
+    tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with schedsearch.open(tuned / STORE) as opened:
+        best = opened.best()
+    monkeypatch.setattr(type(best), "keys", replace(best.keys, code="0" * 32))
+    found = explained(schedsearch.kernel(product(tuned), use=best))
+    assert found["schedule"] is None
+    assert "another C than was verified" in found["passed_over"][0]["reason"]
+
+
+def test_using_again_and_again_makes_nothing_anew(tuned: Path) -> None:
+    kernel = schedsearch.kernel(product(tuned))
+    with schedsearch.open(tuned / STORE) as opened:
+        best = opened.best()
+    for _ in range(3):
+        with schedsearch.using(best):
+            assert explained(kernel)["source"] == "schedsearch.using"
+        with schedsearch.using():
+            assert explained(kernel)["schedule"] is None
+    assert len(kernel._variants.known) == 2
+
+
+def test_other_threads_and_tasks_use_their_own(tuned: Path) -> None:
+    kernel = schedsearch.kernel(product(tuned))
+    with schedsearch.open(tuned / STORE) as opened:
+        best = opened.best()
+
+    async def task(schedules: tuple[Any, ...], begin: float, end: float) -> Any:
+        await asyncio.sleep(begin)
+        with schedsearch.using(*schedules):
+            await asyncio.sleep(end)
+            return explained(kernel)["schedule"]
+
+    async def both() -> list[Any]:
+        return await asyncio.gather(task((best,), 0, 0.1), task((), 0.05, 0.2))
+
+    with_best, without = asyncio.run(both())
+    assert with_best is not None
+    assert without is None
+    with schedsearch.using(best), ThreadPoolExecutor(1) as pool:
+        assert pool.submit(explained, kernel).result()["schedule"] is None
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda proc: schedsearch.kernel(proc, use=5), "not int"),
+        (lambda proc: schedsearch.kernel(proc, store=5), "store= is a path, not int"),
+        (lambda proc: schedsearch.kernel(proc, lock=5), "lock= is a path, not int"),
+        (lambda proc: schedsearch.using(5).__enter__(), "not int"),
+        (lambda proc: schedsearch.tune_recorded(5), "not int"),
+    ],
+)
+def test_what_is_no_schedule_or_place_is_said(
+    call: Callable[[Any], object], said: str, tuned: Path
+) -> None:
+    with pytest.raises(UserError, match=said):
+        call(product(tuned))
 
 
 def test_a_damaged_cache_entry_is_a_miss(tuned: Path) -> None:

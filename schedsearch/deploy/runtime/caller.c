@@ -62,6 +62,9 @@ struct call {
 /* Raise what `refuse` raises. It may find that an overlap is none: then 0. */
 static int refuse(const struct call *call, enum refusal kind, int position, int detail, PyObject *what)
 {
+    /* What an argument's own code raised is why it is refused; but an interrupt is none. */
+    if (PyErr_Occurred() && (!PyErr_ExceptionMatches(PyExc_Exception) || PyErr_ExceptionMatches(PyExc_MemoryError)))
+        return -1;
     PyObject *values = PyTuple_New(parameter_count);
     if (!values)
         return -1;
@@ -168,16 +171,18 @@ static int read_number(const struct call *call, int p)
         if (beyond)
             return refused(call, NO_SCALAR, p, 0, NULL);
     } else {
-        double value = PyFloat_AsDouble(object);
+        double value = PyFloat_AsDouble(object), kept = value;
         if (PyErr_Occurred())
             return refused(call, NO_SCALAR, p, 0, NULL);
         switch (parameters[p].element) {
 #ifdef __FLT16_MAX__
-        case 'e': held->scalar.e = (_Float16)value; break;
+        case 'e': kept = held->scalar.e = (_Float16)value; break;
 #endif
-        case 'f': held->scalar.f = (float)value; break;
+        case 'f': kept = held->scalar.f = (float)value; break;
         default: held->scalar.d = value;
         }
+        if (isinf(kept) && !isinf(value))
+            return refused(call, NO_SCALAR, p, 0, NULL);
     }
     call->args[p].data = &held->scalar;
     held->begin = held->end = NULL;

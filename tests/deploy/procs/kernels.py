@@ -62,3 +62,9 @@ def through_static(n: size, y: f32[n, 64], x: f32[n, 64]):
 def scaled(x: f32[4], y: f32[4]):
     for i in seq(0, 4):
         y[i] = 0.5 * x[i]
+
+
+@proc
+def single(n: size, a: f32, y: f32[n], x: f32[n]):
+    for i in seq(0, n):
+        y[i] = a * x[i]
