@@ -28,7 +28,8 @@ class Function:
     `rounds`: its result is rounded. `correctly`: to the nearest number. `scale`: other faults show
     with inputs of other size. `positive`: defined only, or everywhere, for positive numbers.
     `instruction`: processors have one; others take about as long as an exponential. `largest`:
-    compilers reorder it like a sum.
+    compilers reorder it like a sum. `chooses`: the comparison of the first two arguments by which
+    it is the third or the fourth.
 
     `numpy`, `torch`: the function of that name does it element by element. `loop`: Python of
     numbers `{0}`, `{1}`, ..., of 0 and 1 in their type, `{zero}` and `{one}`.
@@ -47,6 +48,7 @@ class Function:
     positive: bool = False
     instruction: bool = False
     largest: bool = False
+    chooses: str = ""
     numpy: str = ""
     torch: str = ""
     loop: str = ""
@@ -76,6 +78,7 @@ _EXO = (
         own=True,
         rounds=False,
         instruction=True,
+        chooses="<",
         loop="({2} if {0} < {1} else {3})",
     ),
     Function(
@@ -152,7 +155,9 @@ def _curve(name: str, own: str = "") -> Function:
 def _choice(name: str, comparison: str) -> Function:
     text = f"a {comparison} b ? c : d"
     loop = f"({{2}} if {{0}} {comparison} {{1}} else {{3}})"
-    return Function(name, 4, text, text, rounds=False, instruction=True, loop=loop)
+    return Function(
+        name, 4, text, text, rounds=False, instruction=True, chooses=comparison, loop=loop
+    )
 
 
 _OURS = (

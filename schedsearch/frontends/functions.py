@@ -58,7 +58,7 @@ class CFunction(Extern):
         if len(args) != self.arity:
             raise Extern_Typecheck_Error(f"{self.name()} has {self.arity} arguments")
         if unknown := [kind for kind in kinds if kind not in known]:
-            raise Extern_Typecheck_Error(f"{self.name()} is of {', '.join(known)}, not {unknown[0]}")
+            raise Extern_Typecheck_Error(f"{self.name()} of {unknown[0]}: it is of {known[1:]}")
         return next((arg.type for arg in args if str(arg.type) != "R"), args[0].type)
 
     def globl(self, prim_type):

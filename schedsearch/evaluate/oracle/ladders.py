@@ -38,6 +38,7 @@ from schedsearch.analysis.accesses import read_buffers, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.evaluate.oracle.enclosure import expression_kind
 
 SHARP = 0.4
@@ -224,7 +225,7 @@ def _has_scale(stmt: q.Assign | q.Reduce) -> bool:
     addends: list[object] = [stmt.rhs]
     for node in q.walk_expr(stmt.rhs):
         if isinstance(node, q.Extern):
-            if node.name in ("sin", "expf", "sigmoid"):
+            if node.name in FUNCTIONS and FUNCTIONS[node.name].scale:
                 return True
             addends += node.args
         elif isinstance(node, q.BinOp) and node.op in "+-":
