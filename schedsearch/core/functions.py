@@ -26,10 +26,9 @@ class Function:
     type of its result in C, likewise. `own`: it is one of Exo's.
 
     `rounds`: its result is rounded. `correctly`: to the nearest number. `scale`: other faults show
-    with inputs of other size. `positive`: defined only, or everywhere, for positive numbers.
-    `instruction`: processors have one; others take about as long as an exponential. `largest`:
-    compilers reorder it like a sum. `chooses`: the comparison of the first two arguments by which
-    it is the third or the fourth.
+    with inputs of other size. `instruction`: processors have one; others take about as long as an
+    exponential. `largest`: compilers reorder it like a sum. `chooses`: the comparison of the first
+    two arguments by which it is the third or the fourth.
 
     `numpy`, `torch`: the function of that name does it element by element. `loop`: Python of
     numbers `{0}`, `{1}`, ..., of 0 and 1 in their type, `{zero}` and `{one}`.
@@ -45,7 +44,6 @@ class Function:
     rounds: bool = True
     correctly: bool = False
     scale: bool = False
-    positive: bool = False
     instruction: bool = False
     largest: bool = False
     chooses: str = ""
@@ -167,7 +165,6 @@ _OURS = (
         1,
         "log{f}(a)",
         scale=True,
-        positive=True,
         numpy="log",
         torch="log",
         loop="np.log({0})",
@@ -177,7 +174,6 @@ _OURS = (
         1,
         "sqrt{f}(a)",
         correctly=True,
-        positive=True,
         instruction=True,
         numpy="sqrt",
         torch="sqrt",
@@ -203,7 +199,6 @@ _OURS = (
         2,
         "pow{f}(a, b)",
         scale=True,
-        positive=True,
         numpy="power",
         torch="pow",
         loop="({0} ** {1})",

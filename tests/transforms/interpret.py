@@ -77,6 +77,22 @@ EXTERNS: dict[str, Callable[..., Any]] = {
     "expf": math.exp,
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "select": lambda a, b, yes, no: yes if a < b else no,
+    "exp": math.exp,
+    "log": math.log,
+    "sqrt_": math.sqrt,
+    "sin_": math.sin,
+    "cos": math.cos,
+    "tanh": math.tanh,
+    "erf": math.erf,
+    "sigmoid_": lambda x: 1 / (1 + math.exp(-x)),
+    "pow_": math.pow,
+    "abs_": abs,
+    "min_": min,
+    "max_": max,
+    "floor": math.floor,
+    "atan2": math.atan2,
+    "select_le": lambda a, b, yes, no: yes if a <= b else no,
+    "select_eq": lambda a, b, yes, no: yes if a == b else no,
 }
 
 
