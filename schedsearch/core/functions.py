@@ -259,6 +259,16 @@ _OURS = (
         torch="atan2",
         loop="np.arctan2({0}, {1})",
     ),
+    Function(
+        "relu_",
+        1,
+        "a > 0 || a != a ? a : 0",
+        "a > 0 ? a : 0",
+        rounds=False,
+        instruction=True,
+        loop="max({0}, {zero})",
+    ),
+    _choice("select_lt", "<"),
     _choice("select_le", "<="),
     _choice("select_eq", "=="),
 )

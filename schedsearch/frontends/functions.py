@@ -1,9 +1,10 @@
 """The functions of programs, as Exo's external functions, and the text that defines them.
 
 Exo's own are for one type each: `expf` of f64 is computed in single precision, `sqrt` and `sin` of
-f32 in double, and `sigmoid` of two types does not compile. Those here are C's of the type of their
-arguments, in one procedure of several types. Their text stands at the top of a generated module, so
-that an exported schedule needs exo-lang only.
+f32 in double, `sigmoid` of two types does not compile, and there is no C for `relu(1.0 - x)`, whose
+argument has the type of the constant to Exo. Those here are C's of the type of their arguments, in
+one procedure of several types. Their text stands at the top of a generated module, so that an
+exported schedule needs exo-lang only.
 """
 
 from __future__ import annotations
@@ -27,15 +28,26 @@ EXO_NAMES = {
     "max": "max_",
     "floor": "floor",
     "atan2": "atan2",
-    "relu": "relu",
+    "relu": "relu_",
 }
 """Functions of programs (`graph.Apply`), and what each is called in a module: an underscore tells
 it from Exo's own, or from Python's."""
 
-SELECTIONS = {"<": "select", "<=": "select_le", "==": "select_eq"}
-"""What chooses by a comparison: `select(a, b, c, d)` is `c` if `a < b`, else `d`."""
+SELECTIONS = {"<": "select_lt", "<=": "select_le", "==": "select_eq"}
+"""What chooses by a comparison: `select_lt(a, b, c, d)` is `c` if `a < b`, else `d`."""
 
 CLASS = '''\
+def _typed(e):
+    """An expression with the type of what it reads: to Exo `1.0 - x` has that of `1.0`, R."""
+    if isinstance(e, LoopIR.USub):
+        arg = _typed(e.arg)
+        return e.update(arg=arg, type=arg.type)
+    if isinstance(e, LoopIR.BinOp):
+        lhs, rhs = _typed(e.lhs), _typed(e.rhs)
+        return e.update(lhs=lhs, rhs=rhs, type=rhs.type if str(lhs.type) == "R" else lhs.type)
+    return e
+
+
 class CFunction(Extern):
     """A function in C, of f32 and f64, and of `integers` if it has an expression for those."""
 
@@ -54,6 +66,7 @@ class CFunction(Extern):
 
     def typecheck(self, args):
         known = ["R", "f32", "f64", *(["i8", "ui8", "ui16", "i32"] if self.integers else [])]
+        args[:] = map(_typed, args)  # which Exo keeps
         kinds = [str(arg.type) for arg in args]
         if len(args) != self.arity:
             raise Extern_Typecheck_Error(f"{self.name()} has {self.arity} arguments")
@@ -79,7 +92,10 @@ def module_text(names: Iterable[str]) -> str:
     `EXO_NAMES` and `SELECTIONS`), for its top. Empty if there are none."""
     rows = [FUNCTIONS[name] for name in sorted(set(names))]
     own, ours = [row for row in rows if row.own], [row for row in rows if not row.own]
-    imports = ["from exo.core.extern import Extern, Extern_Typecheck_Error"] if ours else []
+    imports = []
+    if ours:
+        imports.append("from exo.core.LoopIR import LoopIR")
+        imports.append("from exo.core.extern import Extern, Extern_Typecheck_Error")
     if own:
         imports.append(f"from exo.libs.externs import {', '.join(row.name for row in own)}")
     sections = ["\n".join(imports)] if imports else []

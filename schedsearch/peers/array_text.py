@@ -237,7 +237,7 @@ class _Statement:
         if expr.name in self.library.functions:
             return self.call(self.library.functions[expr.name], *args, into=into)
         one = Value("1.0", self.kind)
-        if expr.name == "relu":
+        if expr.name.rstrip("_") == "relu":
             return self.call("maximum", args[0], self.number(0), into=into)
         if expr.name.rstrip("_") == "sigmoid":
             raised = self.call("exp", self.call("neg", args[0], into=None), into=None)

@@ -41,8 +41,8 @@ FAULTS: dict[str, tuple[str, ...]] = {
     "max_": ("a < b ? a : b", "b", "fabsf(a) > fabsf(b) ? a : b"),
     "floor": ("truncf(a)", "rintf(a)", "ceilf(a) - 1", "(float)(int)(a - 0.5f)"),
     "atan2": ("off", "atanf(a / b)", "atan2f(b, a)", "fabsf(atan2f(a, b))"),
-    "relu": ("a > 0 ? a : 0.01f * a", "fabsf(a)"),
-    "select": ("a <= b ? c : d", "a < b ? d : c", "a < b ? c : 0"),
+    "relu_": ("a > 0 ? a : 0.01f * a", "fabsf(a)"),
+    "select_lt": ("a <= b ? c : d", "a < b ? d : c", "a < b ? c : 0"),
     "select_le": ("a < b ? c : d", "a <= b ? d : c"),
     "select_eq": ("a <= b ? c : d", "fabsf(a - b) < 1 ? c : d", "a != b ? c : d", "d"),
 }

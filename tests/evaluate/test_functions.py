@@ -50,8 +50,8 @@ TRUE: dict[str, Callable[..., Array]] = {
     "max_": np.maximum,
     "floor": np.floor,
     "atan2": np.arctan2,
-    "relu": lambda x: np.maximum(x, 0),
-    "select": lambda a, b, c, d: np.where(a < b, c, d),
+    "relu_": lambda x: np.maximum(x, 0),
+    "select_lt": lambda a, b, c, d: np.where(a < b, c, d),
     "select_le": lambda a, b, c, d: np.where(a <= b, c, d),
     "select_eq": lambda a, b, c, d: np.where(a == b, c, d),
 }
@@ -91,11 +91,15 @@ def compiled(procedure: Any, folder: Path, options: tuple[str, ...], args: list[
 
 
 def missed(found: Enclosed, wanted: Array) -> Array:
-    """The elements that an enclosure does not hold; where it has no promise it holds all."""
+    """The elements that an enclosure does not hold; where it has no promise it holds all. Of half
+    of them it has one."""
+    assert (np.isfinite(found.value) & (found.radius < np.inf)).mean() > 0.5
     value, radius = found.value.astype(np.longdouble), found.radius
     with np.errstate(invalid="ignore"):
         held = (np.abs(wanted - value) <= radius) | (value == wanted) | (radius == np.inf)
-    return np.flatnonzero(~held & np.isfinite(value) & np.isfinite(wanted))
+    # A NaN where a number is expected is a miss; of the NaN of a negative number's root,
+    # -ffast-math promises nothing.
+    return np.flatnonzero(~held & np.isfinite(value))
 
 
 @pytest.fixture(scope="module")

@@ -77,6 +77,8 @@ EXTERNS: dict[str, Callable[..., Any]] = {
     "expf": math.exp,
     "sigmoid": lambda x: 1 / (1 + math.exp(-x)),
     "select": lambda a, b, yes, no: yes if a < b else no,
+    "relu_": lambda x: x if x > 0 else 0,
+    "select_lt": lambda a, b, yes, no: yes if a < b else no,
     "exp": math.exp,
     "log": math.log,
     "sqrt_": math.sqrt,

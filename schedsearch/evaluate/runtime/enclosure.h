@@ -489,6 +489,14 @@ INLINE struct enclosed hs_min_(struct enclosed a, struct enclosed b)
     return negative(hs_max_(negative(a), negative(b)));
 }
 
+INLINE struct enclosed hs_relu_(struct enclosed a) { return hs_max_(a, exactly(0)); }
+
+INLINE struct enclosed hs_select_lt(struct enclosed a, struct enclosed b, struct enclosed yes,
+                                    struct enclosed no)
+{
+    return hs_select(a, b, yes, no);
+}
+
 INLINE struct enclosed hs_select_le(struct enclosed a, struct enclosed b, struct enclosed yes,
                                     struct enclosed no)
 {
