@@ -51,9 +51,12 @@ def _typed(e):
 class CFunction(Extern):
     """A function in C, of f32 and f64, and of `integers` if it has an expression for those."""
 
+    known = []
+
     def __init__(self, name, arity, floats, integers=""):
         super().__init__(name)
         self.arity, self.floats, self.integers = arity, floats, integers
+        self.known.append(self)
 
     def __eq__(self, other):
         return isinstance(other, Extern) and self.text() == getattr(other, "text", lambda: "")()
@@ -75,15 +78,22 @@ class CFunction(Extern):
         return next((arg.type for arg in args if str(arg.type) != "R"), args[0].type)
 
     def globl(self, prim_type):
+        """All of them: Exo does not look for functions in arguments of others."""
+        of_type = (each for each in self.known if each.integers or "int" not in prim_type)
+        return "#include <math.h>\\n" + "".join(each.defined(prim_type) for each in of_type)
+
+    def defined(self, prim_type):
         kind = "int32_t" if "int" in prim_type else prim_type
         value = self.integers if "int" in prim_type else self.floats
         value = value.format(f="f" if prim_type == "float" else "")
         params = ", ".join(f"{kind} {letter}" for letter in "abcd"[: self.arity])
         head = f"static inline {kind} {self.compile([params], prim_type)}"
-        return f"#include <math.h>\\n{head} {{\\n    return {value};\\n}}\\n"
+        guard = self.compile([], prim_type)[:-2].upper()
+        text = f"{head} {{\\n    return {value};\\n}}"
+        return f"#ifndef HAVE{guard}\\n#define HAVE{guard}\\n{text}\\n#endif\\n"
 
     def compile(self, args, prim_type):
-        return f"_{self.name().rstrip('_')}_{prim_type}({', '.join(args)})"
+        return f"_{self.name().rstrip('_')}_of_{prim_type}({', '.join(args)})"
 '''
 
 

@@ -118,8 +118,16 @@ def test_constants_and_functions_may_be_arguments(tmp_path: Path) -> None:
         "        y[i] = max_(-1.5, exp(y[i] * 0.5))\n"
     )
     code = generate_c(loaded(tmp_path, body, ["max_", "pow_", "exp"]))
-    assert "_max_float(0.0f, _pow_float(x[i1], 2.0f))" in re.sub(r"x\[i\d*\]", "x[i1]", code.source)
-    for name in ("_max_float", "_max_double", "_pow_float", "_exp_double", "_exp_float"):
+    assert "_max_of_float(0.0f, _pow_of_float(x[i1], 2.0f))" in re.sub(
+        r"x\[i\d*\]", "x[i1]", code.source
+    )
+    for name in (
+        "_max_of_float",
+        "_max_of_double",
+        "_pow_of_float",
+        "_exp_of_double",
+        "_exp_of_float",
+    ):
         assert code.source.count(f"static inline {name.split('_')[-1]} {name}(") == 1
 
 
@@ -207,6 +215,29 @@ def test_an_exported_schedule_has_them(tmp_path: Path) -> None:
     assert "_exp(" in found.stdout
     replayed = Replayer(source.procs["kernel_f32"]).state(trace).procedure
     assert generate_c(replayed).key == generate_c(procedure).key
+
+
+@pytest.mark.normal
+def test_c_of_an_exported_schedule_compiles(tmp_path: Path) -> None:
+    """As Exo alone prints it, which does not look for functions in arguments of others."""
+    names = ["exp", "floor", "max_", "select_lt"]
+    body = (
+        "def k(x: f32[8], y: f64[8], z: i32[8]):\n    for i in seq(0, 8):\n"
+        "        x[i] = exp(max_(0.0, floor(x[i])))\n"
+        "        y[i] = exp(select_lt(1.0 - y[i], y[i], y[i], 0.0))\n"
+        "        z[i] = max_(floor(z[i]), select_lt(z[i], 4, 1, z[i]))\n"
+    )
+    loaded(tmp_path, body, names)
+    text = schedule_python(load_source(tmp_path / "module.py"), "k", Trace())
+    (tmp_path / "schedule.py").write_text(text)
+    command = [sys.executable, "-I", str(tmp_path / "schedule.py")]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    (tmp_path / "k.c").write_text(found.stdout)
+    command = ["gcc", "-Wall", "-Werror", "-c", "k.c"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    own = generate_c(loaded(tmp_path, body, names)).source
+    for kind, count in (("float", 4), ("double", 4), ("int32_t", 3)):
+        assert len(re.findall(rf"static inline {kind} _\w+_of_{kind}\(", own)) == count
 
 
 @pytest.mark.normal
