@@ -14,26 +14,12 @@ from collections.abc import Iterable
 from schedsearch.core.functions import FUNCTIONS, Function
 
 EXO_NAMES = {
-    "exp": "exp",
-    "log": "log",
-    "sqrt": "sqrt_",
-    "sin": "sin_",
-    "cos": "cos",
-    "tanh": "tanh",
-    "erf": "erf",
-    "sigmoid": "sigmoid_",
-    "pow": "pow_",
-    "abs": "abs_",
-    "min": "min_",
-    "max": "max_",
-    "floor": "floor",
-    "atan2": "atan2",
-    "relu": "relu_",
+    row.name.rstrip("_"): row.name for row in FUNCTIONS.values() if not row.own and not row.chooses
 }
 """Functions of programs (`graph.Apply`), and what each is called in a module: an underscore tells
 it from Exo's own, or from Python's."""
 
-SELECTIONS = {"<": "select_lt", "<=": "select_le", "==": "select_eq"}
+SELECTIONS = {row.chooses: row.name for row in FUNCTIONS.values() if row.chooses and not row.own}
 """What chooses by a comparison: `select_lt(a, b, c, d)` is `c` if `a < b`, else `d`."""
 
 CLASS = '''\

@@ -109,7 +109,7 @@ def module(kind: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("kind", ["f32", "f64"])
+@pytest.mark.parametrize("kind", ["f32", pytest.param("f64", marks=pytest.mark.slow)])
 def test_rewritten_expressions_are_admissible(kind: str, tmp_path: Path) -> None:
     (tmp_path / "module.py").write_text(module(kind))
     procedure = load_source(tmp_path / "module.py").procs["kernel"]

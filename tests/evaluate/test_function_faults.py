@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from frontends.functions_module import HEAD, procedure_text
+from frontends.functions_module import HEAD, procedure_text, procedures
 
 from schedsearch.core.floats import FloatingPoint, contract_flags
 from schedsearch.core.functions import FUNCTIONS
@@ -124,3 +124,18 @@ def test_of_a_nan_and_a_number_nan_comes_out(
     assert not refused(bench, careful, code, FUNCTIONS[name].c_of("f32"))
     for wrong in (ignoring, ignoring.replace("a, b", "b, a")):
         assert refused(bench, careful, code, wrong)
+
+
+@pytest.mark.parametrize("kind", ["f32", pytest.param("f64", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("contract", FloatingPoint)
+def test_as_written_all_are_admissible(
+    kind: str, contract: FloatingPoint, builder: Builder, tmp_path: Path
+) -> None:
+    """Of NaN, infinities, denormal numbers and signed zeros, too."""
+    proc = procedures(tmp_path, kinds=[kind])[kind]
+    careful = replace(builder, flags=("-O2", *contract_flags(contract)))
+    binding = bind(mirror(proc), {"n": 3000})
+    bench = prepare(
+        mirror(proc), generate_c(proc), binding, careful, tmp_path / "work", fp=contract
+    )
+    assert not bench.agreement.skipped
