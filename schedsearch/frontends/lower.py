@@ -94,6 +94,9 @@ def lower(program: g.Program) -> Lowered:
     arrays = {a: g.fresh(a.name) for a in program.parameters if isinstance(a, g.Array)}
     work = _Work(arrays, asserts=list(program.asserts))
     out: list[q.Stmt] = []
+    for array in arrays:
+        for n in array.shape:
+            _Block(work, out, 0).need(n - 1)
     for stmt in program.body:
         try:
             statement(stmt, _Block(work, out, stmt.line))
