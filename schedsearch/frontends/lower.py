@@ -242,14 +242,15 @@ def _permuted(stmt: g.Store) -> g.Store:
     if not (isinstance(view, g.View) and isinstance(view.source, g.Reduce | g.Scan)):
         return stmt
     names = tuple(g.fresh("") for _ in view.source.shape)
+    lengths = dict(zip(view.vars, view.shape, strict=True))
     places = {}
     for name, place, n in zip(names, view.index, view.source.shape, strict=True):
         var = place.as_var
-        if var in view.vars and var not in places:
+        if var in lengths and var not in places and lengths[var] == n:
             places[var] = q.as_affine(name)
         elif n != ONE:
             return stmt
-    for var, n in zip(view.vars, view.shape, strict=True):
+    for var, n in lengths.items():
         if var not in places:
             if n != ONE:
                 return stmt

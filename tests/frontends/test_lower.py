@@ -188,6 +188,20 @@ ROWS: list[Row] = [
         FLOATS,
     ),
     (
+        "part_of_matmul",
+        lambda a, b: views.slice_(matmul(a, b), 0, None, -1),
+        lambda a, b: (a @ b)[:-1],
+        [NM, MK],
+        FLOATS,
+    ),
+    (
+        "expanded_sum",
+        lambda a: views.expand(g.Reduce("sum", a, (0,)), 0),
+        lambda a: a.sum(axis=0, keepdims=True),
+        [NM],
+        FLOATS,
+    ),
+    (
         "gemm",
         lambda a, b, c, x: apply("+", apply("*", x, c), apply("*", x, matmul(a, b))),
         lambda a, b, c, x: x * c + x * (a @ b),
