@@ -53,13 +53,14 @@ class _Work:
 @dataclass(frozen=True)
 class _Block:
     """Where statements are written: `out`, in `loops`. `stored` are values that are in arrays.
-    Within branches nothing is asserted: Exo sees the condition."""
+    Where they are `guarded` nothing is asserted: conditions around, which Exo sees, exclude what is
+    outside."""
 
     work: _Work
     out: list[q.Stmt]
     line: int
     loops: tuple[Loop, ...] = ()
-    branch: bool = False
+    guarded: bool = False
     stored: dict[g.Value, q.Var] = field(default_factory=dict)
     shared: frozenset[g.Value] = frozenset()
     scalars: dict[tuple[g.Value, At], q.Var] = field(default_factory=dict)
@@ -69,18 +70,18 @@ class _Block:
         """Statements have no places before Exo has read them: they carry the user's line."""
         return (self.line,)
 
-    def inside(self, loops: Sequence[Loop] = (), *, branch: bool = False) -> _Block:
+    def inside(self, loops: Sequence[Loop] = (), *, guarded: bool = False) -> _Block:
         return replace(
             self,
             out=[],
             loops=(*self.loops, *loops),
-            branch=self.branch or branch,
+            guarded=self.guarded or guarded,
             scalars=dict(self.scalars),
         )
 
     def need(self, value: q.Affine) -> None:
         """`value >= 0` is a fact that bounds depend on: asserted, if sizes do not imply it."""
-        fact = None if self.branch else lowest(value, self.loops)
+        fact = None if self.guarded else lowest(value, self.loops)
         if fact is None or never_negative(fact):
             return
         if fact.is_const:
@@ -96,7 +97,7 @@ def lower(program: g.Program) -> Lowered:
     arrays = {a: g.fresh(a.name) for a in program.parameters if isinstance(a, g.Array)}
     work = _Work(program.file, arrays, asserts=list(program.asserts))
     out: list[q.Stmt] = []
-    block = _Block(work, out, 0)
+    block = _Block(work, out, 0, guarded=program.bounded)
     for array in arrays:
         with refusals(block):
             not_empty(array, block)
@@ -164,7 +165,7 @@ def statement(stmt: g.Statement, block: _Block) -> None:
                     statement(each, inner)
                 loop(stmt.var, stmt.lo, stmt.hi, inner.out, block)
             case g.If():
-                then, other = block.inside(branch=True), block.inside(branch=True)
+                then, other = block.inside(guarded=True), block.inside(guarded=True)
                 for each in stmt.body:
                     statement(each, then)
                 for each in stmt.orelse:
@@ -384,7 +385,7 @@ def assign(
 ) -> None:
     """One element of a value, stored into the place of `kept`."""
     if isinstance(value, g.Select) and isinstance(value.condition, g.Inside):
-        then, other = block.inside(branch=True), block.inside(branch=True)
+        then, other = block.inside(guarded=True), block.inside(guarded=True)
         assign(value.then, at, into, kept, then, add=add)
         assign(value.other, at, into, kept, other, add=add)
         branch(inside(value.condition, at), then, other, block)
@@ -471,6 +472,7 @@ def scan(value: g.Scan, into: _Target, block: _Block) -> None:
 def element(value: g.Value, at: At, block: _Block) -> q.Expr:
     """An element as an expression; statements that it needs before are written to the block."""
     if value in block.stored:
+        within(at, value.shape, block)
         return q.Read(block.stored[value], at, value.type)
     if (value, at) in block.scalars:
         return q.Read(block.scalars[value, at], (), value.type)
@@ -640,7 +642,7 @@ def pick(
     match condition:
         case g.Inside():
             var = scalar("t", kind, block)
-            yes, no = block.inside(branch=True), block.inside(branch=True)
+            yes, no = block.inside(guarded=True), block.inside(guarded=True)
             for inner, written in ((yes, then), (no, other)):
                 rhs = written(inner)
                 inner.out.append(q.Assign(block.path, var, (), rhs, kind))

@@ -34,7 +34,8 @@ class Maker:
 
     def program(self, name: str) -> g.Program:
         body = tuple(self.statement(2) for _ in range(self.rng.randint(1, 3)))
-        return g.Program(name, (N, *self.squares, *self.lines), body)
+        long = q.BinOp(">=", n, q.Affine(3), "bool")
+        return g.Program(name, (N, *self.squares, *self.lines), body, (long,))
 
     def statement(self, depth: int) -> g.Statement:
         if depth and self.rng.random() < 0.3:
