@@ -123,7 +123,9 @@ def lower(program: g.Program) -> Lowered:
         proc.name,
         text,
         tuple(name(arg.var) for arg in args),
-        tuple(name(arrays[a]) for a in program.parameters if a in written),
+        tuple(
+            name(arg.var) for arg, p in zip(args, program.parameters, strict=True) if p in written
+        ),
         tuple(show_expr(each, name) for each in proc.asserts),
         lines,
         program.file,
