@@ -52,7 +52,7 @@ def _body(body: tuple[g.Statement, ...], arrays: dict[g.Array, Any], known: Plac
                 at = tuple(place(each, {**known, **names}) for each in stmt.index)
                 target = arrays[stmt.array]
                 if stmt.add:
-                    target[at] += value
+                    target[at] = np.asarray(target[at] + value).astype(target.dtype)
                 else:
                     target[at] = value.astype(target.dtype)
 
