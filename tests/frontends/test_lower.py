@@ -344,6 +344,10 @@ a, x, y = g.Load(A), g.Load(X), g.Load(Y)
 t, u = g.fresh("t"), g.fresh("u")
 one = q.Affine(1)
 
+TWICE = apply("+", x, g.Reduce("max", x, (0,)))
+EXP = apply("exp", g.Load(S))
+AGAIN = apply("*", EXP, apply("-", EXP, 1))
+
 STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
     "shift_right": ((N, X), (shaping.stored(views.slice_(x, 0, 1), views.slice_(x, 0, None, -1)),)),
     "shift_left": ((N, X), (shaping.stored(views.slice_(x, 0, None, -1), views.slice_(x, 0, 1)),)),
@@ -429,6 +433,21 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
     "added_max": ((N, A, X), (store(X, g.Reduce("max", a, (1,)), add=True),)),
     "added_scan": ((N, A), (store(A, g.Scan("prod", a, 1), add=True),)),
     "added_wide": ((N, X, Y), (store(X, y, add=True),)),
+    "added_float": ((N, I32, X), (store(I32, x, add=True),)),
+    "sum_with_itself": ((N, A, X), (store(X, g.Reduce("sum", apply("*", a, x), (0,))),)),
+    "value_again": (
+        (N, S, X, Y),
+        (
+            store(X, TWICE),
+            store(Y, types.cast(TWICE, "f64")),
+            store(S, AGAIN),
+            store(S, apply("-", AGAIN, 1)),
+        ),
+    ),
+    "constant_functions": (
+        (N, Y),
+        (store(Y, apply("+", y, apply("exp", g.Constant(0.3, "f64")))),),
+    ),
     "added_narrow": ((N, X, Y), (store(Y, x, add=True),)),
     "row_of_row_before": (
         (N, A),
@@ -691,6 +710,14 @@ def test_what_it_tells_of_the_procedure() -> None:
     found = lower(g.Program("double", (N, X, Y), (body,)))
     assert (found.name, found.parameters, found.outputs) == ("double_1", ("N", "X", "Y"), ("X",))
     assert found.asserts == ("(N - 2 >= 0)",)
+
+
+def test_narrow_integers_stay_within_an_int() -> None:
+    """C does not say what happens beyond."""
+    b = g.Load(B8)
+    four = apply("*", apply("*", b, b), apply("*", b, b))
+    assert "@ DRAM" not in text(N, B8, body=[store(B8, four)])
+    assert text(N, B8, body=[store(B8, apply("*", four, b))]).count("@ DRAM") == 1
 
 
 def test_facts_are_asserted_once() -> None:
