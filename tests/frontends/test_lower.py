@@ -720,6 +720,13 @@ def test_narrow_integers_stay_within_an_int() -> None:
     assert text(N, B8, body=[store(B8, apply("*", four, b))]).count("@ DRAM") == 1
 
 
+def test_sizes_as_f32_are_rounded_once() -> None:
+    """Steps of 1 to f32 come to an end at 2**24."""
+    found = text(N, S, body=[store(S, g.Count(q.as_affine(N), "f32"))])
+    assert "count: f64" in found
+    assert "count += 1.0" in found
+
+
 def test_facts_are_asserted_once() -> None:
     """The strongest, and none that the program asserts itself."""
     body = [
