@@ -293,9 +293,11 @@ def _typed(stmt: g.Store) -> g.Store:
     value, kind = stmt.value, stmt.array.type
     if value.type == kind:
         return stmt
-    if stmt.add and types.result_type(value.type, kind) != kind:
+    wide = types.result_type(value.type, kind)
+    if stmt.add and wide != kind:
         own = g.View(g.Load(stmt.array), stmt.vars, value.shape, stmt.index)
-        total = g.Apply("+", (types.cast(own, value.type), value), value.type, value.shape)
+        terms = types.cast(own, wide), types.cast(value, wide)
+        total = g.Apply("+", terms, wide, value.shape)
         return replace(stmt, value=types.cast(total, kind), add=False)
     return replace(stmt, value=types.cast(value, kind))
 
