@@ -21,7 +21,7 @@ from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
 from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.export import schedule_python
-from schedsearch.transforms.export_c import c_files
+from schedsearch.transforms.export_c import GUARD, c_files
 
 if TYPE_CHECKING:  # it takes a while to load
     from schedsearch.search.setup.run_summary import Elsewhere
@@ -82,9 +82,9 @@ class Kernel:
     elsewhere: Elsewhere | None = None
 
 
-def build_facts(kernel: Kernel) -> list[str]:
-    """What the header says of how the kernel is built, and how it was measured."""
-    code, name = kernel.code, kernel.code.proc
+def build_facts(kernel: Kernel, name: str) -> list[str]:
+    """What the header says of how the kernel, in `name.c`, is built, and how it was measured."""
+    code = kernel.code
     flags = code.build.flags(kernel.target.flags)
     compiler = kernel.target.compiler_for(code.build)
     command = (compiler and (Path(compiler.path).name or compiler.kind)) or code.build.compiler
@@ -123,7 +123,8 @@ def write_schedule(
     """Write `NAME.schedule.py`, `NAME.c` and `NAME.h`, `NAME.schedule.json` into `out`, as
     `formats` asks; returns their paths. `data` is for JSON.
 
-    NAME is that of the C function. Raises UserError if `out` cannot be written.
+    NAME is that of the C function; C is in `NAME.scheduled.c` and `NAME.scheduled.h` if a file of
+    the other name is there that no earlier run wrote. Raises UserError if `out` cannot be written.
     """
     name = kernel.code.proc
     texts = {}
@@ -131,9 +132,10 @@ def write_schedule(
         python = schedule_python(source, workload.proc, trace, notes, workload.fixed)
         texts[f"{name}.schedule.py"] = python
     if "c" in formats:
-        how = build_facts(kernel)
-        header, body = c_files(kernel.code, kernel.proc, name, notes, how)
-        texts |= {f"{name}.c": body, f"{name}.h": header}
+        stem = name if _is_free(out / name) else f"{name}.scheduled"
+        how = build_facts(kernel, stem)
+        header, body = c_files(kernel.code, kernel.proc, stem, notes, how)
+        texts |= {f"{stem}.c": body, f"{stem}.h": header}
     if "json" in formats:
         texts[f"{name}.schedule.json"] = json.dumps(data, indent=2) + "\n"
     make_writable(out)
@@ -146,3 +148,20 @@ def write_schedule(
                 "writes it where there is room"
             ) from error
     return [out / file for file in texts]
+
+
+def _is_free(stem: Path) -> bool:
+    """Whether no C of somebody else is at `stem.c` and `stem.h`."""
+    header, source = stem.with_name(f"{stem.name}.h"), stem.with_name(f"{stem.name}.c")
+    if header.exists():
+        own = _begins(header).startswith(GUARD)
+        return own and (not source.exists() or f'#include "{header.name}"' in _begins(source))
+    return not source.exists()
+
+
+def _begins(file: Path) -> str:
+    try:
+        with open(file, errors="replace") as text:
+            return text.read(1 << 14)
+    except OSError:
+        return ""

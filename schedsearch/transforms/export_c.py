@@ -20,6 +20,10 @@ static int {APART}(const void *a, size_t a_bytes, const void *b, size_t b_bytes)
 """The function that `checks` may call."""
 
 
+GUARD = "#ifndef SCHEDSEARCH_"
+"""How a header of ours begins."""
+
+
 def c_files(
     code: GeneratedC, proc: q.Proc, stem: str, notes: Sequence[str] = (), how: Sequence[str] = ()
 ) -> tuple[str, str]:
@@ -30,10 +34,10 @@ def c_files(
     `code`. `notes` are comment lines for the top of the source; `how` are facts for the
     header, after those of `proc`: how it was measured, how to build it.
     """
-    guard = f"SCHEDSEARCH_{re.sub('[^0-9A-Za-z]', '_', stem).upper()}_H"
+    guard = f"{re.sub('[^0-9A-Za-z]', '_', stem).upper()}_H"
     header = [
-        f"#ifndef {guard}",
-        f"#define {guard}",
+        f"{GUARD}{guard}",
+        f"#define SCHEDSEARCH_{guard}",
         *(f"// - {one_line(fact)}" for fact in [*facts(proc, code), *how]),
         "#ifdef __cplusplus",
         'extern "C" {',

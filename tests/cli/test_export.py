@@ -50,6 +50,21 @@ def test_formats_that_there_are_not(tuned: Path, run: Run) -> None:
     assert "py, c, json" in answer.err
 
 
+@pytest.mark.parametrize("name", ["matmul32.c", "matmul32.h"])
+def test_files_of_somebody_else_are_never_replaced(name: str, tuned: Path, run: Run) -> None:
+    """As where the kernel was written in C."""
+    (tuned / "kept").mkdir()
+    (tuned / "kept" / name).write_text('#include "matmul32.h"\nmine')
+    for _ in range(2):  # what is ours is replaced
+        answer = run("export", "--format", "c", "--out", "kept")
+        assert answer.code == 0, answer.err
+    kept = {path.name: path.read_text() for path in (tuned / "kept").iterdir()}
+    assert kept.pop(name).endswith("mine")
+    assert kept.keys() == {"matmul32.scheduled.c", "matmul32.scheduled.h"}
+    assert '#include "matmul32.scheduled.h"' in kept["matmul32.scheduled.c"]
+    assert "-c matmul32.scheduled.c" in kept["matmul32.scheduled.h"]
+
+
 def test_a_shorter_schedule_is_written_and_kept(tuned: Path, run: Run) -> None:
     """The best one, after two swaps that undo each other."""
     with Store.open(tuned / "schedsearch.sqlite", create=False) as store:
