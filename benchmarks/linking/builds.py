@@ -102,7 +102,7 @@ def exported(
 ) -> Exported:
     code = generate_c(procedure, build)
     kernel = Kernel(mirror(procedure), code, target, "not verified")
-    header, source = c_files(code, kernel.proc, code.proc, (), build_facts(kernel))
+    header, source = c_files(code, kernel.proc, code.proc, (), build_facts(kernel, code.proc))
     folder.mkdir(parents=True, exist_ok=True)
     (folder / f"{code.proc}.h").write_text(header)
     (folder / f"{code.proc}.c").write_text(source)
