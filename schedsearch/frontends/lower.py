@@ -33,6 +33,9 @@ RING = frozenset({"+", "-", "*", "neg"})
 NARROW = frozenset({"i8", "ui8", "ui16"})
 """Types with which C computes as `int`."""
 
+DEEPEST = 30
+"""Levels of parentheses. Python has no more than 200."""
+
 ONE = q.Affine(1)
 
 At = tuple[q.Affine, ...]
@@ -170,6 +173,9 @@ def refusals(block: _Block) -> Iterator[None]:
         yield
     except Refusal as refusal:
         raise refusal.at(block.work.file, block.line) from None
+    except RecursionError:
+        deep = Refusal("expression", "it is too deep", "store parts of it into arrays")
+        raise deep.at(block.work.file, block.line) from None
 
 
 def statement(stmt: g.Statement, block: _Block) -> None:
@@ -542,10 +548,22 @@ def element(value: g.Value, at: At, block: _Block) -> q.Expr:
     if (value, at) in block.scalars:
         return q.Read(block.scalars[value, at], (), value.type)
     found = fused(value, at, block)
-    if value in block.shared:
+    if value in block.shared or depth(found) > DEEPEST:
         block.scalars[value, at] = var = in_scalar(found, value.type, block)
         return q.Read(var, (), value.type)
     return found
+
+
+def depth(expr: q.Expr) -> int:
+    match expr:
+        case q.BinOp():
+            return 1 + max(depth(expr.lhs), depth(expr.rhs))
+        case q.USub():
+            return 1 + depth(expr.arg)
+        case q.Extern():
+            return 1 + max(map(depth, expr.args))
+        case _:
+            return 0
 
 
 def fused(value: g.Value, at: At, block: _Block) -> q.Expr:

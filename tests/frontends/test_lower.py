@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -537,6 +537,7 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             ),
         ),
     ),
+    "long_sum": ((N, X, Y), (store(X, reduce(partial(apply, "+"), [x] * 120)),)),
     "scalar_argument": ((N, S, X), (store(X, apply("*", g.Load(S), x)),)),
     "scalar_result": (
         (N, S, X),
@@ -746,6 +747,7 @@ def test_facts_are_asserted_once() -> None:
 REFUSED = {
     "integers would be divided": store(I32, apply("/", g.Load(I32), g.Load(I32))),
     "it is of floats": store(I32, apply("exp", g.Load(I32))),
+    "too deep": store(X, reduce(partial(apply, "-"), [x] * 3000)),
     "finite": store(X, views.broadcast_to(g.Constant(float("inf"), "f32"), VN)),
     "negative": shaping.stored(views.index(g.Load(T), 0, 3), x),
 }
