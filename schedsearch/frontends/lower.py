@@ -673,8 +673,6 @@ def extern(name: str, args: Sequence[q.Expr], kind: str, block: _Block) -> q.Exp
     if kind in INTEGERS and not FUNCTIONS[name].whole:
         raise Refusal(name.rstrip("_"), "it is of floats", "convert its arguments (`astype`)")
     block.work.externs.add(name)
-    if not any(map(_reads, args)):
-        args = [q.Read(in_scalar(args[0], kind, block), (), kind), *args[1:]]
     return q.Extern(name, tuple(args), kind)
 
 

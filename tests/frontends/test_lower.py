@@ -445,8 +445,27 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
         ),
     ),
     "constant_functions": (
-        (N, Y),
-        (store(Y, apply("+", y, apply("exp", g.Constant(0.3, "f64")))),),
+        (N, X, Y, B8),
+        (
+            store(
+                Y,
+                g.Select(
+                    less("<=", apply("exp", g.Constant(0.3, "f64")), y),
+                    apply("-", g.Constant(0.1, "f64"), y),
+                    views.broadcast_to(apply("exp", g.Constant(0.3, "f64")), VN),
+                ),
+            ),
+            store(Y, apply("+", y, apply("exp", g.Constant(0.3, "f64")))),
+            store(X, types.cast(apply("+", y, apply("exp", g.Constant(0.3, "f64"))), "f32")),
+            store(Y, views.broadcast_to(apply("exp", g.Constant(0.3, "f64")), VN)),
+            store(Y, views.broadcast_to(g.Cast(apply("sqrt", g.Constant(0.3, "f32")), "f64"), VN)),
+            store(
+                B8, apply("+", g.Load(B8), apply("max", g.Constant(3, "i8"), g.Constant(4, "i8")))
+            ),
+            store(
+                B8, views.broadcast_to(apply("max", g.Constant(3, "i8"), g.Constant(4, "i8")), VN)
+            ),
+        ),
     ),
     "added_narrow": ((N, X, Y), (store(Y, x, add=True),)),
     "row_of_row_before": (
