@@ -191,6 +191,21 @@ ROWS: list[Row] = [
         FLOATS,
     ),
     (
+        "einsum",
+        lambda a, b, x: g.Reduce(
+            "sum",
+            apply(
+                "*",
+                apply("*", views.expand(a, 2), views.expand(b, 0)),
+                views.expand(views.expand(x, 1), 2),
+            ),
+            (0, 1),
+        ),
+        lambda a, b, x: np.einsum("ij,jk,i->k", a, b, x),
+        [NM, MK, VN],
+        ("f64", "i32", "ui16"),
+    ),
+    (
         "part_of_matmul",
         lambda a, b: views.slice_(matmul(a, b), 0, None, -1),
         lambda a, b: (a @ b)[:-1],
