@@ -774,6 +774,8 @@ def test_facts_are_asserted_once() -> None:
     for op, number in ((">=", 5), (">", 4), ("==", 7)):
         known = q.BinOp(op, q.as_affine(N), q.Affine(number), "bool")
         assert lower(replace(program, asserts=(known,))).asserts == (f"(N {op} {number})",)
+    other = q.BinOp("<=", q.as_affine(N), q.Affine(9), "bool")
+    assert lower(replace(program, asserts=(other,))).asserts == ("(N <= 9)", "(N - 5 >= 0)")
     weak = q.BinOp(">", q.as_affine(N), q.Affine(3), "bool")
     assert lower(replace(program, asserts=(weak,))).asserts == ("(N > 3)", "(N - 5 >= 0)")
 
