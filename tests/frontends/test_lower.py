@@ -785,7 +785,7 @@ REFUSED = {
     "it is of floats": store(I32, apply("exp", g.Load(I32))),
     "too deep": store(X, reduce(partial(apply, "-"), [x] * 3000)),
     "finite": store(X, views.broadcast_to(g.Constant(float("inf"), "f32"), VN)),
-    "negative": shaping.stored(views.index(g.Load(T), 0, 3), x),
+    "outside of an array by 1": shaping.stored(views.index(g.Load(T), 0, 3), x),
 }
 
 
