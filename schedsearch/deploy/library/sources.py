@@ -210,7 +210,7 @@ def _choosing(name: str, procs: Sequence[Packed]) -> str:
     if any(check.startswith(APART) for check in wanted):
         lines += ["", "#ifndef NDEBUG", APART_TEXT.rstrip(), "#endif"]
     lines += ["", f"const char *{name}_isa(void) {{ return isas[{OURS}isa()].name; }}"]
-    own = [(f"{OURS}{number}", proc) for number, proc in enumerate(map(_inside, procs))]
+    own = [(f"{OURS}{number}", proc) for number, proc in enumerate(procs)]
     if mutexes := [_mutex(o, each) for o, p in own for each in p.variants if each.static]:
         lines += ["", *one_at_a_time.declared(mutexes)]
     for prefix, proc in own:
@@ -221,6 +221,8 @@ def _choosing(name: str, procs: Sequence[Packed]) -> str:
 def _procedure(name: str, own: str, proc: Packed, order: Sequence[str]) -> Iterator[str]:
     """`own` is how the names begin that others do not see: a number, since each of two procedures
     may be called as anything of the other."""
+    asked = checks(proc.written.proc, proc.written.code)
+    proc = _inside(proc)
     names = ", ".join(f'"{each.name}"' for each in proc.variants)
     yield from (_prototype(name, proc, each) for each in proc.variants)
     yield f"static const char *const {own}_names[] = {{{names}}};"
@@ -237,7 +239,8 @@ def _procedure(name: str, own: str, proc: Packed, order: Sequence[str]) -> Itera
         yield from forks.defined(own, f"{name}_{proc.name}", declared(proc.written.code)[1:])
     yield f"void {name}_{proc.name}({_declared(proc)})"
     yield "{"
-    yield from (f"    assert({each});" for each in checks(proc.written.proc, proc.written.code))
+    for check, text in zip(checks(proc.written.proc, proc.written.code), asked, strict=True):
+        yield f'    assert(({check}) && "{text}");'  # which the user is shown
     yield f"    switch ({own}_chosen({given})) {{"
     for number, each in enumerate(proc.variants):
         yield f"    case {number}:"
