@@ -57,7 +57,12 @@ def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
 
 
 def _openmp(source: str) -> tuple[str, ...]:
-    return (OPENMP,) if "#pragma omp" in source else ()
+    return (OPENMP,) if has_threads(source) else ()
+
+
+def has_threads(source: str) -> bool:
+    """Whether C of a kernel is for OpenMP."""
+    return "#pragma omp" in source
 
 
 @dataclass(frozen=True)

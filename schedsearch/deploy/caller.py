@@ -16,7 +16,9 @@ from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_affine
 from schedsearch.deploy.refusals import Argument, Refusals
+from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.oracle.harness import call_text, window_structs
+from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.transforms.contract import Parameter, Writer, conditions_with
 
 _RUNTIME = resources.files("schedsearch.deploy") / "runtime"
@@ -43,6 +45,21 @@ def sources(proc: q.Proc, given: Sequence[Parameter], context: str | None = "0")
             )
     shared = {name: (_RUNTIME / name).read_text() for name in ("caller.h", "caller.c")}
     return {**shared, "signature.c": _signature(proc, given, context)}
+
+
+def built(
+    own: Builder,
+    proc: q.Proc,
+    given: Sequence[Parameter],
+    context: str | None = "0",
+    flags: tuple[str, ...] = (),
+) -> Path:
+    """The module of `sources`, compiled. Raises UserError that names the procedure."""
+    files = sources(proc, given, context)
+    try:
+        return own.python_module(files, BUILD_TIMEOUT_S, flags)
+    except UserError as error:
+        raise UserError(f"{proc.name} cannot be called: {error}") from error
 
 
 def described(proc: q.Proc, given: Sequence[Parameter]) -> Refusals:

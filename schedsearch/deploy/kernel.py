@@ -34,7 +34,6 @@ from schedsearch.deploy.variants import (
 from schedsearch.evaluate.build.host import usable_cores
 from schedsearch.search.caches import in_use
 from schedsearch.search.setup.procedure_file import file_of, file_to_load, write_for
-from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.transforms.exo.identity import proc_key
 
 _Call = Callable[..., None]
@@ -130,9 +129,8 @@ class _Variants:
         recorder.begin_if_asked()
         with self.lock, in_use(), _EXO:
             written, target = self.written, here()
-            sources = caller.sources(written.proc, written.parameters)
             own = builder(target, target.compiler.kind)
-            module = caller.load(own.python_module(sources, BUILD_TIMEOUT_S))
+            module = caller.load(caller.built(own, written.proc, written.parameters))
             refuse = caller.described(written.proc, written.parameters)
         made: tuple[_Call, _Sizes] = module.caller(
             self.resolve, refuse, as_buffer, USING, recorder.EPOCH

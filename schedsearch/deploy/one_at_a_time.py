@@ -16,13 +16,13 @@ def declared(mutexes: Sequence[str]) -> Iterator[str]:
     for mutex in mutexes:
         yield f"static pthread_mutex_t {mutex} = PTHREAD_MUTEX_INITIALIZER;"
     for what, order in [("lock", mutexes), ("unlock", mutexes[::-1])]:
-        yield f"static void ss_{what}_all(void)"
+        yield f"static void schedsearch_{what}(void)"
         yield "{"
         yield from (f"    pthread_mutex_{what}(&{mutex});" for mutex in order)
         yield "}"
-    yield "__attribute__((constructor)) static void ss_mind_forks(void)"
+    yield "__attribute__((constructor)) static void schedsearch_mind_forks(void)"
     yield "{"
-    yield "    pthread_atfork(ss_lock_all, ss_unlock_all, ss_unlock_all);"
+    yield "    pthread_atfork(schedsearch_lock, schedsearch_unlock, schedsearch_unlock);"
     yield "}"
 
 

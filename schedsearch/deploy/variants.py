@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -20,15 +21,16 @@ from schedsearch.analysis.conversions import float_of_integers
 from schedsearch.analysis.independence import races
 from schedsearch.analysis.out_of_bounds import out_of_bounds
 from schedsearch.core import ast as q
-from schedsearch.core.build import Build
+from schedsearch.core.build import Build, has_threads
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import AS_WRITTEN
-from schedsearch.deploy import one_at_a_time
+from schedsearch.deploy import forks, one_at_a_time
 from schedsearch.deploy.choose import Offer
+from schedsearch.deploy.parameters import declared, with_own_names
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import default_flags
 from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
@@ -47,7 +49,10 @@ from schedsearch.transforms.vector.instruction_sets import load_instructions
 REPLAYED = "replayed"
 """The folder of the cache with the C of replayed schedules."""
 
-_ENTRY = "schedsearch_entry"
+OURS = "schedsearch_"
+"""How names of C begin that are not the user's."""
+
+_ENTRY = f"{OURS}entry"
 
 
 class NotLoadedError(Exception):
@@ -78,6 +83,11 @@ class Written:
             raise UserError(
                 f"{proc.name} reads or writes configuration fields, for which calls from Python "
                 "have no place; give it arguments instead"
+            )
+        if found := re.search(rf"\b{OURS}\w*(?=\()", code.source):
+            raise UserError(
+                f"{found[0]} is a name of schedsearch's own, as all that begin with {OURS}: rename "
+                "the procedure"
             )
         return Written(procedure, proc, code, parameters(proc, code))
 
@@ -163,19 +173,23 @@ def _recall(place: Path) -> GeneratedC | None:
 def _with_entry(written: Written, code: GeneratedC, fixed: dict[str, int]) -> GeneratedC:
     """The kernel, where it cannot be called as the procedure as written: an entry leaves out the
     sizes that are constants. If it has static memory, one call at a time passes: the lock is where
-    the memory is."""
-    static = bool(lasting_memory(code.source))
-    if not static and not fixed:
+    the memory is. If it has threads, it minds forks."""
+    static, threads = bool(lasting_memory(code.source)), has_threads(code.source)
+    if not static and not threads and not fixed:
         return code
-    declared = written.code.header[written.code.header.index(f"void {written.code.proc}( ") :]
-    declared = declared[: declared.index(" );")].partition("( ")[2]
-    names = [each.name for each in written.parameters if each.arg.var.name not in fixed]
+    own = with_own_names(written.code)
+    given = declared(own)
+    passed = [each for each in parameters(written.proc, own) if each.arg.var.name not in fixed]
     lock = f"{_ENTRY}_lock"
-    call = f"{code.proc}( {', '.join(['ctxt', *names])} );"
+    call = f"{code.proc}( {', '.join(['ctxt', *(each.name for each in passed)])} );"
+    entry = f"void {_ENTRY}( {', '.join(given)} )"
     lines = [
         code.source,
         *([one_at_a_time.INCLUDE, *one_at_a_time.declared([lock])] if static else ()),
-        f"void {_ENTRY}( {declared} ) {{",
+        f"{entry};",
+        *([forks.TEXT, *forks.defined(_ENTRY, _ENTRY, given)] if threads else ()),
+        f"{entry} {{",
+        *(forks.left_to_helper(_ENTRY, given) if threads else ()),
         *(one_at_a_time.around(lock, call) if static else (call,)),
         "}",
     ]

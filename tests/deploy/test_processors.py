@@ -101,11 +101,11 @@ def test_a_wrong_choice_is_an_illegal_instruction(
 
 ON_ARM = """
 #include "isa.h"
-#define SS_LIBRARY "lib_a"
-#define SS_FORCED_BY "LIB_A_ISA"
+#define SCHEDSEARCH_LIBRARY "lib_a"
+#define SCHEDSEARCH_FORCED_BY "LIB_A_ISA"
 static const struct isa isas[] = {{"scalar", has_scalar}, {"neon", has_neon}};
 #include "choose.h"
-int main(void) { printf("%s %d", isas[ss_isa()].name, has_asimddp()); return 0; }
+int main(void) { printf("%s %d", isas[schedsearch_isa()].name, has_asimddp()); return 0; }
 """
 
 

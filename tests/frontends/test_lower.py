@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -189,6 +189,21 @@ ROWS: list[Row] = [
         lambda a, b: (a[:, :, None] * b).sum(axis=1, dtype=a.dtype).T,
         [NM, MK],
         FLOATS,
+    ),
+    (
+        "einsum",
+        lambda a, b, x: g.Reduce(
+            "sum",
+            apply(
+                "*",
+                apply("*", views.expand(a, 2), views.expand(b, 0)),
+                views.expand(views.expand(x, 1), 2),
+            ),
+            (0, 1),
+        ),
+        lambda a, b, x: np.einsum("ij,jk,i->k", a, b, x),
+        [NM, MK, VN],
+        ("f64", "i32", "ui16"),
     ),
     (
         "part_of_matmul",
@@ -445,8 +460,27 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
         ),
     ),
     "constant_functions": (
-        (N, Y),
-        (store(Y, apply("+", y, apply("exp", g.Constant(0.3, "f64")))),),
+        (N, X, Y, B8),
+        (
+            store(
+                Y,
+                g.Select(
+                    less("<=", apply("exp", g.Constant(0.3, "f64")), y),
+                    apply("-", g.Constant(0.1, "f64"), y),
+                    views.broadcast_to(apply("exp", g.Constant(0.3, "f64")), VN),
+                ),
+            ),
+            store(Y, apply("+", y, apply("exp", g.Constant(0.3, "f64")))),
+            store(X, types.cast(apply("+", y, apply("exp", g.Constant(0.3, "f64"))), "f32")),
+            store(Y, views.broadcast_to(apply("exp", g.Constant(0.3, "f64")), VN)),
+            store(Y, views.broadcast_to(g.Cast(apply("sqrt", g.Constant(0.3, "f32")), "f64"), VN)),
+            store(
+                B8, apply("+", g.Load(B8), apply("max", g.Constant(3, "i8"), g.Constant(4, "i8")))
+            ),
+            store(
+                B8, views.broadcast_to(apply("max", g.Constant(3, "i8"), g.Constant(4, "i8")), VN)
+            ),
+        ),
     ),
     "added_narrow": ((N, X, Y), (store(Y, x, add=True),)),
     "row_of_row_before": (
@@ -537,6 +571,7 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             ),
         ),
     ),
+    "long_sum": ((N, X, Y), (store(X, reduce(partial(apply, "+"), [x] * 120)),)),
     "scalar_argument": ((N, S, X), (store(X, apply("*", g.Load(S), x)),)),
     "scalar_result": (
         (N, S, X),
@@ -739,6 +774,8 @@ def test_facts_are_asserted_once() -> None:
     for op, number in ((">=", 5), (">", 4), ("==", 7)):
         known = q.BinOp(op, q.as_affine(N), q.Affine(number), "bool")
         assert lower(replace(program, asserts=(known,))).asserts == (f"(N {op} {number})",)
+    other = q.BinOp("<=", q.as_affine(N), q.Affine(9), "bool")
+    assert lower(replace(program, asserts=(other,))).asserts == ("(N <= 9)", "(N - 5 >= 0)")
     weak = q.BinOp(">", q.as_affine(N), q.Affine(3), "bool")
     assert lower(replace(program, asserts=(weak,))).asserts == ("(N > 3)", "(N - 5 >= 0)")
 
@@ -746,8 +783,9 @@ def test_facts_are_asserted_once() -> None:
 REFUSED = {
     "integers would be divided": store(I32, apply("/", g.Load(I32), g.Load(I32))),
     "it is of floats": store(I32, apply("exp", g.Load(I32))),
+    "too deep": store(X, reduce(partial(apply, "-"), [x] * 3000)),
     "finite": store(X, views.broadcast_to(g.Constant(float("inf"), "f32"), VN)),
-    "negative": shaping.stored(views.index(g.Load(T), 0, 3), x),
+    "outside of an array by 1": shaping.stored(views.index(g.Load(T), 0, 3), x),
 }
 
 

@@ -19,19 +19,27 @@ from schedsearch.deploy.library import packages, sources
 from schedsearch.deploy.library.compiling import compile_files, link
 from schedsearch.deploy.library.packing import LeftOut, Packed, Tell, pack
 from schedsearch.deploy.library.wheel import write_wheel
+from schedsearch.deploy.variants import OURS
 from schedsearch.evaluate.build.disk import disk_explained
 from schedsearch.locks.kernel import Where
 from schedsearch.locks.place import Chosen
 from schedsearch.search.caches import in_use
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,63}")
+_OURS = re.compile(rf"({OURS[:-1]}|has|lie)(_.*)?")
+"""Where names begin that are the library's own."""
+_MODULES = {each.lower() for each in (*sys.stdlib_module_names, "test", "numpy", "schedsearch")}
+"""What a wheel would hide from others, or pip replace by it; case does not count for pip. Python
+does not list `test`."""
+_PROC = re.compile(r"[A-Za-z]\w*", re.ASCII)
+"""The procedures of a wheel. What begins with _ is the wheel's own."""
 _NUMBER = r"(0|[1-9]\d{0,8})"
 _VERSION = re.compile(rf"{_NUMBER}(\.{_NUMBER}){{0,3}}")
 _TAKEN = C_WORDS | CPP_WORDS | {"main", "c", "m", "dl", "rt", "pthread"}
 """The last are libraries that `-l` would not find any more."""
 _HEADERS = re.compile(
-    "choose|isa|cpuid|complex|immintrin|arm_neon|assert|ctype|errno|fenv|inttypes|limits|locale|math|"
-    "memory|pthread|sched|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|"
+    "choose|forks|isa|cpuid|complex|immintrin|arm_neon|assert|ctype|errno|fenv|inttypes|limits|locale|math|"
+    "memory|pthread|sched|semaphore|setjmp|signal|stdalign|stdarg|stdatomic|stdbool|stddef|stdint|stdio|"
     "stdlib|stdnoreturn|string|strings|tgmath|threads|time|uchar|unistd|wchar|wctype|omp",
     re.IGNORECASE,
 )
@@ -56,12 +64,14 @@ class Ordered:
             raise UserError(f"--name {self.name!r} is no name for C: give {what}")
         if self.name in _TAKEN or keyword.iskeyword(self.name):
             raise UserError(f"--name {self.name} means something else already; give another")
+        if _OURS.fullmatch(self.name):
+            raise UserError(f"--name {self.name} begins as names inside do; give another")
         if _HEADERS.fullmatch(self.name):
             raise UserError(f"--name {self.name}: {self.name}.h is another header; give another")
         if self.wheel and self.name.endswith("_"):
             raise UserError(f"--name {self.name}: pip takes no name that ends with _; give another")
-        if self.wheel and self.name in {*sys.stdlib_module_names, "numpy"}:
-            raise UserError(f"--name {self.name} is a module of Python's; give another")
+        if self.wheel and self.name.lower() in _MODULES:
+            raise UserError(f"--name {self.name} is a module that others need; give another")
         if not _VERSION.fullmatch(self.version):
             raise UserError(f"--release {self.version!r} is no version: give numbers as in 1.2.3")
         if self.out.exists() and not self.out.is_dir():
@@ -110,9 +120,16 @@ RESERVED = ("variant", "manifest")
 def _require_distinct(ordered: Ordered, procs: Sequence[Packed]) -> None:
     names = sources.symbols(ordered.name, procs)
     if ordered.wheel:
+        if bad := next((each.name for each in procs if not _PROC.fullmatch(each.name)), None):
+            raise UserError(
+                f"a wheel has no procedure {bad}: give it a name of letters, digits and _, a "
+                "letter first, or choose procedures with --only"
+            )
         names += [f"{ordered.name}_{each}" for each in RESERVED]
     if twice := next((each for each in names if names.count(each) > 1), None):
-        raise UserError(f"two functions would be called {twice}: choose procedures with --only")
+        raise UserError(
+            f"two functions would be called {twice}: rename a procedure, or choose with --only"
+        )
 
 
 def _install(

@@ -23,13 +23,14 @@ floating-point results: with them gcc adds code that turns denormals off in the 
 def compile_files(name: str, procs: Sequence[Packed], sources: Path, out: Path) -> list[Path]:
     """The object files of the C in `sources`, in `out`. Raises UserError if one does not compile,
     or a variant's code is not that which was verified."""
-    compilers = {f"{symbol(name, p, v)}.c": v.compiler for p in procs for v in p.variants}
-    own = default_compiler(procs)
+    variants = {f"{symbol(name, p, v)}.c": (p, v) for p in procs for v in p.variants}
 
     def compiled(file: str, options: Sequence[str]) -> Path:
         made = out / f"{Path(file).stem}.o"
-        compiler = compilers.get(file, own)
-        _run(compiler.path, *options, f"-I{sources}", "-c", sources / file, "-o", made)
+        proc, variant = variants.get(file, (None, None))
+        compiler = variant.compiler if variant else default_compiler(procs)
+        what = f"{variant.name} of {proc.name}" if proc and variant else f"{name}'s own C"
+        _run(what, compiler.path, *options, f"-I{sources}", "-c", sources / file, "-o", made)
         return made
 
     with ThreadPoolExecutor(2) as pool:
@@ -60,11 +61,13 @@ def link(name: str, procs: Sequence[Packed], objects: Sequence[Path], out: Path)
     shared = out / f"lib{name}.so"
     soname = f"-Wl,-soname,{shared.name}"
     compiler = default_compiler(procs).path
-    _run(compiler, "-shared", *objects, "-o", shared, soname, *options, "-lm")
-    _run("ar", "rcsD", out / f"lib{name}.a", *objects)
+    _run(shared.name, compiler, "-shared", *objects, "-o", shared, soname, *options, "-lm")
+    _run(f"lib{name}.a", "ar", "rcsD", out / f"lib{name}.a", *objects)
 
 
-def _run(*command: str | Path) -> None:
+def _run(what: str, *command: str | Path) -> None:
+    """Raises UserError if a program fails to make what is wanted. All names and all C are ours, so
+    it is our fault; the files are gone by then."""
     program = Path(command[0]).name
     try:
         done = run_group(command, timeout_s=BUILD_TIMEOUT_S)
@@ -73,4 +76,10 @@ def _run(*command: str | Path) -> None:
     if done is None:
         raise UserError(f"{program} took more than {BUILD_TIMEOUT_S:g} s")
     if done.code != 0:
-        raise UserError(f"{program} failed:\n{done.stderr[:2000]}")
+        said = done.stderr
+        for folder in {str(each.parent) for each in command[1:] if isinstance(each, Path)}:
+            said = said.replace(f"{folder}/", "")
+        raise UserError(
+            f"{program} failed to make {what}, a fault of schedsearch: please report it, with "
+            f"the procedure and this:\n{said[:2000]}"
+        )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from schedsearch.core import ast as q
+from schedsearch.core.build import has_threads
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.isa import KNOWN, Isa, isa
@@ -58,6 +59,11 @@ class Variant:
     def static(self) -> bool:
         """Whether calls share memory, so that only one at a time may run."""
         return bool(lasting_memory(self.code.source))
+
+    @property
+    def threads(self) -> bool:
+        """Whether calls run on several threads."""
+        return has_threads(self.code.source)
 
 
 @dataclass(frozen=True)

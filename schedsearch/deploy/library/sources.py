@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from importlib import resources
 from itertools import groupby
 
@@ -15,17 +16,19 @@ from schedsearch.core.isa import NAMES
 from schedsearch.core.numbers import count
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.words import CPP_WORDS
-from schedsearch.deploy import one_at_a_time
+from schedsearch.deploy import forks, one_at_a_time
 from schedsearch.deploy.library.levels import baseline
 from schedsearch.deploy.library.packing import Packed, Variant
-from schedsearch.transforms.contract import APART, OF_ARRAYS, checks, conditions
+from schedsearch.deploy.parameters import declared, with_own_names
+from schedsearch.deploy.variants import OURS
+from schedsearch.transforms.contract import APART, OF_ARRAYS, checks, conditions, parameters
 from schedsearch.transforms.export_c import APART_TEXT
 
 _RUNTIME = resources.files("schedsearch.deploy") / "runtime"
 
 _WINDOW = re.compile(r"^#ifndef (EXO_WIN_\w+)\n.*?^#endif\n", re.MULTILINE | re.DOTALL)
 
-_CPP_PARAMETER = re.compile(rf"\b({'|'.join(sorted(CPP_WORDS))})(?=,|$)")
+_HALF = "_Float16"
 
 HIDDEN = '__attribute__((visibility("hidden"))) '
 """Variants are for their library alone, also where it is a shared one."""
@@ -36,7 +39,8 @@ CHOOSING_FLAGS = ("-O2", *baseline().march, "-std=gnu11", "-fPIC", "-pthread")
 
 def texts(name: str, procs: Sequence[Packed]) -> dict[str, str]:
     """All files by name."""
-    files = {each: (_RUNTIME / each).read_text() for each in ("isa.h", "choose.h")}
+    shared = ("isa.h", "choose.h", *(["forks.h"] if _have_threads(procs) else []))
+    files = {each: (_RUNTIME / each).read_text() for each in shared}
     files |= {f"{name}.h": _header(name, procs), f"{name}.c": _choosing(name, procs)}
     for proc in procs:
         for each in proc.variants:
@@ -111,17 +115,18 @@ def _header(name: str, procs: Sequence[Packed]) -> str:
         "#ifdef __cplusplus",
         'extern "C" {',
         "#endif",
-        *(windows[each] for each in sorted(windows)),
+        *(line for each in sorted(windows) for line in _guarded(windows[each])),
         "",
         "/* The best instruction set that is used here: what the processor has, or what the",
         f" * environment variable {environment_name(name)} says. */",
         f"const char *{name}_isa(void);",
     ]
-    for proc in procs:
-        lines += ["", *_facts(proc), f"void {name}_{proc.name}({_for_cpp(_declared(proc))});"]
+    for proc in map(_for_cpp, procs):
+        prototype = f"void {name}_{proc.name}({_declared(proc)});"
+        lines += ["", *_facts(proc), *_guarded(prototype)]
         lines += [
             f"/* The variant that runs for these sizes, as in {name}.json. */",
-            f"const char *{name}_{proc.name}_variant({_for_cpp(_sizes(proc))});",
+            f"const char *{name}_{proc.name}_variant({_sizes(proc)});",
         ]
     lines += ["#ifdef __cplusplus", "}", "#endif", "#endif"]
     return "\n".join(lines) + "\n"
@@ -143,17 +148,33 @@ def _facts(proc: Packed) -> Iterator[str]:
 
 def _declared(proc: Packed) -> str:
     """The parameters, without a context."""
-    code = proc.written.code
-    found = re.search(
-        rf"^void {re.escape(code.proc)}\( void \*ctxt(?:, )?(.*) \);", code.header, re.M
+    return ", ".join(declared(proc.written.code)[1:]) or "void"
+
+
+def _guarded(text: str) -> Iterator[str]:
+    """Lines of the header, left out where they would not compile."""
+    if _HALF not in text:
+        yield text
+        return
+    yield f"#ifdef __FLT16_MAX__ /* this compiler has {_HALF} */"
+    yield text
+    yield "#endif"
+
+
+def _for_cpp(proc: Packed) -> Packed:
+    """With other names for its arguments if C++ does not take these."""
+    return (
+        _inside(proc) if any(each.name in CPP_WORDS for each in proc.written.parameters) else proc
     )
-    assert found is not None, "the header declares it"
-    return found[1] or "void"
 
 
-def _for_cpp(parameters: str) -> str:
-    """With other names for those that C++ does not take: `float *new` -> `float *new_`."""
-    return _CPP_PARAMETER.sub(r"\1_", parameters)
+def _inside(proc: Packed) -> Packed:
+    """With arguments that are called as nothing else is in the C of a library."""
+    written = proc.written
+    code = with_own_names(written.code)
+    return replace(
+        proc, written=replace(written, code=code, parameters=parameters(written.proc, code))
+    )
 
 
 def _sizes(proc: Packed) -> str:
@@ -180,61 +201,74 @@ def _choosing(name: str, procs: Sequence[Packed]) -> str:
         f'#include "{name}.h"',
         '#include "isa.h"',
         "",
-        f'#define SS_LIBRARY "{name}"',
-        f'#define SS_FORCED_BY "{environment_name(name)}"',
+        f'#define SCHEDSEARCH_LIBRARY "{name}"',
+        f'#define SCHEDSEARCH_FORCED_BY "{environment_name(name)}"',
         f"static const struct isa isas[] = {{{table}}};",
         '#include "choose.h"',
+        *(['#include "forks.h"'] if _have_threads(procs) else []),
     ]
     if any(check.startswith(APART) for check in wanted):
         lines += ["", "#ifndef NDEBUG", APART_TEXT.rstrip(), "#endif"]
-    lines += ["", f"const char *{name}_isa(void) {{ return isas[ss_isa()].name; }}"]
-    if mutexes := [_mutex(p, each) for p in procs for each in p.variants if each.static]:
+    lines += ["", f"const char *{name}_isa(void) {{ return isas[{OURS}isa()].name; }}"]
+    own = [(f"{OURS}{number}", proc) for number, proc in enumerate(procs)]
+    if mutexes := [_mutex(o, each) for o, p in own for each in p.variants if each.static]:
         lines += ["", *one_at_a_time.declared(mutexes)]
-    for proc in procs:
-        lines += ["", *_procedure(name, proc, order)]
+    for prefix, proc in own:
+        lines += ["", *_procedure(name, prefix, proc, order)]
     return "\n".join(lines) + "\n"
 
 
-def _procedure(name: str, proc: Packed, order: Sequence[str]) -> Iterator[str]:
+def _procedure(name: str, own: str, proc: Packed, order: Sequence[str]) -> Iterator[str]:
+    """`own` is how the names begin that others do not see: a number, since each of two procedures
+    may be called as anything of the other."""
+    asked = checks(proc.written.proc, proc.written.code)
+    proc = _inside(proc)
     names = ", ".join(f'"{each.name}"' for each in proc.variants)
     yield from (_prototype(name, proc, each) for each in proc.variants)
-    yield f"static const char *const ss_{proc.name}_names[] = {{{names}}};"
-    yield f"static int ss_{proc.name}({_sizes(proc)})"
+    yield f"static const char *const {own}_names[] = {{{names}}};"
+    yield f"static int {own}_chosen({_sizes(proc)})"
     yield "{"
-    yield "    const int ss_level = ss_isa();"
-    yield from (f"    (void){each};" for each in ("ss_level", *size_names(proc)))
+    yield f"    const int level = {OURS}isa();"
+    yield from (f"    (void){each};" for each in ("level", *size_names(proc)))
     yield from (f"    {line}" for line in _choice(proc, order))
     yield "}"
     given = ", ".join(size_names(proc))
     yield f"const char *{name}_{proc.name}_variant({_sizes(proc)})"
-    yield f"{{ return ss_{proc.name}_names[ss_{proc.name}({given})]; }}"
+    yield f"{{ return {own}_names[{own}_chosen({given})]; }}"
+    if _have_threads([proc]):
+        yield from forks.defined(own, f"{name}_{proc.name}", declared(proc.written.code)[1:])
     yield f"void {name}_{proc.name}({_declared(proc)})"
     yield "{"
-    yield from (f"    assert({each});" for each in checks(proc.written.proc, proc.written.code))
-    yield f"    switch (ss_{proc.name}({given})) {{"
+    for check, text in zip(checks(proc.written.proc, proc.written.code), asked, strict=True):
+        yield f'    assert(({check}) && "{text}");'  # which the user is shown
+    yield f"    switch ({own}_chosen({given})) {{"
     for number, each in enumerate(proc.variants):
         yield f"    case {number}:"
-        yield from (f"        {line}" for line in _call(name, proc, each))
+        yield from (f"        {line}" for line in _call(name, own, proc, each))
         yield "        return;"
     yield "    }"
     yield "}"
 
 
 def _prototype(name: str, proc: Packed, variant: Variant) -> str:
-    code = variant.code
-    found = re.search(rf"^void {re.escape(code.proc)}\( .* \);", code.header, re.MULTILINE)
-    assert found is not None, "the header declares it"
-    return renamed(found[0], code, symbol(name, proc, variant))
+    given = ", ".join(declared(with_own_names(variant.code)))
+    return f"{HIDDEN}void {symbol(name, proc, variant)}({given});"
 
 
-def _call(name: str, proc: Packed, variant: Variant) -> Iterator[str]:
+def _call(name: str, own: str, proc: Packed, variant: Variant) -> Iterator[str]:
+    if variant.threads:
+        yield from forks.left_to_helper(own, declared(proc.written.code)[1:])
     given = [each for each in proc.written.parameters if each.arg.var.name not in variant.fixed]
     call = f"{symbol(name, proc, variant)}({', '.join(['NULL', *(each.name for each in given)])});"
-    yield from one_at_a_time.around(_mutex(proc, variant), call) if variant.static else (call,)
+    yield from one_at_a_time.around(_mutex(own, variant), call) if variant.static else (call,)
 
 
-def _mutex(proc: Packed, variant: Variant) -> str:
-    return f"ss_{proc.name}_{variant.name}_lock"
+def _mutex(own: str, variant: Variant) -> str:
+    return f"{own}_{variant.name}_lock"
+
+
+def _have_threads(procs: Iterable[Packed]) -> bool:
+    return any(each.threads for proc in procs for each in proc.variants)
 
 
 def _choice(proc: Packed, order: Sequence[str]) -> Iterator[str]:
@@ -242,7 +276,7 @@ def _choice(proc: Packed, order: Sequence[str]) -> Iterator[str]:
     names = {each.arg.var.name: each.name for each in proc.written.parameters}
     numbered = list(enumerate(proc.variants))
     for (level, needs, fixed), own in groupby(numbered, key=lambda pair: _when(pair[1])):
-        conditions = [f"ss_level >= {order.index(level)}"] if order.index(level) else []
+        conditions = [f"level >= {order.index(level)}"] if order.index(level) else []
         conditions += [f"has_{each}()" for each in needs]
         conditions += [f"{names[size]} == {value}" for size, value in fixed]
         block = list(_nearest(list(own), names))
@@ -267,14 +301,14 @@ def _nearest(variants: Sequence[tuple[int, Variant]], names: Mapping[str, str]) 
         yield f"return {first};"
         return
     far = [_far(each, names) for _, each in variants]
-    yield f"int ss_nearest = {first};"
-    yield f"double ss_least = {far[0]}, ss_other;"
+    yield f"int nearest = {first};"
+    yield f"double least = {far[0]}, other;"
     for (number, _), text in zip(others, far[1:], strict=True):
-        yield f"if ((ss_other = {text}) < ss_least)"
-        yield f"    ss_least = ss_other, ss_nearest = {number};"
-    yield "return ss_nearest;"
+        yield f"if ((other = {text}) < least)"
+        yield f"    least = other, nearest = {number};"
+    yield "return nearest;"
 
 
 def _far(variant: Variant, names: Mapping[str, str]) -> str:
     sizes = sorted(variant.tuned.items())
-    return " * ".join(f"ss_apart({names[size]}, {value})" for size, value in sizes) or "1.0"
+    return " * ".join(f"{OURS}apart({names[size]}, {value})" for size, value in sizes) or "1.0"

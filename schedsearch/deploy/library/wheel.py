@@ -26,9 +26,9 @@ from schedsearch.deploy import caller
 from schedsearch.deploy.library.compiling import default_compiler
 from schedsearch.deploy.library.levels import baseline
 from schedsearch.deploy.library.packing import Packed
+from schedsearch.deploy.library.sources import environment_name
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.search.setup.subject import cache_dir
-from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 
 NUMPY = "numpy>=1.25"
 """The first with `numpy.exceptions`, which refusals need."""
@@ -43,31 +43,36 @@ nothing is changed.
 $signatures
 """
 
-from contextvars import ContextVar as _ContextVar
-from ctypes import CDLL as _CDLL, c_char_p as _c_char_p, c_void_p as _c_void_p, cast as _cast
-from ctypes import c_long as _size
-from pathlib import Path as _Path
-
-from . import $modules
-from ._refusals import Argument, Refusals, as_buffer as _as_buffer
+from . import _kernels
 
 __all__ = [$public]
 __version__ = "$version"
+isa, manifest, variant = _kernels.isa, _kernels.manifest, _kernels.variant
+$kernels
+'''
+"""Procedures may be called as anything that does not begin with _."""
 
-_here = _Path(__file__).parent
-_library = _CDLL(str(_here / "lib$name.so"))
-_using = _ContextVar("$name", default=None)
+_KERNELS = '''\
+from contextvars import ContextVar
+from ctypes import CDLL, c_char_p, c_long, c_void_p, cast
+from pathlib import Path
+
+from . import $modules
+from ._refusals import Argument, Refusals, as_buffer
+
+_here = Path(__file__).parent
+_library = CDLL(str(_here / "lib$name.so"))
+_using = ContextVar("$name", default=None)
 _known = {}
-_names = [$own]
 
 
 def _kernel(module, name, refusals, sizes):
-    address = _cast(getattr(_library, "${name}_" + name), _c_void_p).value
+    address = cast(getattr(_library, "${name}_" + name), c_void_p).value
     call, infer = module.caller(
-        lambda sizes, using, layouts: (address, 0), refusals, _as_buffer, _using
+        lambda sizes, using, layouts: (address, 0), refusals, as_buffer, _using
     )
     chosen = getattr(_library, f"${name}_{name}_variant")
-    chosen.argtypes, chosen.restype = [_size] * sizes, _c_char_p
+    chosen.argtypes, chosen.restype = [c_long] * sizes, c_char_p
     _known[call] = infer, chosen
     return call
 
@@ -76,7 +81,7 @@ def variant(kernel, *arrays, **controls):
     """The variant of a kernel that runs for these arguments, as manifest() names it. Raises as the
     call does, and TypeError for what is no kernel of this module."""
     if kernel not in _known:
-        raise TypeError(f"{kernel!r} is no kernel of $name: it has {', '.join(_names)}")
+        raise TypeError(f"{kernel!r} is no kernel of $name: it has {', '.join(KERNELS)}")
     infer, chosen = _known[kernel]
     return chosen(*infer(*arrays, **controls)).decode()
 
@@ -93,29 +98,33 @@ def manifest():
     return json.loads((_here / "$name.json").read_text())
 
 
-_library.${name}_isa.restype = _c_char_p
+_library.${name}_isa.restype = c_char_p
+KERNELS = {
 $kernels
-del Argument, Refusals
+}
 '''
 
 _STUB = """\
-from collections.abc import Callable
-from typing import Any, Protocol, SupportsIndex, TypeAlias
+import builtins as _b
+import collections.abc as _c
+import typing as _t
 
-from typing_extensions import Buffer
+from typing_extensions import Buffer as _Buffer
 
-class _Dlpack(Protocol):
-    def __dlpack__(self, *args: Any, **options: Any) -> Any: ...
-    def __dlpack_device__(self) -> tuple[Any, Any]: ...
+class _Dlpack(_t.Protocol):
+    def __dlpack__(self, *args: _t.Any, **options: _t.Any) -> _t.Any: ...
+    def __dlpack_device__(self) -> _b.tuple[_t.Any, _t.Any]: ...
 
-_Array: TypeAlias = Buffer | _Dlpack
+_Array: _t.TypeAlias = _Buffer | _Dlpack
 
-__version__: str
+__version__: _b.str
 
 $kernels
-def variant(kernel: Callable[..., None], *arrays: Any, **controls: Any) -> str: ...
-def isa() -> str: ...
-def manifest() -> dict[str, Any]: ...
+def variant(
+    kernel: _c.Callable[..., None], *arrays: _t.Any, **controls: _t.Any
+) -> _b.str: ...
+def isa() -> _b.str: ...
+def manifest() -> _b.dict[_b.str, _t.Any]: ...
 """
 
 
@@ -125,6 +134,7 @@ def write_wheel(name: str, version: str, procs: Sequence[Packed], library: Path,
     tag = f"{python}-{python}-{sysconfig.get_platform().replace('-', '_').replace('.', '_')}"
     files: dict[str, bytes] = {
         f"{name}/__init__.py": _init(name, version, procs).encode(),
+        f"{name}/_kernels.py": _kernels(name, procs).encode(),
         f"{name}/__init__.pyi": _stub(procs).encode(),
         f"{name}/py.typed": b"",
         f"{name}/_refusals.py": _refusals().encode(),
@@ -153,22 +163,27 @@ def write_wheel(name: str, version: str, procs: Sequence[Packed], library: Path,
 
 
 def _init(name: str, version: str, procs: Sequence[Packed]) -> str:
-    kernels = [
-        f"{proc.name} = _kernel(\n    {_module_name(proc)},\n    {proc.name!r},\n"
-        f"    {caller.described(proc.written.proc, proc.written.parameters)!r},\n"
-        f"    {sum(arg.type == 'size' for arg in proc.written.proc.args)},\n)"
-        for proc in procs
-    ]
     own = [proc.name for proc in procs]
     return Template(_INIT).substitute(
-        name=name,
         version=version,
-        variable=f"{name.upper()}_ISA",
         procs=", ".join(own),
-        modules=", ".join(map(_module_name, procs)),
-        own=", ".join(map(repr, own)),
         signatures="\n".join(map(_signature, procs)),
         public=", ".join(map(repr, [*own, "isa", "manifest", "variant"])),
+        kernels="\n".join(f"{each} = _kernels.KERNELS[{each!r}]" for each in own),
+    )
+
+
+def _kernels(name: str, procs: Sequence[Packed]) -> str:
+    kernels = [
+        f"    {proc.name!r}: _kernel(\n        {_module_name(proc)},\n        {proc.name!r},\n"
+        f"        {caller.described(proc.written.proc, proc.written.parameters)!r},\n"
+        f"        {sum(arg.type == 'size' for arg in proc.written.proc.args)},\n    ),"
+        for proc in procs
+    ]
+    return Template(_KERNELS).substitute(
+        name=name,
+        variable=environment_name(name),
+        modules=", ".join(map(_module_name, procs)),
         kernels="\n".join(kernels),
     )
 
@@ -190,9 +205,9 @@ def _signature(proc: Packed) -> str:
 
 _TYPES = {
     "array": ": _Array",
-    "number": ": _Array | float",
-    "bool": ": bool",
-    "control": ": SupportsIndex",
+    "number": ": _Array | _b.float",
+    "bool": ": _b.bool",
+    "control": ": _t.SupportsIndex",
 }
 
 
@@ -224,11 +239,11 @@ def _refusals() -> str:
 def _module(proc: Packed) -> Path:
     """The extension module of one procedure."""
     written = proc.written
-    given = caller.sources(written.proc, written.parameters, context=None)
-    compiler = default_compiler([proc])
-    own = Builder(compiler, (), cache_dir() / "artifacts")
+    own = Builder(default_compiler([proc]), (), cache_dir() / "artifacts")
     renamed = f"-DPyInit_schedsearch_caller=PyInit_{_module_name(proc)}"
-    return own.python_module(given, BUILD_TIMEOUT_S, (*baseline().march, renamed))
+    return caller.built(
+        own, written.proc, written.parameters, context=None, flags=(*baseline().march, renamed)
+    )
 
 
 def _module_name(proc: Packed) -> str:

@@ -217,9 +217,10 @@ class Builder:
                 if failure is not None:
                     raise UserError(
                         f"{self.compiler.path} cannot compile what runs kernels:\n"
-                        f"{failure.message}\n"
+                        f"{failure.message.replace(f'{scratch}/', '')}\n"
                         "Headers of Linux, and to call kernels from Python also those of Python "
-                        "(python3-dev), are needed."
+                        "(python3-dev), are needed. If they are there, it is a fault of "
+                        "schedsearch: please report it."
                     )
                 _install(linked, program, key)
         return program
