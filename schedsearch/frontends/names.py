@@ -9,7 +9,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
-from schedsearch.core.words import C_WORDS, CPP_WORDS
+from schedsearch.core.words import C_WORDS, CPP_WORDS, MATH_H
 
 _EXO = {
     *("proc", "instr", "config", "DRAM", "size", "index", "seq", "par", "stride", "bool", "int"),
@@ -37,7 +37,7 @@ def naming(proc: q.Proc, taken: Collection[str] = ()) -> Naming:
     """Arguments keep their names where they can, then temporaries; loops get the first letter that
     is free where they are. `taken` are names of functions."""
     words = {*TAKEN, *taken}
-    name = _free(proc.name, words)
+    name = _free(proc.name, words | MATH_H)
     words.add(name)
     found: dict[q.Var, str] = {}
     arrays = [stmt.buf for stmt in q.walk(proc.body) if isinstance(stmt, q.Alloc)]

@@ -43,6 +43,13 @@ def test_names_that_are_taken_get_a_number(name: str, given: str) -> None:
     assert naming(proc("p", [var]), ["exp"])(var) == given
 
 
+def test_procedures_are_not_called_like_functions_of_c() -> None:
+    var = q.Var("tanh", 1)
+    named = naming(proc("tanhf", [var]))
+    assert named.procedure == "tanhf_1"
+    assert named(var) == "tanh"
+
+
 def test_loops_take_letters_that_are_free() -> None:
     one, two, three, four = (g.fresh("") for _ in range(4))
     j = g.fresh("j")
