@@ -67,8 +67,13 @@ def least_value(value: q.Affine) -> int | None:
     return total
 
 
+def never_negative(value: q.Affine) -> bool:
+    """Whether an expression of sizes is 0 at least, whatever they are."""
+    least = least_value(value)
+    return least is not None and least >= 0
+
+
 def surely_positive(value: q.Affine, loops: Sequence[Loop]) -> bool:
     """Whether an expression is shown to be 1 at least."""
     low = lowest(value, loops)
-    least = None if low is None else least_value(low)
-    return least is not None and least >= 1
+    return low is not None and never_negative(low - 1)

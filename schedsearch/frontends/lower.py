@@ -13,16 +13,18 @@ from math import isfinite
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.text import show_expr, show_proc
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
-from schedsearch.frontends.bounds import Loop, least_value, lowest, surely_positive
+from schedsearch.frontends.bounds import Loop, lowest, never_negative, surely_positive
+from schedsearch.frontends.functions import EXO_NAMES, SELECTIONS, module_text
 from schedsearch.frontends.lowered import Lowered, Refusal
 from schedsearch.frontends.names import naming
 from schedsearch.frontends.plan import axes_joined, needed_first, operands, places, reads, shared
 from schedsearch.frontends.views import replaced, show
 
-HEADER = "from __future__ import annotations\n\nfrom exo import DRAM, proc\n"
+HEADER = "from __future__ import annotations\n\nfrom exo import DRAM, proc"
 
 RING = frozenset({"+", "-", "*", "neg"})
 """Operators whose last bits depend on last bits only: integers may wrap after several of them."""
@@ -77,7 +79,7 @@ class _Block:
     def need(self, value: q.Affine) -> None:
         """`value >= 0` is a fact that bounds depend on: asserted, if sizes do not imply it."""
         fact = None if self.branch else lowest(value, self.loops)
-        if fact is None or (least_value(fact) or 0) >= 0 and least_value(fact) is not None:
+        if fact is None or never_negative(fact):
             return
         if fact.is_const:
             raise Refusal(
@@ -105,9 +107,10 @@ def lower(program: g.Program) -> Lowered:
         for p in program.parameters
     )
     proc = q.Proc(program.name, args, tuple(work.asserts), body)
-    name = naming(proc)
+    name = naming(proc, work.externs)
     proc = replace(proc, name=name.procedure)
-    head = f"{HEADER}{_externs(work.externs)}\n\n@proc\n"
+    above = [HEADER, *filter(None, [module_text(work.externs).rstrip()])]
+    head = "\n\n".join(above) + "\n\n\n@proc\n"
     text = f"{head}{show_proc(proc, name)}\n"
     first = head.count("\n") + 2 + len(proc.asserts)
     lines = {n: line for n, line in enumerate(_lines(body), first) if line}
@@ -121,10 +124,6 @@ def lower(program: g.Program) -> Lowered:
         lines,
         program.file,
     )
-
-
-def _externs(names: set[str]) -> str:
-    return f"from exo.libs.externs import {', '.join(sorted(names))}\n" if names else ""
 
 
 def _lines(body: tuple[q.Stmt, ...]) -> Iterator[int]:
@@ -411,7 +410,7 @@ def reduction(value: g.Reduce, into: _Target, block: _Block, *, add: bool) -> No
 
 def combined(function: str, a: q.Expr, b: q.Expr, kind: str, block: _Block) -> q.Expr:
     if function in ("max", "min"):
-        return extern(function, (a, b), kind, block)
+        return extern(EXO_NAMES[function], (a, b), kind, block)
     return q.BinOp({"sum": "+", "prod": "*"}[function], a, b, kind)
 
 
@@ -525,8 +524,8 @@ def applied(value: g.Apply, at: At, block: _Block) -> q.Expr:
             raise Refusal("/", "integers would be divided", "convert them to floats")
         args = [settled(each, at, block) for each in value.args]
         if function == "/":
-            return q.BinOp("/", *args, kind)
-        return extern(function, tuple(args), kind, block)
+            return q.BinOp("/", args[0], args[1], kind)
+        return extern(EXO_NAMES[function], args, kind, block)
     args = [element(each, at, block) for each in value.args]
     whole = ring(function, args, kind)
     if kind in NARROW and bound(whole) >= 2**31:
@@ -535,7 +534,9 @@ def applied(value: g.Apply, at: At, block: _Block) -> q.Expr:
 
 
 def ring(function: str, args: Sequence[q.Expr], kind: str) -> q.Expr:
-    return q.USub(args[0], kind) if function == "neg" else q.BinOp(function, *args, kind)
+    if function == "neg":
+        return q.USub(args[0], kind)
+    return q.BinOp(function, args[0], args[1], kind)
 
 
 def wrapped(expr: q.Expr, kind: str, block: _Block) -> q.Expr:
@@ -563,6 +564,8 @@ def bound(expr: q.Expr) -> int:
 
 
 def extern(name: str, args: Sequence[q.Expr], kind: str, block: _Block) -> q.Expr:
+    if kind in INTEGERS and not FUNCTIONS[name].whole and not FUNCTIONS[name].own:
+        raise Refusal(name.rstrip("_"), "it is of floats", "convert its arguments (`astype`)")
     block.work.externs.add(name)
     if not any(map(_reads, args)):
         args = [q.Read(in_scalar(args[0], kind, block), (), kind), *args[1:]]
@@ -642,12 +645,12 @@ def pick(
 
 
 _SELECTS = {
-    "<": ("select", False, False),
-    ">": ("select", True, False),
-    "<=": ("select_le", False, False),
-    ">=": ("select_le", True, False),
-    "==": ("select_eq", False, False),
-    "!=": ("select_eq", False, True),
+    "<": ("<", False, False),
+    ">": ("<", True, False),
+    "<=": ("<=", False, False),
+    ">=": ("<=", True, False),
+    "==": ("==", False, False),
+    "!=": ("==", False, True),
 }
 """The function for a comparison, and whether it takes the operands, and the results, swapped."""
 
@@ -657,13 +660,14 @@ def compared(
 ) -> q.Expr:
     own = condition.lhs.type
     lhs, rhs = (settled(each, at, block) for each in (condition.lhs, condition.rhs))
-    name, turned, inverted = _SELECTS[condition.op]
+    op, turned, inverted = _SELECTS[condition.op]
+    name = SELECTIONS[op]
     if turned:
         lhs, rhs = rhs, lhs
     if own != kind:  # functions take one type: the condition as 0 or 1, converted
         truth = extern(name, (lhs, rhs, number(1, own), number(0, own)), own, block)
         mask = q.Read(in_scalar(truth, kind, block), (), kind)
-        name, lhs, rhs = "select", number(0, kind), mask
+        name, lhs, rhs = SELECTIONS["<"], number(0, kind), mask
     if inverted:
         then, other = other, then
     return extern(name, (lhs, rhs, then, other), kind, block)
