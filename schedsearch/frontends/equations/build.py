@@ -16,34 +16,14 @@ from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.equations.extents import ZERO, Index, Read, Sizes, infer
+from schedsearch.frontends.equations.contraction import contracted
+from schedsearch.frontends.equations.meant import Meant, Term, length
 from schedsearch.frontends.functions import EXO_NAMES
 from schedsearch.frontends.lowered import Refusal
 from schedsearch.frontends.views import replaced
 
 Namer = Callable[[s.Access], q.Affine]
 """What a name in an affine expression is."""
-
-
-@dataclass(frozen=True)
-class Term:
-    """A part of the right side that is projected by itself: `gone` are its own indices."""
-
-    value: s.Expr
-    gone: tuple[Index, ...]
-
-
-@dataclass(frozen=True)
-class Meant:
-    """An equation with bounds and types. `kept` are the indices of the left side, `kind` is the
-    type that all is computed in; `whole`: it gives every element a value."""
-
-    equation: s.Equation
-    target: Read
-    kept: tuple[Index, ...]
-    indices: dict[str, Index]
-    terms: tuple[Term, ...]
-    kind: str
-    whole: bool
 
 
 @dataclass(frozen=True)
@@ -86,6 +66,7 @@ class _Reading:
     declared: dict[str, s.Place] = field(default_factory=dict)
     assigned: set[str] = field(default_factory=set)
     inputs: list[str] = field(default_factory=list)
+    hints: Mapping[str, int] | None = None
     sources: dict[str, Path] = field(default_factory=dict)
 
 
@@ -97,13 +78,15 @@ def understood(
     default: str,
     given: Mapping[str, str],
     folder: Path,
+    hints: Mapping[str, int] | None = None,
 ) -> Equations:
     """The program that statements are. `given` are types of arrays by name, others are `default`;
-    names of files are relative to `folder`. Raises UserError for what is refused."""
+    names of files are relative to `folder`; `hints` are lengths of indices, as in `contracted`.
+    Raises UserError for what is refused."""
     equations = [each for each in statements if isinstance(each, s.Equation)]
     taken = {access.name for each in equations for access in s.accesses(each.value)}
     taken |= {each.target.name for each in equations}
-    work = _Reading(text, default, given, folder, Sizes(text, taken))
+    work = _Reading(text, default, given, folder, Sizes(text, taken), hints=hints)
     for each in statements:
         match each:
             case s.Declaration():
@@ -490,16 +473,25 @@ def _whole(
         for access in s.accesses(each.equation.value):
             if access.name in work.names and access.name not in shapes:
                 sizes.add(work.names[access.name])
+    steps: list[Meant] = []
+    made: list[str] = []
+    for each in meant:
+        more, last = contracted(each, work.hints, taken=shapes.keys())
+        for step in more:
+            made.append(step.target.name)
+            shapes[step.target.name] = tuple(map(length, step.kept))
+            work.kinds[step.target.name] = step.kind
+        steps += [*more, last]
     return Equations(
         name,
         work.text,
-        meant,
+        tuple(steps),
         shapes,
         work.kinds,
         tuple(sorted(sizes, key=lambda var: var.uid)),
         tuple(work.inputs),
         outputs,
-        tuple(n for n in assigned if n not in wanted and n not in work.inputs),
+        (*(n for n in assigned if n not in wanted and n not in work.inputs), *made),
         work.sources,
         sinks,
         tuple((var, work.sizes.now(room)) for var, room in work.sizes.fits),
@@ -626,11 +618,6 @@ class _Equation:
                 access.place, access.name, "an index is no number", "load an array that has them"
             )
         return q.as_affine(next(var for var in self.of.sizes if var.name == access.name))
-
-
-def length(index: Index) -> q.Affine:
-    assert index.hi is not None, "bounds are known"
-    return index.hi - index.lo
 
 
 def _moved(
