@@ -119,7 +119,7 @@ def lower(program: g.Program) -> Lowered:
         proc.name,
         text,
         tuple(name(arg.var) for arg in args),
-        tuple(name(arrays[a]) for a in program.parameters if a in written),
+        tuple(name(arrays[a]) for a in program.parameters if isinstance(a, g.Array) and a in written),
         tuple(show_expr(each, name) for each in proc.asserts),
         lines,
         program.file,

@@ -97,10 +97,7 @@ class _Run:
         """`array[index]` over all places of some indices."""
         first = [self._first(each) for each in index]
         strides = [
-            sum(
-                each.coefficient(i.var) * n
-                for each, n in zip(index, array.strides, strict=True)
-            )
+            sum(each.coefficient(i.var) * n for each, n in zip(index, array.strides, strict=True))
             for i in space
         ]
         shape = [evaluated(length(i), self.known) for i in space]

@@ -15,8 +15,8 @@ from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.equations import syntax as s
-from schedsearch.frontends.equations.extents import ZERO, Index, Read, Sizes, infer
 from schedsearch.frontends.equations.contraction import contracted
+from schedsearch.frontends.equations.extents import ZERO, Index, Read, Sizes, infer
 from schedsearch.frontends.equations.meant import Meant, Term, length
 from schedsearch.frontends.functions import EXO_NAMES
 from schedsearch.frontends.lowered import Refusal
@@ -26,7 +26,7 @@ Namer = Callable[[s.Access], q.Affine]
 """What a name in an affine expression is."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Equations:
     """A program of equations, understood. `inputs`, `outputs` and `temporaries` are names of
     arrays; an array that is only written in part is input and output. `fits`: as in `Sizes`."""
@@ -128,7 +128,9 @@ def _size(expr: s.Expr, work: _Reading) -> q.Affine:
 
     size = affine(expr, named, work.text, "size")
     if size.is_const and size.const < 1:
-        work.text.refuse(expr.place, f"size {size.const}", "arrays have 1 element at least", "mend it")
+        work.text.refuse(
+            expr.place, f"size {size.const}", "arrays have 1 element at least", "mend it"
+        )
     return size
 
 
@@ -142,7 +144,9 @@ def _open(each: s.Source, work: _Reading) -> None:
         kind = types.named(found.dtype, f"array in {each.path}")
     except (OSError, ValueError, EOFError, SyntaxError) as error:
         cause = getattr(error, "strerror", None) or str(error)
-        work.text.refuse(each.place, f"load({each.path!r})", cause, "give a .npy file that is there")
+        work.text.refuse(
+            each.place, f"load({each.path!r})", cause, "give a .npy file that is there"
+        )
     except Refusal as refusal:
         construct, reason, instead = refusal.parts
         work.text.refuse(each.place, construct, reason, instead)
@@ -152,8 +156,7 @@ def _open(each: s.Source, work: _Reading) -> None:
     sizes = work.sizes.shapes.setdefault(each.name, list(map(q.Affine, found.shape)))
     declared = work.kinds.setdefault(each.name, kind)
     fits = len(sizes) == found.ndim and all(
-        n is None or not n.is_const or n.const == m
-        for n, m in zip(sizes, found.shape, strict=True)
+        n is None or not n.is_const or n.const == m for n, m in zip(sizes, found.shape, strict=True)
     )
     if declared != kind or not fits or 0 in found.shape:
         shape = ", ".join(map(str, found.shape))
@@ -340,7 +343,7 @@ def _kind(each: s.Equation, found: Sequence[s.Access], work: _Reading) -> str:
     try:
         kind = types.result_type(*kinds) if kinds else work.default
     except Refusal as refusal:
-        construct, reason, instead = refusal.parts
+        construct, reason, _ = refusal.parts
         work.text.refuse(each.place, construct, reason, "declare a type: `A: f64[N]`")
     work.kinds.setdefault(name, known or kind)
     for expr in s.walk(each.value):
@@ -350,7 +353,7 @@ def _kind(each: s.Equation, found: Sequence[s.Access], work: _Reading) -> str:
             case s.Binary() if expr.op == "/" and kind in INTEGERS:
                 _only_floats(expr.place, "/", kind, name, work.text)
             case s.Number() if kind in INTEGERS:
-                low, high = INTEGERS[kind] or (0, 0)
+                _, high = INTEGERS[kind] or (0, 0)
                 if isinstance(expr.value, float) or expr.value > high:
                     _only_floats(expr.place, f"{expr.value}", kind, name, work.text)
             case _:
@@ -391,11 +394,12 @@ def _terms(
     found: dict[tuple[str, ...], s.Expr] = {}
     for part in parts:
         names = {
-            inner.name for access in s.accesses(part) for i in access.index for inner in s.accesses(i)
+            inner.name
+            for access in s.accesses(part)
+            for i in access.index
+            for inner in s.accesses(i)
         } | {access.name for access in s.accesses(part) if not access.index}
-        gone = tuple(
-            name for name, index in indices.items() if name in names and index not in kept
-        )
+        gone = tuple(name for name, index in indices.items() if name in names and index not in kept)
         if gone in found:
             minus = isinstance(part, s.Negative)
             added = part.arg if isinstance(part, s.Negative) else part
@@ -419,9 +423,7 @@ def _summands(expr: s.Expr, negative: bool = False) -> Iterator[s.Expr]:
 # -- the whole program -----------------------------------------------------------------------------
 
 
-def _check_given(
-    work: _Reading, ranks: Mapping[str, int], equations: Sequence[s.Equation]
-) -> None:
+def _check_given(work: _Reading, ranks: Mapping[str, int], equations: Sequence[s.Equation]) -> None:
     used = {access.name for each in equations for access in s.accesses(each.value)}
     used |= {each.target.name for each in equations}
     used |= {name for each in equations for name in _index_names(each, work)}
@@ -430,7 +432,9 @@ def _check_given(
             work.text.refuse(place, name, "no equation has it", "remove the declaration")
     if unknown := sorted(work.given.keys() - used):
         first = s.Place(1, 1)
-        work.text.refuse(first, unknown[0], "types give it a type, and no equation has it", "mend it")
+        work.text.refuse(
+            first, unknown[0], "types give it a type, and no equation has it", "mend it"
+        )
 
 
 def _whole(
@@ -515,8 +519,8 @@ def _program(of: Equations) -> g.Program:
             allocated.add(name)
             body.append(g.Allocate(arrays[name], line))
         body += _Equation(of, each, arrays).stores()
-    names = (*of.sizes, *(arrays[name] for name in (*of.inputs, *outputs)))
-    return g.Program(of.name, names, tuple(body), file=of.text.file)
+    called = tuple(arrays[name] for name in (*of.inputs, *outputs))
+    return g.Program(of.name, (*of.sizes, *called), tuple(body), file=of.text.file)
 
 
 @dataclass(frozen=True)
@@ -529,9 +533,7 @@ class _Equation:
 
     def stores(self) -> Iterator[g.Statement]:
         meant = self.meant
-        read_too = any(
-            each.name == meant.target.name for each in s.accesses(meant.equation.value)
-        )
+        read_too = any(each.name == meant.target.name for each in s.accesses(meant.equation.value))
         target = self.arrays[meant.target.name]
         if read_too or meant.kind != target.type:
             whole = reduce(self._sum, map(self._term, meant.terms))

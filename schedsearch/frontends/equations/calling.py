@@ -59,9 +59,7 @@ def _array(of: Equations, name: str, given: Any) -> Any:
 def sizes(of: Equations, arrays: Mapping[str, Any]) -> Known:
     """The sizes that shapes tell. Raises ValueError if they contradict each other."""
     known: Known = {}
-    todo = [
-        (name, axis, n) for name in of.inputs for axis, n in enumerate(of.shapes[name])
-    ]
+    todo = [(name, axis, n) for name in of.inputs for axis, n in enumerate(of.shapes[name])]
     while todo:
         left = [each for each in todo if not _solved(of, arrays, *each, known)]
         if len(left) == len(todo):
@@ -103,13 +101,15 @@ def _solved(
 
 
 def evaluated(value: q.Affine, known: Known) -> int:
-    return value.const + sum(factor * known[atom] for atom, factor in value.terms)  # type: ignore[index]
+    return q.evaluate_affine(value, lambda atom: known[atom])  # type: ignore[index]
 
 
 def allocated(of: Equations, known: Known) -> dict[str, Any]:
     """Arrays for results that are not given."""
     return {
-        name: np.empty([_length(of, name, n, known) for n in of.shapes[name]], DTYPES[of.kinds[name]])
+        name: np.empty(
+            [_length(of, name, n, known) for n in of.shapes[name]], DTYPES[of.kinds[name]]
+        )
         for name in of.outputs
         if name not in of.inputs
     }

@@ -15,6 +15,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.frontends import types
 from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.equations.build import Equations, understood
+from schedsearch.frontends.lowered import Refusal
 
 _HERE = s.Place(1, 1)
 
@@ -56,7 +57,7 @@ def einsum(subscripts: str, operands: Sequence[tuple[tuple[int, ...], Any]]) -> 
 def _named(subscripts: str, dtype: Any) -> str:
     try:
         return types.named(dtype, f"einsum {subscripts!r}")
-    except types.Refusal as refusal:
+    except Refusal as refusal:
         construct, reason, _ = refusal.parts
         raise UserError(f"{construct}: {reason}; convert the operand (`astype`)") from None
 

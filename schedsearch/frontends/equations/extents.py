@@ -83,9 +83,7 @@ class Sizes:
         return None if n is None else self.now(n)
 
 
-def infer(
-    sizes: Sizes, target: Read, reads: Sequence[Read], indices: dict[q.Var, Index]
-) -> None:
+def infer(sizes: Sizes, target: Read, reads: Sequence[Read], indices: dict[q.Var, Index]) -> None:
     """Bounds of the indices of one equation, and lengths of its arrays. Raises UserError for an
     index that nothing bounds, and for lengths that contradict each other."""
     work = _Inference(sizes, target, reads, indices)
@@ -229,7 +227,9 @@ class _Inference:
             self.sizes.shapes[read.name][axis] = self.sizes.new(f"{read.name}_{axis}")
 
     def _of(self, value: q.Affine) -> list[Index]:
-        return [self.indices[a] for a, _ in value.terms if isinstance(a, q.Var) and a in self.indices]
+        return [
+            self.indices[a] for a, _ in value.terms if isinstance(a, q.Var) and a in self.indices
+        ]
 
     def _extreme(self, value: q.Affine, *, most: bool) -> q.Affine:
         """The greatest or the least value over all indices."""

@@ -59,7 +59,7 @@ class _Lines:
 @cache
 def _parser() -> Lark:
     grammar = Path(__file__).with_name("grammar.lark").read_text(encoding="utf-8")
-    return Lark(grammar, parser="lalr", postlex=_Lines(), propagate_positions=True)  # type: ignore[abstract]
+    return Lark(grammar, parser="lalr", postlex=_Lines(), propagate_positions=True)
 
 
 def parse(text: s.Text) -> tuple[s.Statement, ...]:
@@ -120,7 +120,9 @@ class _Build(Transformer[Token, Any]):
             self.text.refuse(place, "number", "it has more than 40 digits", "round it")
         value = int(token) if token.isdigit() else float(token)
         if abs(value) > (LARGEST if isinstance(value, int) else 1e300):
-            self.text.refuse(place, str(token), "it is too large", "write whole data as 1e9, or 1.0")
+            self.text.refuse(
+                place, str(token), "it is too large", "write whole data as 1e9, or 1.0"
+            )
         return self._node(s.Number(place, value))
 
     def access(self, children: list[Any]) -> s.Expr:
@@ -143,7 +145,9 @@ class _Build(Transformer[Token, Any]):
 
     def where(self, children: list[Any]) -> s.Expr:
         lhs, op, rhs, then, other = children
-        return self._node(s.Where(_place(op), str(op), lhs, rhs, then, other), lhs, rhs, then, other)
+        return self._node(
+            s.Where(_place(op), str(op), lhs, rhs, then, other), lhs, rhs, then, other
+        )
 
     def equation(self, children: list[Any]) -> s.Statement:
         target, op, value = children
