@@ -14,7 +14,7 @@ from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.equations.build import Equations, affine
 from schedsearch.frontends.equations.calling import Known, evaluated
 from schedsearch.frontends.equations.extents import Index
-from schedsearch.frontends.equations.meant import Meant, Term, length
+from schedsearch.frontends.equations.meant import Meant, Term, length, on_places
 from schedsearch.frontends.types import DTYPES
 
 _UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -101,7 +101,7 @@ class _Run:
             for i in space
         ]
         shape = [evaluated(length(i), self.known) for i in space]
-        corner = array[tuple(slice(n, None) for n in first)]
+        corner = array[(*(slice(n, None) for n in first), ...)]
         return as_strided(corner, shape, strides)
 
     def _first(self, place: q.Affine) -> int:
@@ -172,8 +172,7 @@ class _Run:
                 return np.where(self._condition(expr, space), then, other)
 
     def _condition(self, expr: s.Where, space: Sequence[Index]) -> Any:
-        both = [*s.accesses(expr.lhs), *s.accesses(expr.rhs)]
-        if any(not each.index and each.name in self.meant.indices for each in both):
+        if on_places(expr, self.meant.indices):
             sides = [self._places(side, space) for side in (expr.lhs, expr.rhs)]
         else:
             sides = [self.value(side, space) for side in (expr.lhs, expr.rhs)]

@@ -17,7 +17,7 @@ from schedsearch.frontends import types
 from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.equations.contraction import contracted
 from schedsearch.frontends.equations.extents import ZERO, Index, Read, Sizes, infer
-from schedsearch.frontends.equations.meant import Meant, Term, length
+from schedsearch.frontends.equations.meant import Meant, Term, length, on_places
 from schedsearch.frontends.functions import EXO_NAMES
 from schedsearch.frontends.lowered import Refusal
 from schedsearch.frontends.views import replaced
@@ -588,7 +588,7 @@ class _Equation:
                     return g.Select(condition(expr), of(expr.then), of(expr.other))
 
         def condition(expr: s.Where) -> g.Condition:
-            if not self._on_places(expr):
+            if not on_places(expr, self.meant.indices):
                 return g.Compare(expr.op, of(expr.lhs), of(expr.rhs))
             names = tuple(g.fresh(each.name) for each in space)
             sides = tuple(affine(side, self._named, self.of.text) for side in (expr.lhs, expr.rhs))
@@ -596,11 +596,6 @@ class _Equation:
             return g.Inside(names, q.BinOp(expr.op, lhs, rhs, "bool"))
 
         return of(expr)
-
-    def _on_places(self, expr: s.Where) -> bool:
-        """Whether indices are compared."""
-        both = [*s.accesses(expr.lhs), *s.accesses(expr.rhs)]
-        return any(not each.index and each.name in self.meant.indices for each in both)
 
     def _places(self, access: s.Access) -> tuple[q.Affine, ...]:
         return tuple(affine(index, self._named, self.of.text) for index in access.index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from schedsearch.core import ast as q
@@ -29,6 +30,16 @@ class Meant:
     terms: tuple[Term, ...]
     kind: str
     whole: bool
+
+
+def on_places(expr: s.Where, indices: Collection[str]) -> bool:
+    """Whether a condition is one of indices, not of data."""
+    parts = [*s.walk(expr.lhs), *s.walk(expr.rhs)]
+    names = [each for each in parts if isinstance(each, s.Access)]
+    return any(each.name in indices for each in names) and not any(
+        isinstance(each, s.Call | s.Where) or (isinstance(each, s.Access) and each.index)
+        for each in parts
+    )
 
 
 def length(index: Index) -> q.Affine:

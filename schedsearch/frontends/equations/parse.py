@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NoReturn
 
-from lark import Lark, Token, Transformer, UnexpectedInput, UnexpectedToken
+from lark import Lark, Token, Transformer, UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 from lark.exceptions import VisitError
 
 from schedsearch.frontends.equations import syntax as s
@@ -79,27 +79,33 @@ def parse(text: s.Text) -> tuple[s.Statement, ...]:
 
 
 def _unexpected(text: s.Text, error: UnexpectedInput) -> NoReturn:
-    if isinstance(error, UnexpectedToken):
-        wanted, token = set(error.accepts or error.expected), error.token
-        place = s.Place(token.line or 1, token.column or 1)
-        met = "the end of the line" if token.type in ("_END", "$END") else str(token)
+    line, column = error.line, error.column
+    if isinstance(error, UnexpectedToken) and error.token.type not in ("_END", "$END"):
+        met = str(error.token)
+    elif isinstance(error, UnexpectedCharacters):
+        met = error.char
     else:
-        wanted = set(getattr(error, "allowed", ()) or ())
-        place = s.Place(error.line, error.column)
-        met = getattr(error, "char", "this")
-    if met == "the end of the line" or place.line > text.text.count("\n") + 1:
-        place = _last(text, place)
-        met = "the end of the line"
-    names = sorted({_WORDS.get(each, each) for each in wanted - {"$END"}})
+        met = (
+            ";"
+            if isinstance(error, UnexpectedToken) and error.token == ";"
+            else "the end of the line"
+        )
+        if error.token.type == "$END":  # brackets are open
+            lines = text.text.rstrip().split("\n")
+            line, column = len(lines), len(lines[-1]) + 1
+    names = sorted({_WORDS.get(each, each) for each in _accepted(text) - {"$END"}})
     expected = f"expected {', '.join(names[:-1])}{' or ' if names[1:] else ''}{names[-1]}"
-    text.refuse(place, met, "it cannot stand here", expected)
+    text.refuse(s.Place(line, column), met, "it cannot stand here", expected)
 
 
-def _last(text: s.Text, place: s.Place) -> s.Place:
-    """The end of a line is shown behind its last character."""
-    lines = text.text.split("\n")
-    line = min(place.line, len(lines))
-    return s.Place(line, min(place.column, len(lines[line - 1]) + 1))
+def _accepted(text: s.Text) -> set[str]:
+    """What could stand where the parser stopped."""
+    parser = _parser().parse_interactive(text.text + "\n")
+    try:
+        parser.exhaust_lexer()
+    except UnexpectedInput:
+        pass
+    return set(parser.accepts())
 
 
 class _Build(Transformer[Token, Any]):
