@@ -75,7 +75,8 @@ def _letters(text: str) -> set[str]:
 
 
 def _term(made: Random_, rng: Random, left: list[str]) -> str:
-    return _expr(made, rng, rng.randint(0, 3))
+    found = _expr(made, rng, rng.randint(0, 3))
+    return f"1 * {found}" if found.startswith("(") else found  # terms of a sum are terms
 
 
 def _expr(made: Random_, rng: Random, depth: int) -> str:

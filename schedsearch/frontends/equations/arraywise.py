@@ -96,6 +96,16 @@ class _Run:
     def view(self, array: Any, index: Sequence[q.Affine], space: Sequence[Index]) -> Any:
         """`array[index]` over all places of some indices."""
         first = [self._first(each) for each in index]
+        for each, n, length_ in zip(index, first, array.shape, strict=True):
+            steps = [
+                each.coefficient(i.var) * (evaluated(length(i), self.known) - 1) for i in space
+            ]
+            low = n + sum(step for step in steps if step < 0)
+            if low < 0 or n + sum(step for step in steps if step > 0) >= length_:
+                raise ValueError(
+                    f"{self.of.name}: an index of line {self.meant.equation.place.line} is outside "
+                    f"of an array of shape {array.shape}"
+                )
         strides = [
             sum(each.coefficient(i.var) * n for each, n in zip(index, array.strides, strict=True))
             for i in space

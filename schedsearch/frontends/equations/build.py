@@ -14,9 +14,10 @@ from schedsearch.core.element_types import INTEGERS
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
+from schedsearch.frontends.bounds import Loop, least_value, lowest
 from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.equations.contraction import contracted
-from schedsearch.frontends.equations.extents import ZERO, Index, Read, Sizes, infer
+from schedsearch.frontends.equations.extents import ZERO, Index, Read, Sizes, infer, shown
 from schedsearch.frontends.equations.meant import Meant, Term, length, on_places
 from schedsearch.frontends.functions import EXO_NAMES
 from schedsearch.frontends.lowered import Refusal
@@ -43,6 +44,8 @@ class Equations:
     sources: Mapping[str, Path]
     sinks: Mapping[str, Path]
     fits: tuple[tuple[q.Var, q.Affine], ...]
+    facts: tuple[q.Affine, ...]
+    """What is not negative if all accesses are inside, where sizes do not imply it."""
 
     @cached_property
     def graph(self) -> g.Program:
@@ -309,7 +312,9 @@ def _meant(each: s.Equation, ranks: Mapping[str, int], work: _Reading) -> Meant:
         work.inputs.append(target.name)
     work.assigned.add(target.name)
     kind = _kind(each, found, work)
-    return Meant(each, target, kept, indices, _terms(each, indices, kept), kind, whole)
+    return Meant(
+        each, target, kept, indices, _terms(each, indices, kept), kind, whole, (target, *reads)
+    )
 
 
 def _has(read: Read, index: Index) -> bool:
@@ -499,7 +504,26 @@ def _whole(
         work.sources,
         sinks,
         tuple((var, work.sizes.now(room)) for var, room in work.sizes.fits),
+        tuple(dict.fromkeys(fact for each in meant for fact in _facts(each, shapes, work))),
     )
+
+
+def _facts(
+    meant: Meant, shapes: Mapping[str, tuple[q.Affine, ...]], work: _Reading
+) -> Iterator[q.Affine]:
+    loops = [Loop(i.var, i.lo, i.hi or ZERO) for i in meant.indices.values()]
+    for read in meant.reads:
+        for place, n in zip(read.index, shapes[read.name], strict=True):
+            for room in (work.sizes.now(place), n - 1 - work.sizes.now(place)):
+                fact = lowest(room, loops)
+                least = None if fact is None else least_value(fact)
+                if fact is None or (least is not None and least >= 0):
+                    continue
+                if fact.is_const:
+                    work.text.refuse(
+                        read.place, shown(read), "it is outside of the array", "change its index"
+                    )
+                yield fact
 
 
 # -- the graph -------------------------------------------------------------------------------------
@@ -520,7 +544,8 @@ def _program(of: Equations) -> g.Program:
             body.append(g.Allocate(arrays[name], line))
         body += _Equation(of, each, arrays).stores()
     called = tuple(arrays[name] for name in (*of.inputs, *outputs))
-    return g.Program(of.name, (*of.sizes, *called), tuple(body), file=of.text.file)
+    facts = tuple(q.BinOp(">=", fact, ZERO, "bool") for fact in of.facts)
+    return g.Program(of.name, (*of.sizes, *called), tuple(body), facts, of.text.file)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import chain, count
 
 from schedsearch.core import ast as q
 from schedsearch.frontends.bounds import least_value
@@ -55,7 +56,8 @@ class Sizes:
 
     def new(self, name: str) -> q.Affine:
         """A size that nothing tells yet."""
-        var = fresh(f"{name}_size" if name in self.taken else name)
+        names = chain([name], (f"{name}{number}" for number in count(1)))
+        var = fresh(next(each for each in names if each not in self.taken))
         self.taken.add(var.name)
         self.free.add(var)
         return q.as_affine(var)
@@ -119,13 +121,13 @@ class _Inference:
                 self._bound(index, n, read, plain=True)
                 continue
             if index.hi is None:
-                index.hi, index.where = self.sizes.new(index.name.upper()), _shown(read)
+                index.hi, index.where = self.sizes.new(index.name.upper()), shown(read)
             index.plain = True
             self.sizes.shapes[read.name][axis] = index.hi
 
     def _bound(self, index: Index, n: q.Affine, read: Read, *, plain: bool) -> None:
         if index.hi is None:
-            index.hi, index.where = n, _shown(read)
+            index.hi, index.where = n, shown(read)
         elif not self.sizes.equal(index.hi, n):
             self._contradiction(index, n, read)
         index.plain = index.plain or plain
@@ -134,7 +136,7 @@ class _Inference:
         known = show(self._hi(index))
         self.sizes.text.refuse(
             read.place,
-            _shown(read),
+            shown(read),
             f"it gives index {index.name} the length {show(n)}, and {index.where} the length "
             f"{known}",
             "use another index, or declare the same length for both",
@@ -164,7 +166,7 @@ class _Inference:
                 n = self.sizes.axis(read, axis)
                 if not factor or others or n is None:
                     continue
-                index.where = _shown(read)
+                index.where = shown(read)
                 if factor == 1:
                     index.hi = n - self._extreme(rest, most=True)
                 elif factor == -1:
@@ -217,12 +219,12 @@ class _Inference:
         if others[1:]:
             self.sizes.text.refuse(
                 read.place,
-                _shown(read),
+                shown(read),
                 f"{' and '.join(others)} are bounded by nothing else",
                 f"declare the length of one: `{others[-1]}: index[8]`",
             )
         if abs(read.index[axis].coefficient(index.var)) == 1:
-            index.hi, index.where = self.sizes.new(index.name.upper()), _shown(read)
+            index.hi, index.where = self.sizes.new(index.name.upper()), shown(read)
         else:  # the array may be longer than what is read
             self.sizes.shapes[read.name][axis] = self.sizes.new(f"{read.name}_{axis}")
 
@@ -262,7 +264,7 @@ class _Inference:
             return
         self.sizes.text.refuse(
             read.place,
-            _shown(read),
+            shown(read),
             f"it is outside of {read.name}, whose length is {show(n)}",
             "declare longer arrays, or other indices",
         )
@@ -290,7 +292,7 @@ class _Inference:
         if None in alone or len({id(each) for each in alone}) < len(alone):
             self.sizes.text.refuse(
                 target.place,
-                _shown(target),
+                shown(target),
                 "it does not tell how long the array is",
                 f"declare it: `{target.name}: f32[N, M]`",
             )
@@ -299,7 +301,7 @@ class _Inference:
             if index.lo != ZERO:
                 self.sizes.text.refuse(
                     target.place,
-                    _shown(target),
+                    shown(target),
                     f"{index.name} begins at {show(index.lo)}, so that elements before would have "
                     "no value",
                     f"declare the array (`{target.name}: f32[N]`), to keep what it has there",
@@ -307,6 +309,10 @@ class _Inference:
             self.sizes.shapes[target.name][axis] = self._hi(index)
 
     def _needed(self, name: str, axis: int) -> q.Affine:
+        """As long as accesses need; of strides nobody expects that nothing follows the last."""
+        places = [read.index[axis] for read in self.reads if read.name == name]
+        if any(abs(place.coefficient(i.var)) > 1 for place in places for i in self._of(place)):
+            return self.sizes.new(f"{name}_{axis}")
         ends = [
             (self._extreme(read.index[axis], most=True) + 1, read)
             for read in self.reads
@@ -319,12 +325,12 @@ class _Inference:
             elif (least_value(longest - end) or -1) < 0 and longest != end:
                 self.sizes.text.refuse(
                     read.place,
-                    _shown(read),
+                    shown(read),
                     f"whether {show(end)} or {show(longest)} is longer depends on sizes",
                     f"declare the length of {name}: `{name}: f32[N]`",
                 )
         return longest
 
 
-def _shown(read: Read) -> str:
+def shown(read: Read) -> str:
     return f"{read.name}[{', '.join(map(show, read.index))}]" if read.index else read.name

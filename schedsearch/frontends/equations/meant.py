@@ -30,6 +30,7 @@ class Meant:
     terms: tuple[Term, ...]
     kind: str
     whole: bool
+    reads: tuple[Read, ...] = ()
 
 
 def on_places(expr: s.Where, indices: Collection[str]) -> bool:
