@@ -56,8 +56,12 @@ def test_numpy_computes_what_loops_over_indices_compute(rng: Random) -> None:
 
 @pytest.mark.normal
 def test_compiled_programs_compute_the_same(tmp_path: Path) -> None:
-    made = [random_program(Random(seed)) for seed in range(100)]
+    made = [random_program(Random(seed)) for seed in range(120)]
     programs = [equations(each.text, default="f64") for each in made]
+    # Exo takes seconds to generate code with many sizes
+    few = [number for number, of in enumerate(programs) if len(of.sizes) <= 4]
+    made, programs = [made[n] for n in few], [programs[n] for n in few]
+    assert len(few) > 30
     kernels = Kernels([of.graph for of in programs], tmp_path)
     for number, (each, of) in enumerate(zip(made, programs, strict=True)):
         held = named(of, (), {name: each.arrays[name] for name in of.inputs})

@@ -143,7 +143,7 @@ def _made(
         statements,
         text,
         name="einsum",
-        default=types.result_type(*kinds),
+        default=types.result_type(*kinds, construct=f"einsum {subscripts!r}"),
         given={},
         folder=Path(),
         hints=dict(lengths) if lengths else None,
