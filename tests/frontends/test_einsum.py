@@ -215,7 +215,7 @@ def test_what_numpy_refuses_is_refused(
     subscripts: str, shapes: list[tuple[int, ...]], said: str
 ) -> None:
     arrays = [np.ones(n) for n in shapes]
-    with pytest.raises(ValueError, match="."):
+    with pytest.raises(ValueError, match=r"[a-z]"):
         np.einsum(subscripts, *arrays)
     with pytest.raises(UserError, match=said):
         schedsearch.einsum(subscripts, *arrays)

@@ -29,12 +29,12 @@ _WORDS = {
     "NAME": "a name",
     "TEXT": 'a file name in quotes, "a.npy"',
     "_END": "the end of the line",
-    "LPAR": "(",
-    "RPAR": ")",
-    "LSQB": "[",
-    "RSQB": "]",
-    "COMMA": ",",
-    "COLON": ":",
+    "LPAR": "`(`",
+    "RPAR": "`)`",
+    "LSQB": "`[`",
+    "RSQB": "`]`",
+    "COMMA": "`,`",
+    "COLON": "`:`",
     "MINUS": "-",
     "WHERE": "where",
     "LOAD": "load",
@@ -79,20 +79,14 @@ def parse(text: s.Text) -> tuple[s.Statement, ...]:
 
 
 def _unexpected(text: s.Text, error: UnexpectedInput) -> NoReturn:
-    line, column = error.line, error.column
-    if isinstance(error, UnexpectedToken) and error.token.type not in ("_END", "$END"):
-        met = str(error.token)
-    elif isinstance(error, UnexpectedCharacters):
+    line, column, met = error.line, error.column, "the end of the line"
+    if isinstance(error, UnexpectedCharacters):
         met = error.char
-    else:
-        met = (
-            ";"
-            if isinstance(error, UnexpectedToken) and error.token == ";"
-            else "the end of the line"
-        )
-        if error.token.type == "$END":  # brackets are open
-            lines = text.text.rstrip().split("\n")
-            line, column = len(lines), len(lines[-1]) + 1
+    elif isinstance(error, UnexpectedToken) and error.token.type == "$END":  # brackets are open
+        lines = text.text.rstrip().split("\n")
+        line, column = len(lines), len(lines[-1]) + 1
+    elif isinstance(error, UnexpectedToken) and error.token != "\n":
+        met = str(error.token)
     names = sorted({_WORDS.get(each, each) for each in _accepted(text) - {"$END"}})
     expected = f"expected {', '.join(names[:-1])}{' or ' if names[1:] else ''}{names[-1]}"
     text.refuse(s.Place(line, column), met, "it cannot stand here", expected)
@@ -105,7 +99,7 @@ def _accepted(text: s.Text) -> set[str]:
         parser.exhaust_lexer()
     except UnexpectedInput:
         pass
-    return set(parser.accepts())
+    return set(parser.accepts())  # type: ignore[no-untyped-call]
 
 
 class _Build(Transformer[Token, Any]):
