@@ -17,7 +17,7 @@ from schedsearch.frontends.equations import equations
 from schedsearch.frontends.equations import explain as explained
 from schedsearch.frontends.equations.arraywise import elements, has_all, run
 from schedsearch.frontends.equations.build import Equations
-from schedsearch.frontends.equations.calling import Known, allocated, named, sizes
+from schedsearch.frontends.equations.calling import Known, named, results, sizes
 from schedsearch.frontends.equations.einsum import einsum as as_equations
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Lowered
@@ -32,6 +32,7 @@ PATIENCE_S = 0.004
 MOST_ELEMENTS = 1e7
 """Of an array on the way, if NumPy is to be tried."""
 
+_Results = Mapping[str, tuple[list[int], Any]]
 _Run = Callable[[Mapping[str, Any], Known], None]
 
 
@@ -94,23 +95,24 @@ class Compiled:
         self._program, self._backend = program, backend
         self._numpy = numpy
         self.chosen: dict[tuple[tuple[int, ...], ...], str] = {}
-        self._known: dict[tuple[tuple[int, ...], ...], Known] = {}
+        self._known: dict[tuple[tuple[int, ...], ...], tuple[Known, _Results]] = {}
 
     def __call__(self, *arrays: Any, **more: Any) -> Any:
         of = self._of
         held = named(of, arrays, more)
         shapes = tuple([each.shape for each in held.values()])
-        known = self._known.get(shapes)
-        if known is None:
-            known = self._known[shapes] = sizes(of, held)
-        held |= allocated(of, known)
+        if shapes not in self._known:
+            known = sizes(of, held)
+            self._known[shapes] = known, results(of, known)
+        known, made = self._known[shapes]
+        held |= {name: np.empty(*each) for name, each in made.items()}
         if shapes not in self.chosen:
             self.chosen[shapes] = self._choose(held, known)
         self._run(self.chosen[shapes], held, known)
         for name, path in of.sinks.items():
             _save(path, held[name])
-        results = [held[n] if n in of.inputs else held[n][()] for n in of.outputs]
-        return results[0] if len(results) == 1 else tuple(results)
+        found = [held[n] if n in of.inputs else held[n][()] for n in of.outputs]
+        return found[0] if len(found) == 1 else tuple(found)
 
     def _choose(self, held: Mapping[str, Any], known: Known) -> str:
         if self._backend != "auto":
@@ -143,9 +145,8 @@ class Compiled:
 
     def _native(self, held: Mapping[str, Any], known: Known) -> None:
         # sizes that shapes tell may be given as well
-        call = {self._renamed.get(name, name): array for name, array in held.items()}
-        controls = {self._renamed.get(var.name, var.name): n for var, n in known.items()}
-        self._program.kernel(**call, **controls)
+        call = {self._renamed[name]: array for name, array in held.items()}
+        self._program.kernel(**call, **{self._renamed[var.name]: n for var, n in known.items()})
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
@@ -205,9 +206,14 @@ def _einsum(
 def _einsum_of(subscripts: str, backend: Backend, of: Equations) -> Compiled:
     """One for all shapes of the same equations."""
 
+    paths: dict[tuple[int, ...], Any] = {}
+
     def by_numpy(held: Mapping[str, Any], known: Known) -> None:
         operands = [held[name] for name in of.inputs]
-        held["result"][...] = np.einsum(subscripts, *operands, optimize=True)
+        key = tuple(known.values())
+        if key not in paths:
+            paths[key] = np.einsum_path(subscripts, *operands, optimize=True)[0]
+        held["result"][...] = np.einsum(subscripts, *operands, optimize=paths[key])
 
     return Compiled(_program_of(of), backend, by_numpy)
 

@@ -121,13 +121,20 @@ def test_equations_of_common_strings(subscripts: str) -> None:
 
 @pytest.mark.normal
 def test_common_strings_compiled(tmp_path: Path) -> None:
-    given_ = [operands(each, np.float32) for each in COMMON]
+    mixed = ["ij,jk->ik", "ij->j", "ij,jk,kl->il", "ii->i"]
+    strings = COMMON + mixed * 2
+    kinds = [[np.float32] * 4] * len(COMMON)
+    kinds += [[np.int8] * 4] * len(mixed) + [[np.int8, np.float32, np.float64]] * len(mixed)
+    given_ = [
+        [a.astype(kind) for a, kind in zip(operands(each), own, strict=False)]
+        for each, own in zip(strings, kinds, strict=True)
+    ]
     made = [
         einsum(each, [(a.shape, a.dtype) for a in arrays])
-        for each, arrays in zip(COMMON, given_, strict=True)
+        for each, arrays in zip(strings, given_, strict=True)
     ]
     kernels = Kernels([of.graph for of in made], tmp_path)
-    for number, (subscripts, arrays, of) in enumerate(zip(COMMON, given_, made, strict=True)):
+    for number, (subscripts, arrays, of) in enumerate(zip(strings, given_, made, strict=True)):
         held = named(of, arrays, {})
         known = sizes(of, held)
         held |= allocated(of, known)

@@ -47,7 +47,9 @@ def _array(of: Equations, name: str, given: Any) -> Any:
             f"got {array.dtype} with {array.ndim}"
         )
     if name not in of.outputs:
-        return np.ascontiguousarray(array).reshape(array.shape)
+        if array.flags.c_contiguous:
+            return array
+        return np.ascontiguousarray(array)
     if array is not given or not array.flags.c_contiguous or not array.flags.writeable:
         raise ValueError(
             f"{of.name}, argument {name}: wanted a NumPy array in C order that can be written, "
@@ -106,10 +108,13 @@ def evaluated(value: q.Affine, known: Known) -> int:
 
 def allocated(of: Equations, known: Known) -> dict[str, Any]:
     """Arrays for results that are not given."""
+    return {name: np.empty(*made) for name, made in results(of, known).items()}
+
+
+def results(of: Equations, known: Known) -> dict[str, tuple[list[int], Any]]:
+    """Shapes and types of results that are not given."""
     return {
-        name: np.empty(
-            [_length(of, name, n, known) for n in of.shapes[name]], DTYPES[of.kinds[name]]
-        )
+        name: ([_length(of, name, n, known) for n in of.shapes[name]], DTYPES[of.kinds[name]])
         for name in of.outputs
         if name not in of.inputs
     }
