@@ -40,14 +40,16 @@ At = tuple[q.Affine, ...]
 
 @dataclass
 class _Work:
-    """What grows while a program is lowered. Arrays are variables by identity of the node."""
+    """What grows while a program is lowered. `given` are expressions that are not negative, as the
+    program asserts; `facts` are those that bounds need beside them."""
 
     file: str
     arrays: dict[g.Array, q.Var]
     counts: dict[tuple[q.Affine, str], q.Expr] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
     externs: set[str] = field(default_factory=set)
-    asserts: list[q.Expr] = field(default_factory=list)
+    given: list[q.Affine] = field(default_factory=list)
+    facts: list[q.Affine] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,14 @@ class _Block:
             raise Refusal(
                 show(value), "it is negative, as a length or an index from an end", "change bounds"
             )
-        condition = q.BinOp(">=", fact, q.Affine(), "bool")
-        if condition not in self.work.asserts:
-            self.work.asserts.append(condition)
+        facts, given = self.work.facts, self.work.given
+        if not any(never_negative(fact - known) for known in (*facts, *given)):
+            facts[:] = [*(each for each in facts if not never_negative(each - fact)), fact]
 
 
 def lower(program: g.Program) -> Lowered:
     arrays = {a: g.fresh(a.name) for a in program.parameters if isinstance(a, g.Array)}
-    work = _Work(program.file, arrays, asserts=list(program.asserts))
+    work = _Work(program.file, arrays, given=[*_not_negative(program.asserts)])
     out: list[q.Stmt] = []
     block = _Block(work, out, 0, guarded=program.bounded)
     for array in arrays:
@@ -110,7 +112,8 @@ def lower(program: g.Program) -> Lowered:
         else q.Arg(p, "size")
         for p in program.parameters
     )
-    proc = q.Proc(program.name, args, tuple(work.asserts), body)
+    facts = [q.BinOp(">=", each, q.Affine(), "bool") for each in work.facts]
+    proc = q.Proc(program.name, args, (*program.asserts, *facts), body)
     name = naming(proc, work.externs)
     proc = replace(proc, name=name.procedure)
     above = [HEADER, *filter(None, [module_text(work.externs).rstrip()])]
@@ -130,6 +133,21 @@ def lower(program: g.Program) -> Lowered:
         lines,
         program.file,
     )
+
+
+def _not_negative(conditions: Sequence[q.Expr]) -> Iterator[q.Affine]:
+    """Expressions that are not negative if conditions hold."""
+    for each in conditions:
+        match each:
+            case q.BinOp("and", a, b):
+                yield from _not_negative([a, b])
+            case q.BinOp(op, q.Affine() as a, q.Affine() as b):
+                if op in (">=", ">", "=="):
+                    yield a - b - (op == ">")
+                if op in ("<=", "<", "=="):
+                    yield b - a - (op == "<")
+            case _:
+                pass
 
 
 def _lines(body: tuple[q.Stmt, ...]) -> Iterator[int]:
@@ -213,18 +231,61 @@ def _exo(condition: q.Expr) -> q.Expr:
 
 
 def store(stmt: g.Store, block: _Block) -> None:
-    """The nests of what the value needs, and one that stores it; through a temporary where the
-    array would be read after it is written, because NumPy computes the whole value first."""
-    stmt = _permuted(_typed(stmt))
+    """The nests of what the value needs, and those that store it."""
+    whole = _permuted(_typed(stmt))
+    parts = _parts(whole)
+    for part in parts:
+        prepare(part.value, block)
+    if any(_read_late(part, block) for part in parts[1:]):
+        parts = [whole]
+        prepare(whole.value, block)
+    for part in parts:
+        put(part, block)
+
+
+def put(stmt: g.Store, block: _Block) -> None:
+    """Through a temporary where the array would be read after it is written, because NumPy computes
+    the whole value first."""
     value = stmt.value
     into = _Target(block.work.arrays[stmt.array], stmt.array, stmt.vars, stmt.index)
-    prepare(value, block)
-    direct = _accumulates(stmt)
-    if not direct and isinstance(value, g.Reduce | g.Scan):
+    if not _accumulates(stmt) and isinstance(value, g.Reduce | g.Scan):
         keep(value, block)
     if value not in block.stored and _read_late(stmt, block):
         keep(value, block)
     compute(value, into, block, add=stmt.add)
+
+
+def _parts(stmt: g.Store) -> list[g.Store]:
+    """A sum in which there are reductions, one after another: `C = beta * C`, then the product is
+    added to that, and needs no array of its own."""
+    rest, sums = _split(stmt.value, minus=False)
+    values = [*sums] if rest is None else [rest, *sums]
+    return [
+        replace(stmt, value=value, add=stmt.add or number > 0)
+        for number, value in enumerate(values)
+    ]
+
+
+def _split(value: g.Value, *, minus: bool) -> tuple[g.Value | None, list[g.Reduce]]:
+    """What is no reduction, and reductions, which together are the value, or its negative."""
+    match value:
+        case g.Reduce("sum", source, axes):
+            return None, [g.Reduce("sum", _negative(source), axes) if minus else value]
+        case g.Apply("+" | "-" as op, (a, b)):
+            one, sums = _split(a, minus=minus)
+            other, more = _split(b, minus=minus != (op == "-"))
+            if sums or more:
+                both = [each for each in (one, other) if each is not None]
+                if len(both) == 2:
+                    return replace(value, function="+", args=tuple(both)), sums + more
+                return (both[0] if both else None), sums + more
+        case _:
+            pass
+    return (_negative(value) if minus else value), []
+
+
+def _negative(value: g.Value) -> g.Apply:
+    return g.Apply("neg", (value,), value.type, value.shape)
 
 
 def _typed(stmt: g.Store) -> g.Store:
@@ -589,7 +650,7 @@ def bound(expr: q.Expr) -> int:
 
 
 def extern(name: str, args: Sequence[q.Expr], kind: str, block: _Block) -> q.Expr:
-    if kind in INTEGERS and not FUNCTIONS[name].whole and not FUNCTIONS[name].own:
+    if kind in INTEGERS and not FUNCTIONS[name].whole:
         raise Refusal(name.rstrip("_"), "it is of floats", "convert its arguments (`astype`)")
     block.work.externs.add(name)
     if not any(map(_reads, args)):
