@@ -21,6 +21,7 @@ from schedsearch.frontends.equations.calling import Known, named, results, sizes
 from schedsearch.frontends.equations.einsum import einsum as as_equations
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Lowered
+from schedsearch.locks.place import find_lock
 from schedsearch.search.setup.procedure_file import procedure_of
 
 Backend = Literal["auto", "native", "numpy"]
@@ -46,11 +47,6 @@ class Program:
     def lowered(self) -> Lowered:
         """The Exo module that the equations are."""
         return lower(self.equations.graph)
-
-    @cached_property
-    def kernel(self) -> Kernel:
-        """The procedure as a function on arrays, with its sizes and outputs."""
-        return kernel(procedure_of(self.lowered))
 
     @overload
     def explain(self) -> str: ...
@@ -84,7 +80,9 @@ class Program:
 
 
 class Compiled:
-    """A program with its ways to compute, and which is taken: `chosen`, by shapes."""
+    """A program with its ways to compute, and which is taken: `chosen`, by shapes. Compiled code
+    runs schedules as kernels do (`schedsearch.kernel`). Shapes that were called before
+    keep what they run: compile again after a search."""
 
     def __init__(self, program: Program, backend: Backend, numpy: _Run | None = None) -> None:
         if backend not in BACKENDS:
@@ -113,6 +111,13 @@ class Compiled:
             _save(path, held[name])
         found = [held[n] if n in of.inputs else held[n][()] for n in of.outputs]
         return found[0] if len(found) == 1 else tuple(found)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The procedure as a function on arrays, its sizes and its results."""
+        file = Path(self._of.text.file)
+        lock = find_lock(file if file.exists() else Path())
+        return kernel(procedure_of(self._program.lowered), lock=lock)
 
     def _choose(self, held: Mapping[str, Any], known: Known) -> str:
         if self._backend != "auto":
@@ -146,7 +151,7 @@ class Compiled:
     def _native(self, held: Mapping[str, Any], known: Known) -> None:
         # sizes that shapes tell may be given as well
         call = {self._renamed[name]: array for name, array in held.items()}
-        self._program.kernel(**call, **{self._renamed[var.name]: n for var, n in known.items()})
+        self.kernel(**call, **{self._renamed[var.name]: n for var, n in known.items()})
 
     @cached_property
     def _renamed(self) -> dict[str, str]:
