@@ -15,7 +15,7 @@ from schedsearch.core.text_file import read_text
 from schedsearch.deploy.kernel import Kernel, kernel
 from schedsearch.frontends.equations import equations
 from schedsearch.frontends.equations import explain as explained
-from schedsearch.frontends.equations.arraywise import elements, has_all, run
+from schedsearch.frontends.equations.arraywise import elements, has_all, planned
 from schedsearch.frontends.equations.build import Equations
 from schedsearch.frontends.equations.calling import Known, named, results, sizes
 from schedsearch.frontends.equations.einsum import einsum as as_equations
@@ -92,6 +92,7 @@ class Compiled:
             raise UserError("NumPy has not all of these functions; use the backend native")
         self._program, self._backend = program, backend
         self._numpy = numpy
+        self._planned: dict[tuple[int, ...], Callable[[Mapping[str, Any]], None]] = {}
         self.chosen: dict[tuple[tuple[int, ...], ...], str] = {}
         self._known: dict[tuple[tuple[int, ...], ...], tuple[Known, _Results]] = {}
 
@@ -146,7 +147,10 @@ class Compiled:
         elif self._numpy is not None:
             self._numpy(held, known)
         else:
-            run(self._of, held, known)
+            key = tuple(known.values())
+            if key not in self._planned:
+                self._planned[key] = planned(self._of, known)
+            self._planned[key](held)
 
     def _native(self, held: Mapping[str, Any], known: Known) -> None:
         # sizes that shapes tell may be given as well

@@ -65,54 +65,81 @@ def elements(of: Equations, known: Known) -> int:
     return found
 
 
-def run(of: Equations, arrays: Mapping[str, Any], known: Known) -> None:
+Held = Mapping[str, Any]
+_Value = Callable[[Held], Any]
+
+
+def run(of: Equations, arrays: Held, known: Known) -> None:
     """All equations; results are written into their arrays."""
-    held = dict(arrays)
-    for name in of.temporaries:
-        held[name] = np.empty(
-            [evaluated(n, known) for n in of.shapes[name]], DTYPES[of.kinds[name]]
-        )
-    for meant in of.meant:
-        _Run(of, meant, held, known).store()
+    planned(of, known)(arrays)
 
 
-class _Run:
-    """One equation at some sizes."""
+def planned(of: Equations, known: Known) -> Callable[[Held], None]:
+    """All equations at some sizes, for arrays in C order. Raises ValueError if an index would be
+    outside of an array."""
+    stores = [_Plan(of, meant, known).store() for meant in of.meant]
+    made = {
+        name: ([evaluated(n, known) for n in of.shapes[name]], DTYPES[of.kinds[name]])
+        for name in of.temporaries
+    }
 
-    def __init__(
-        self, of: Equations, meant: Meant, arrays: Mapping[str, Any], known: Known
-    ) -> None:
-        self.of, self.meant, self.arrays, self.known = of, meant, arrays, known
+    def all_of(arrays: Held) -> None:
+        held = {**arrays, **{name: np.empty(*each) for name, each in made.items()}}
+        with np.errstate(all="ignore"):
+            for store in stores:
+                store(held)
+
+    return all_of
+
+
+class _Plan:
+    """One equation at some sizes, as functions of arrays."""
+
+    def __init__(self, of: Equations, meant: Meant, known: Known) -> None:
+        self.of, self.meant, self.known = of, meant, known
         self.dtype = DTYPES[meant.kind]
 
-    def store(self) -> None:
+    def store(self) -> Callable[[Held], None]:
         meant = self.meant
-        value = reduce(np.add, map(self.term, meant.terms))
-        target = self.view(self.arrays[meant.target.name], meant.target.index, meant.kept)
-        if meant.equation.add:
-            value = target + value
-        target[...] = value
+        first, *others = [self.term(term) for term in meant.terms]
+        target = self.view(meant.target.name, meant.target.index, meant.kept)
 
-    def view(self, array: Any, index: Sequence[q.Affine], space: Sequence[Index]) -> Any:
-        """`array[index]` over all places of some indices."""
+        def go(held: Held) -> None:
+            value = first(held)
+            for other in others:
+                value = np.add(value, other(held))
+            into = target(held)
+            into[...] = into + value if meant.equation.add else value
+
+        return go
+
+    def lengths(self, space: Sequence[Index]) -> list[int]:
+        return [evaluated(length(index), self.known) for index in space]
+
+    def view(self, name: str, index: Sequence[q.Affine], space: Sequence[Index]) -> _Value:
+        """`name[index]` over all places of some indices."""
+        whole = [evaluated(n, self.known) for n in self.of.shapes[name]]
         first = [self._first(each) for each in index]
-        for each, n, length_ in zip(index, first, array.shape, strict=True):
-            steps = [
-                each.coefficient(i.var) * (evaluated(length(i), self.known) - 1) for i in space
-            ]
-            low = n + sum(step for step in steps if step < 0)
-            if low < 0 or n + sum(step for step in steps if step > 0) >= length_:
+        shape = self.lengths(space)
+        for each, start, end in zip(index, first, whole, strict=True):
+            steps = [each.coefficient(i.var) * (n - 1) for i, n in zip(space, shape, strict=True)]
+            low = start + sum(step for step in steps if step < 0)
+            if low < 0 or start + sum(step for step in steps if step > 0) >= end:
                 raise ValueError(
                     f"{self.of.name}: an index of line {self.meant.equation.place.line} is outside "
-                    f"of an array of shape {array.shape}"
+                    f"of {name}, of shape {tuple(whole)}"
                 )
+        widths = [DTYPES[self.of.kinds[name]].itemsize]
+        for n in whole[:0:-1]:
+            widths.insert(0, widths[0] * n)
         strides = [
-            sum(each.coefficient(i.var) * n for each, n in zip(index, array.strides, strict=True))
+            sum(each.coefficient(i.var) * n for each, n in zip(index, widths, strict=False))
             for i in space
         ]
-        shape = [evaluated(length(i), self.known) for i in space]
-        corner = array[(*(slice(n, None) for n in first), ...)]
-        return as_strided(corner, shape, strides)
+        if shape == whole and (not shape or strides == widths):
+            return lambda held: held[name]
+        corner = (*(slice(n, None) for n in first), ...)
+        return lambda held: as_strided(held[name][corner], shape, strides)
 
     def _first(self, place: q.Affine) -> int:
         total = place.const
@@ -122,36 +149,36 @@ class _Run:
             total += factor * at
         return total
 
-    def term(self, term: Term) -> Any:
+    def term(self, term: Term) -> _Value:
         factors = _factors(self.meant, term)
         if factors is not None:
             return self._product(term, factors)
         space = (*self.meant.kept, *term.gone)
-        with np.errstate(all="ignore"):
-            value = np.broadcast_to(
-                self.value(term.value, space), [evaluated(length(i), self.known) for i in space]
-            )
+        value, shape = self.value(term.value, space), self.lengths(space)
         if not term.gone:
             return value
         axes = tuple(range(len(self.meant.kept), len(space)))
-        return _UFUNCS[self.meant.equation.project].reduce(value, axis=axes, dtype=self.dtype)
+        fold, dtype = _UFUNCS[self.meant.equation.project].reduce, self.dtype
+        return lambda held: fold(np.broadcast_to(value(held), shape), axis=axes, dtype=dtype)
 
-    def _product(self, term: Term, factors: Sequence[s.Expr]) -> Any:
+    def _product(self, term: Term, factors: Sequence[s.Expr]) -> _Value:
         space = (*self.meant.kept, *term.gone)
-        operands: list[Any] = []
+        values: list[tuple[_Value, list[int]]] = []
         for each in factors:
             index = self._index(each) if isinstance(each, s.Access) else ()
             used = [i for i in space if any(place.coefficient(i.var) for place in index)]
-            operands.append(self.value(each, used))
-            operands.append([space.index(i) for i in used])
-        used_all = {axis for axes in operands[1::2] for axis in axes}
-        kept = [axis for axis in range(len(self.meant.kept)) if axis in used_all]
-        value = np.einsum(*operands, kept, optimize=True)
+            values.append((self.value(each, used), [space.index(i) for i in used]))
+        all_used = {axis for _, axes in values for axis in axes}
+        kept = [axis for axis in range(len(self.meant.kept)) if axis in all_used]
         shape = [
-            evaluated(length(i), self.known) if axis in used_all else 1
-            for axis, i in enumerate(self.meant.kept)
+            n if axis in all_used else 1 for axis, n in enumerate(self.lengths(self.meant.kept))
         ]
-        return value.reshape(shape)
+
+        def product(held: Held) -> Any:
+            operands = [part for value, axes in values for part in (value(held), axes)]
+            return np.einsum(*operands, kept, optimize=True).reshape(shape)
+
+        return product
 
     def _index(self, access: s.Access) -> tuple[q.Affine, ...]:
         return tuple(affine(each, self._named, self.of.text) for each in access.index)
@@ -161,37 +188,48 @@ class _Run:
             return q.as_affine(self.meant.indices[access.name].var)
         return q.as_affine(next(var for var in self.of.sizes if var.name == access.name))
 
-    def value(self, expr: s.Expr, space: Sequence[Index]) -> Any:
+    def value(self, expr: s.Expr, space: Sequence[Index]) -> _Value:
         match expr:
             case s.Number():
-                return np.asarray(expr.value, self.dtype)
-            case s.Access() if expr.name in self.arrays:
-                found = self.view(self.arrays[expr.name], self._index(expr), space)
-                return found.astype(self.dtype, copy=False)
+                return self._constant(expr.value)
+            case s.Access() if expr.name in self.of.kinds:
+                found, dtype = self.view(expr.name, self._index(expr), space), self.dtype
+                if DTYPES[self.of.kinds[expr.name]] == dtype:
+                    return found
+                return lambda held: found(held).astype(dtype)
             case s.Access():
-                return np.asarray(evaluated(self._named(expr), self.known), self.dtype)
+                return self._constant(evaluated(self._named(expr), self.known))
             case s.Negative():
-                return np.negative(self.value(expr.arg, space))
+                return self._applied(np.negative, (expr.arg,), space)
             case s.Binary():
-                lhs, rhs = self.value(expr.lhs, space), self.value(expr.rhs, space)
-                return _OPERATORS[expr.op](lhs, rhs)
+                return self._applied(_OPERATORS[expr.op], (expr.lhs, expr.rhs), space)
             case s.Call():
-                return _FUNCTIONS[expr.function](*(self.value(each, space) for each in expr.args))
+                return self._applied(_FUNCTIONS[expr.function], expr.args, space)
             case s.Where():
+                condition = self._condition(expr, space)
                 then, other = self.value(expr.then, space), self.value(expr.other, space)
-                return np.where(self._condition(expr, space), then, other)
+                return lambda held: np.where(condition(held), then(held), other(held))
 
-    def _condition(self, expr: s.Where, space: Sequence[Index]) -> Any:
+    def _constant(self, value: float) -> _Value:
+        constant = np.asarray(value, self.dtype)
+        return lambda held: constant
+
+    def _applied(
+        self, function: Callable[..., Any], args: Sequence[s.Expr], space: Sequence[Index]
+    ) -> _Value:
+        values = [self.value(each, space) for each in args]
+        return lambda held: function(*[value(held) for value in values])
+
+    def _condition(self, expr: s.Where, space: Sequence[Index]) -> _Value:
+        compare = _COMPARED[expr.op]
         if on_places(expr, self.meant.indices):
-            sides = [self._places(side, space) for side in (expr.lhs, expr.rhs)]
-        else:
-            sides = [self.value(side, space) for side in (expr.lhs, expr.rhs)]
-        return _COMPARED[expr.op](*sides)
+            holds = compare(*(self._places(side, space) for side in (expr.lhs, expr.rhs)))
+            return lambda held: holds
+        return self._applied(compare, (expr.lhs, expr.rhs), space)
 
     def _places(self, expr: s.Expr, space: Sequence[Index]) -> Any:
         """An expression of indices, as numbers."""
-        place = affine(expr, self._named, self.of.text)
-        shape = [evaluated(length(i), self.known) for i in space]
+        place, shape = affine(expr, self._named, self.of.text), self.lengths(space)
         total = np.full(shape, self._first(place))
         for axis, (i, n) in enumerate(zip(space, shape, strict=True)):
             along = [-1 if other == axis else 1 for other in range(len(space))]
