@@ -492,3 +492,24 @@ def test_a_file_of_equations_is_tuned_as_its_module(tmp_path: Path) -> None:
     file.write_text("C[i,j] = A[i,k * B[k,j]\n")
     with pytest.raises(UserError, match=r"model.eq:1:24: "):
         source_of(file)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("x: f64[N]; x[i] += x[i-1]", [1, 3, 5, 7]),
+        ("x: f64[N]; x[i] += x[j] + x[N-1-i]", [15, 15, 15, 15]),
+        ("y: f32[N]; x: f64[N]; x[i] += y[i]*y[j]; y[i] = x[i]", [10, 20, 30, 40]),
+    ],
+)
+def test_what_is_read_is_as_it_was_before_the_equation(text: str, wanted: list[float]) -> None:
+    for backend in ("native", "numpy"):
+        x = np.arange(1.0, 5)
+        more = {}
+        if "y" in text:
+            x, more = np.zeros(4), {"y": np.arange(1, 5, dtype=np.float32)}
+        schedsearch.program(text).compile(backend)(x=x, **more)  # type: ignore[arg-type]
+        assert list(x) == wanted
+        if more:
+            assert list(more["y"]) == wanted
