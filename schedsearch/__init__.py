@@ -6,7 +6,7 @@ or remembers traces.
 From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows;
 `register` makes a transform of one's own known to all three. `kernel` calls a procedure on arrays,
 in the best schedule that is known, or in those of `using`; `record` counts the calls, and
-`tune_recorded` searches where their time goes.
+`tune_recorded` searches where their time goes. `program` and `einsum` make procedures of equations.
 """
 
 from importlib import import_module
@@ -14,12 +14,25 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["explore", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
+__all__ = [
+    "einsum",
+    "explore",
+    "kernel",
+    "open",
+    "program",
+    "record",
+    "register",
+    "tune",
+    "tune_recorded",
+    "using",
+]
 
 _PLACES = {
+    "einsum": ("schedsearch.api.equations", "einsum"),
     "explore": ("schedsearch.api.exploring", "explore"),
     "kernel": ("schedsearch.deploy.kernel", "kernel"),
     "open": ("schedsearch.api.opened", "open_store"),
+    "program": ("schedsearch.api.equations", "program"),
     "record": ("schedsearch.deploy.recorder", "record"),
     "register": ("schedsearch.transforms.own", "register"),
     "tune": ("schedsearch.api.tuning", "tune"),

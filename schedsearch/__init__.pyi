@@ -1,4 +1,5 @@
 # What type checkers and editors read: the entry points are loaded when they are first used.
+from schedsearch.api.equations import einsum, program
 from schedsearch.api.exploring import explore
 from schedsearch.api.opened import open_store as open
 from schedsearch.api.recorded import tune_recorded
@@ -9,4 +10,15 @@ from schedsearch.deploy.sources import using
 from schedsearch.transforms.own import register
 
 __version__: str
-__all__ = ["explore", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
+__all__ = [
+    "einsum",
+    "explore",
+    "kernel",
+    "open",
+    "program",
+    "record",
+    "register",
+    "tune",
+    "tune_recorded",
+    "using",
+]

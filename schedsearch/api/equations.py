@@ -1,0 +1,232 @@
+"""`schedsearch.program` and `schedsearch.einsum`: equations that run on arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property, lru_cache
+from pathlib import Path
+from time import perf_counter
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from schedsearch.core.errors import UserError
+from schedsearch.core.text_file import read_text
+from schedsearch.deploy.kernel import Kernel, kernel
+from schedsearch.frontends.equations import equations
+from schedsearch.frontends.equations import explain as explained
+from schedsearch.frontends.equations.arraywise import elements, has_all, planned
+from schedsearch.frontends.equations.build import Equations
+from schedsearch.frontends.equations.calling import Known, named, results, sizes
+from schedsearch.frontends.equations.einsum import einsum as as_equations
+from schedsearch.frontends.lower import lower
+from schedsearch.frontends.lowered import Lowered
+from schedsearch.locks.place import find_lock
+from schedsearch.search.setup.procedure_file import procedure_of
+
+Backend = Literal["auto", "native", "numpy"]
+BACKENDS = ("auto", "native", "numpy")
+
+PATIENCE_S = 0.004
+"""For timing one of two ways to compute, unless one call takes longer."""
+
+MOST_ELEMENTS = 1e7
+"""Of an array on the way, if NumPy is to be tried."""
+
+_Results = Mapping[str, tuple[list[int], Any]]
+_Run = Callable[[Mapping[str, Any], Known], None]
+
+
+class Program:
+    """Equations that are called on arrays. `schedsearch.tune` takes it too."""
+
+    def __init__(self, of: Equations) -> None:
+        self.equations = of
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        """The Exo module that the equations are."""
+        return lower(self.equations.graph)
+
+    @overload
+    def explain(self) -> str: ...
+    @overload
+    def explain(self, *, json: Literal[False]) -> str: ...
+    @overload
+    def explain(self, *, json: Literal[True]) -> dict[str, Any]: ...
+
+    def explain(self, *, json: bool = False) -> str | dict[str, Any]:
+        """What is computed: sources, equations with their indices and projections, sinks."""
+        as_asked = explained.as_json if json else explained.as_text
+        return as_asked(self.equations, self.lowered)
+
+    def compile(self, backend: Backend = "auto") -> Compiled:
+        """A function on arrays: compiled code (`native`), NumPy, or for every shape the one that
+        is faster when it is called first (`auto`)."""
+        return Compiled(self, backend)
+
+    @cached_property
+    def _compiled(self) -> Compiled:
+        return self.compile()
+
+    def __call__(self, *arrays: Any, **more: Any) -> Any:
+        """The results for these inputs, in the order of the equations or by name. An array that is
+        given and written, as by `+=`, is changed."""
+        return self._compiled(*arrays, **more)
+
+    def __repr__(self) -> str:
+        of = self.equations
+        return f"<equations {of.name}: {', '.join(of.inputs)} -> {', '.join(of.outputs)}>"
+
+
+class Compiled:
+    """A program with its ways to compute, and which is taken: `chosen`, by shapes. Compiled code
+    runs schedules as kernels do (`schedsearch.kernel`). Shapes that were called before
+    keep what they run: compile again after a search."""
+
+    def __init__(self, program: Program, backend: Backend, numpy: _Run | None = None) -> None:
+        if backend not in BACKENDS:
+            raise UserError(f"unknown backend {backend!r}; known: {', '.join(BACKENDS)}")
+        self._of = program.equations
+        if backend == "numpy" and numpy is None and not has_all(self._of):
+            raise UserError("NumPy has not all of these functions; use the backend native")
+        self._program, self._backend = program, backend
+        self._numpy = numpy
+        self._planned: dict[tuple[int, ...], Callable[[Mapping[str, Any]], None]] = {}
+        self.chosen: dict[tuple[tuple[int, ...], ...], str] = {}
+        self._known: dict[tuple[tuple[int, ...], ...], tuple[Known, _Results]] = {}
+
+    def __call__(self, *arrays: Any, **more: Any) -> Any:
+        of = self._of
+        held = named(of, arrays, more)
+        shapes = tuple([each.shape for each in held.values()])
+        if shapes not in self._known:
+            known = sizes(of, held)
+            self._known[shapes] = known, results(of, known)
+        known, made = self._known[shapes]
+        held |= {name: np.empty(*each) for name, each in made.items()}
+        if shapes not in self.chosen:
+            self.chosen[shapes] = self._choose(held, known)
+        self._run(self.chosen[shapes], held, known)
+        for name, path in of.sinks.items():
+            _save(path, held[name])
+        found = [held[n] if n in of.inputs else held[n][()] for n in of.outputs]
+        return found[0] if len(found) == 1 else tuple(found)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        """The procedure as a function on arrays, its sizes and its results."""
+        file = Path(self._of.text.file)
+        lock = find_lock(file if file.exists() else Path())
+        return kernel(procedure_of(self._program.lowered), lock=lock)
+
+    def _choose(self, held: Mapping[str, Any], known: Known) -> str:
+        if self._backend != "auto":
+            return self._backend
+        if self._numpy is None and (
+            not has_all(self._of) or elements(self._of, known) > MOST_ELEMENTS
+        ):
+            return "native"
+        trial = dict(held)
+        for name in self._of.outputs:
+            trial[name] = held[name].copy()
+        times = {way: self._time(way, trial, known) for way in ("native", "numpy")}
+        return min(times, key=lambda way: times[way])
+
+    def _time(self, way: str, held: Mapping[str, Any], known: Known) -> float:
+        self._run(way, held, known)  # compiles, and brings the arrays into caches
+        best, began = float("inf"), perf_counter()
+        while (start := perf_counter()) - began < PATIENCE_S:
+            self._run(way, held, known)
+            best = min(best, perf_counter() - start)
+        return best
+
+    def _run(self, way: str, held: Mapping[str, Any], known: Known) -> None:
+        if way == "native":
+            self._native(held, known)
+        elif self._numpy is not None:
+            self._numpy(held, known)
+        else:
+            key = tuple(known.values())
+            if key not in self._planned:
+                self._planned[key] = planned(self._of, known)
+            self._planned[key](held)
+
+    def _native(self, held: Mapping[str, Any], known: Known) -> None:
+        # sizes that shapes tell may be given as well
+        call = {self._renamed[name]: array for name, array in held.items()}
+        self.kernel(**call, **{self._renamed[var.name]: n for var, n in known.items()})
+
+    @cached_property
+    def _renamed(self) -> dict[str, str]:
+        """What parameters are called in the procedure, where that is not their own name."""
+        graph = self._of.graph
+        names = [each.name for each in graph.parameters]
+        return dict(zip(names, self._program.lowered.parameters, strict=True))
+
+
+def _save(path: Path, array: Any) -> None:
+    try:
+        np.save(path, array, allow_pickle=False)
+    except OSError as error:
+        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def program(
+    text: str | Path,
+    *,
+    types: Mapping[str, str] | None = None,
+    default: str = "f32",
+    name: str = "equations",
+) -> Program:
+    """Equations as a function on arrays: `C[i,j] = A[i,k] * B[k,j]`, one a line; a path is that of
+    a file of them. Indices on the right alone are summed, term by term; `max=`, `min=` and `prod=`
+    project by that. `types` are types of arrays by name (f32, f64, i8, ui8, ui16, i32), `default`
+    is that of others. Raises UserError for what is refused, with line and column.
+    """
+    if isinstance(text, Path):
+        folder, file, text = text.parent, str(text), read_text(text)
+    else:
+        folder, file = Path(), name
+    made = equations(text, types=types, default=default, name=name, file=file, folder=folder)
+    return Program(made)
+
+
+def einsum(subscripts: str, *operands: Any, backend: Backend = "auto") -> Any:
+    """`numpy.einsum`, compiled. The type of the result is NumPy's. Raises UserError for what NumPy
+    refuses, and for types that kernels do not have."""
+    if not isinstance(subscripts, str):
+        raise UserError("einsum: its first argument is a string, such as 'ij,jk->ik'")
+    arrays = [np.asarray(each) for each in operands]
+    if any(not each.size for each in arrays):
+        return np.einsum(subscripts, *arrays)  # kernels have one element at least
+    compiled = _einsum(subscripts, backend, tuple([(each.shape, each.dtype) for each in arrays]))
+    return compiled(*arrays)
+
+
+@lru_cache(maxsize=4096)
+def _einsum(
+    subscripts: str, backend: Backend, operands: tuple[tuple[tuple[int, ...], Any], ...]
+) -> Compiled:
+    return _einsum_of(subscripts, backend, as_equations(subscripts, operands))
+
+
+@cache
+def _einsum_of(subscripts: str, backend: Backend, of: Equations) -> Compiled:
+    """One for all shapes of the same equations."""
+
+    paths: dict[tuple[int, ...], Any] = {}
+
+    def by_numpy(held: Mapping[str, Any], known: Known) -> None:
+        operands = [held[name] for name in of.inputs]
+        key = tuple(known.values())
+        if key not in paths:
+            paths[key] = np.einsum_path(subscripts, *operands, optimize=True)[0]
+        held["result"][...] = np.einsum(subscripts, *operands, optimize=paths[key])
+
+    return Compiled(_program_of(of), backend, by_numpy)
+
+
+@cache
+def _program_of(of: Equations) -> Program:
+    return Program(of)

@@ -1,0 +1,252 @@
+"""`schedsearch.einsum` is `numpy.einsum`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import schedsearch
+from frontends.kernels import Kernels
+from schedsearch.core.errors import UserError
+from schedsearch.frontends import graph as g
+from schedsearch.frontends.equations.arraywise import run
+from schedsearch.frontends.equations.calling import allocated, named, sizes
+from schedsearch.frontends.equations.einsum import einsum
+from schedsearch.frontends.lower import lower
+
+LENGTHS = dict(zip("abcdefghijklmnopqrstuvwxyzAZ", [2, 3, 4, 2, 3, 2, 4, 3] * 4, strict=False))
+
+COMMON = [
+    "i->i",
+    "i->",
+    "ij->ji",
+    "ij->",
+    "ij->i",
+    "ij->j",
+    "ii->",
+    "ii->i",
+    "ijk->kji",
+    "ijj->ij",
+    "iij->j",
+    "iii->i",
+    "ii",
+    "i,i->",
+    "i,j->ij",
+    "i,i->i",
+    "ij,ij->",
+    "ij,ij->ij",
+    "ij,ij->i",
+    "ij,ji->",
+    "ij,j->i",
+    "ij,i->j",
+    "ij,jk->ik",
+    "ij,kj->ik",
+    "ji,jk->ik",
+    "ij,jk",
+    "ij,jk->ki",
+    "ij,jk->",
+    "bij,bjk->bik",
+    "bij,jk->bik",
+    "bhid,bhjd->bhij",
+    "bhij,bhjd->bhid",
+    "bshd,bthd->bhst",
+    "ijk,jil->kl",
+    "ijkl,klmn->ijmn",
+    "abcd,bd->ac",
+    "...ij,...jk->...ik",
+    "...i->...",
+    "...,...->...",
+    "i...->...i",
+    "...ij,j->...i",
+    "ij...,jk...->ik...",
+    "ij,jk,kl->il",
+    "i,ij,j->",
+    "i,ij,j",
+    "ij,jk,kl,lm->im",
+    "ai,bj,abk->ijk",
+    "ij,ij,ij->i",
+    "abc,ad,be,cf->def",
+    "aB,Bc->ac",
+    "zA,Az->",
+    "abe,bcf,cdg,dah->efgh",
+    "ijkl,ai,bj->abkl",
+    "ij,jk,ki->",
+]
+
+
+def shapes_of(subscripts: str, dots: tuple[int, ...] = (2, 3)) -> list[tuple[int, ...]]:
+    known = {**LENGTHS, "B": 3}
+    return [
+        tuple(
+            n
+            for part in each.replace("...", ".")
+            for n in (dots if part == "." else (known[part],))
+        )
+        for each in subscripts.partition("->")[0].split(",")
+    ]
+
+
+def operands(subscripts: str, dtype: Any = np.float64, **more: Any) -> list[Any]:
+    rng = np.random.default_rng(len(subscripts))
+    return [rng.integers(-4, 5, n).astype(dtype) for n in shapes_of(subscripts, **more)]
+
+
+def by_numpy(subscripts: str, *arrays: Any) -> Any:
+    """The equations, in their order, by NumPy."""
+    of = einsum(subscripts, [(a.shape, a.dtype) for a in arrays])
+    held = named(of, arrays, {})
+    known = sizes(of, held)
+    held |= allocated(of, known)
+    run(of, held, known)
+    return held["result"]
+
+
+def same(found: Any, wanted: Any) -> None:
+    """Small integers: sums are exact."""
+    wanted = np.asarray(wanted)
+    assert (np.asarray(found).shape, np.asarray(found).dtype) == (wanted.shape, wanted.dtype)
+    np.testing.assert_array_equal(found, wanted)
+
+
+@pytest.mark.parametrize("subscripts", COMMON)
+def test_equations_of_common_strings(subscripts: str) -> None:
+    arrays = operands(subscripts)
+    same(by_numpy(subscripts, *arrays), np.einsum(subscripts, *arrays))
+
+
+@pytest.mark.normal
+def test_common_strings_compiled(tmp_path: Path) -> None:
+    mixed = ["ij,jk->ik", "ij->j", "ij,jk,kl->il", "ii->i"]
+    strings = COMMON + mixed * 2
+    kinds = [[np.float32] * 4] * len(COMMON)
+    kinds += [[np.int8] * 4] * len(mixed) + [[np.int8, np.float32, np.float64]] * len(mixed)
+    given_ = [
+        [a.astype(kind) for a, kind in zip(operands(each), own, strict=False)]
+        for each, own in zip(strings, kinds, strict=True)
+    ]
+    made = [
+        einsum(each, [(a.shape, a.dtype) for a in arrays])
+        for each, arrays in zip(strings, given_, strict=True)
+    ]
+    kernels = Kernels([of.graph for of in made], tmp_path)
+    for number, (subscripts, arrays, of) in enumerate(zip(strings, given_, made, strict=True)):
+        held = named(of, arrays, {})
+        known = sizes(of, held)
+        held |= allocated(of, known)
+        order = [held[a.name] for a in of.graph.parameters if isinstance(a, g.Array)]
+        kernels.run(number, {var.name: n for var, n in known.items()}, order)
+        same(held["result"], np.einsum(subscripts, *arrays))
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_random_strings(data: st.DataObject) -> None:
+    letters = "abcd"
+    operand = st.lists(st.sampled_from(letters), min_size=0, max_size=3)
+    inputs = data.draw(st.lists(operand, min_size=1, max_size=4))
+    used = sorted({letter for each in inputs for letter in each})
+    out = data.draw(st.permutations(used)) if used else []
+    out = out[: data.draw(st.integers(0, len(out)))]
+    subscripts = ",".join(map("".join, inputs))
+    if data.draw(st.booleans()):
+        subscripts += "->" + "".join(out)
+    arrays = operands(subscripts)
+    same(by_numpy(subscripts, *arrays), np.einsum(subscripts, *arrays))
+
+
+def test_lengths_of_one_are_repeated_as_numpy_does() -> None:
+    for subscripts, shapes in (
+        ("ij,jk->ik", [(2, 1), (3, 4)]),
+        ("...i,...i->...", [(1, 4, 2), (3, 1, 2)]),
+        ("...ij,...jk", [(3, 2, 4), (4, 2)]),
+        ("ij,ij->", [(1, 1), (2, 3)]),
+        ("ij->j", [(1, 1)]),
+    ):
+        arrays = [np.arange(1.0, 1 + np.prod(n)).reshape(n) for n in shapes]
+        same(by_numpy(subscripts, *arrays), np.einsum(subscripts, *arrays))
+
+
+@pytest.mark.parametrize(
+    "dtypes", [("f4", "f8"), ("i1", "f4"), ("i4", "f4"), ("i4", "i4"), ("u2", "i4")]
+)
+def test_types_are_numpys(dtypes: tuple[str, str]) -> None:
+    arrays = [a.astype(kind) for a, kind in zip(operands("ij,jk"), dtypes, strict=True)]
+    same(by_numpy("ij,jk", *arrays), np.einsum("ij,jk", *arrays))
+
+
+def test_a_product_of_matrices_is_the_plain_nest() -> None:
+    text = lower(einsum("ij,jk->ik", [((4, 5), "f4"), ((5, 6), "f4")]).graph).text
+    assert text.count("for ") == 5
+    assert text.count("+= (a0[i, j] * a1[j, k])") == 1
+    assert "result[i, k] = 0.0" in text
+
+
+def test_the_order_of_products_depends_on_lengths() -> None:
+    long = einsum("ij,jk,kl->il", [((2, 900), "f4"), ((900, 900), "f4"), ((900, 900), "f4")])
+    other = einsum("ij,jk,kl->il", [((900, 900), "f4"), ((900, 900), "f4"), ((900, 2), "f4")])
+    assert [len(of.meant) for of in (long, other)] == [2, 2]
+    first = [{read.name for read in _reads(of)} for of in (long, other)]
+    assert first == [{"a0", "a1"}, {"a1", "a2"}]
+
+
+def _reads(of: Any) -> list[Any]:
+    from schedsearch.frontends.equations.syntax import accesses
+
+    return [each for each in accesses(of.meant[0].equation.value) if each.index]
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "shapes", "said"),
+    [
+        ("ij,jk->ik", [(2, 3), (4, 5)], "index j has the lengths 3 and 4"),
+        ("ii", [(2, 3)], "index i has the lengths 2 and 3"),
+        ("ii", [(1, 3)], "index i has the lengths 1 and 3"),
+        ("ij,jk", [(2, 3)], "it is of 2 operands, and 1 are given"),
+        ("ij", [(2, 3, 4)], "'ij' is for 2 axes, and the operand has 3"),
+        ("ijk", [(2, 3)], "'ijk' is for 3 axes, and the operand has 2"),
+        ("...ijk", [(2, 3)], "axes, and the operand has 2"),
+        ("i1", [(2, 3)], "'1' is no letter"),
+        ("ij->ik", [(2, 3)], "no operand has the index k"),
+        ("ij->ii", [(2, 3)], "the result has an index twice"),
+        ("...i->i", [(2, 3)], "the result has no ellipsis"),
+        ("i->->i", [(2,)], "is no letter"),
+        ("i......", [(2,)], "is no letter"),
+    ],
+)
+def test_what_numpy_refuses_is_refused(
+    subscripts: str, shapes: list[tuple[int, ...]], said: str
+) -> None:
+    arrays = [np.ones(n) for n in shapes]
+    with pytest.raises(ValueError, match=r"[a-z]"):
+        np.einsum(subscripts, *arrays)
+    with pytest.raises(UserError, match=said):
+        schedsearch.einsum(subscripts, *arrays)
+
+
+def test_types_that_kernels_do_not_have() -> None:
+    with pytest.raises(UserError, match=r"would be int64.*; convert the operand"):
+        schedsearch.einsum("i,i", np.ones(2, np.int64), np.ones(2))
+    with pytest.raises(UserError, match="einsum 'i,i': elements would be int16"):
+        schedsearch.einsum("i,i", np.ones(2, np.int8), np.ones(2, np.uint8))
+    with pytest.raises(UserError, match="its first argument is a string"):
+        schedsearch.einsum(np.ones(2), [0])  # type: ignore[arg-type]
+
+
+def test_nothing_is_summed_as_numpy_does() -> None:
+    same(schedsearch.einsum("ij,jk", np.ones((2, 0)), np.ones((0, 3))), np.zeros((2, 3)))
+
+
+@pytest.mark.normal
+def test_calls_by_each_backend(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    A, B = operands("ij,jk", np.float32)
+    for backend in ("native", "numpy", "auto"):
+        same(schedsearch.einsum("ij,jk", A, B.T.copy().T, backend=backend), A @ B)  # type: ignore[arg-type]
+    same(schedsearch.einsum("ii", np.eye(3), backend="native"), np.float64(3))
