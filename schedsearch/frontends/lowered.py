@@ -26,6 +26,18 @@ class Lowered:
     file: str = ""
 
 
+class Refusal(UserError):
+    """A construct that cannot be had exactly, raised where the user's line is not known. Those who
+    know it say `raise refusal.at(file, line) from None`."""
+
+    def __init__(self, construct: str, reason: str, instead: str) -> None:
+        super().__init__(f"{construct}: {reason}; {instead}")
+        self.parts = construct, reason, instead
+
+    def at(self, file: str, line: int) -> UserError:
+        return refused(file, line, *self.parts)
+
+
 def refused(file: str, line: int, construct: str, reason: str, instead: str) -> UserError:
     """An error about the user's text: where, what, why not, and what to write instead."""
     where = f"{file}:{line}" if line else file

@@ -1,0 +1,79 @@
+"""The least values of affine expressions, over loops and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from schedsearch.core import ast as q
+
+
+@dataclass(frozen=True)
+class Loop:
+    """`var` from `lo` to `hi - 1`."""
+
+    var: q.Var
+    lo: q.Affine
+    hi: q.Affine
+
+
+def lowest(value: q.Affine, loops: Sequence[Loop]) -> q.Affine | None:
+    """The least value over the loops, the outermost first, as an expression of sizes. None if it
+    is not found: quotients are only followed where nothing else depends on their variables."""
+    for loop in reversed(loops):
+        terms: list[q.Affine] = [q.Affine(value.const)]
+        depends = [atom for atom, _ in value.terms if q.mentions_atom(atom, loop.var)]
+        for atom, factor in value.terms:
+            part: q.Affine | None = q.as_affine(atom)
+            if atom in depends:
+                part = _extreme(atom, loop, least=factor > 0, alone=len(depends) == 1)
+            if part is None:
+                return None
+            terms.append(part.scaled(factor))
+        value = sum(terms[1:], terms[0])
+    return value
+
+
+def _extreme(atom: q.Atom, loop: Loop, *, least: bool, alone: bool) -> q.Affine | None:
+    match atom:
+        case q.Var():
+            return loop.lo if least else loop.hi - 1
+        case q.Mod():
+            return q.Affine(0 if least else atom.den - 1)
+        case q.FloorDiv() if alone:
+            sign = 1 if least else -1
+            inner = lowest(atom.num.scaled(sign), [loop])
+            return None if inner is None else q.floor_div(inner.scaled(sign), atom.den)
+        case _:
+            return None
+
+
+def least_value(value: q.Affine) -> int | None:
+    """The least value of an expression of sizes, which are 1 at least; None if it has none."""
+    total = value.const
+    for atom, factor in value.terms:
+        match atom:
+            case q.Mod():
+                total += min(factor * (atom.den - 1), 0)
+            case q.FloorDiv():
+                least = least_value(atom.num)
+                if factor < 0 or least is None:
+                    return None
+                total += factor * (least // atom.den)
+            case _:
+                if factor < 0:
+                    return None
+                total += factor
+    return total
+
+
+def never_negative(value: q.Affine) -> bool:
+    """Whether an expression of sizes is 0 at least, whatever they are."""
+    least = least_value(value)
+    return least is not None and least >= 0
+
+
+def surely_positive(value: q.Affine, loops: Sequence[Loop]) -> bool:
+    """Whether an expression is shown to be 1 at least."""
+    low = lowest(value, loops)
+    return low is not None and never_negative(low - 1)

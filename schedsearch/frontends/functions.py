@@ -1,0 +1,98 @@
+"""The functions of programs, as Exo's external functions, and the text that defines them.
+
+Exo's own are for one type each: `expf` of f64 is computed in single precision, `sqrt` and `sin` of
+f32 in double, and `sigmoid` of two types does not compile. Those here are C's of the type of their
+arguments, in one procedure of several types. Their text stands at the top of a generated module, so
+that an exported schedule needs exo-lang only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from schedsearch.core.functions import FUNCTIONS, Function
+
+EXO_NAMES = {
+    "exp": "exp",
+    "log": "log",
+    "sqrt": "sqrt_",
+    "sin": "sin_",
+    "cos": "cos",
+    "tanh": "tanh",
+    "erf": "erf",
+    "sigmoid": "sigmoid_",
+    "pow": "pow_",
+    "abs": "abs_",
+    "min": "min_",
+    "max": "max_",
+    "floor": "floor",
+    "atan2": "atan2",
+    "relu": "relu",
+}
+"""Functions of programs (`graph.Apply`), and what each is called in a module: an underscore tells
+it from Exo's own, or from Python's."""
+
+SELECTIONS = {"<": "select", "<=": "select_le", "==": "select_eq"}
+"""What chooses by a comparison: `select(a, b, c, d)` is `c` if `a < b`, else `d`."""
+
+CLASS = '''\
+class CFunction(Extern):
+    """A function in C, of f32 and f64, and of `integers` if it has an expression for those."""
+
+    def __init__(self, name, arity, floats, integers=""):
+        super().__init__(name)
+        self.arity, self.floats, self.integers = arity, floats, integers
+
+    def __eq__(self, other):
+        return isinstance(other, Extern) and self.text() == getattr(other, "text", lambda: "")()
+
+    def __hash__(self):
+        return hash(self.text())
+
+    def text(self):
+        return f"{self.name()} {self.arity} {self.floats} {self.integers}"
+
+    def typecheck(self, args):
+        known = ["R", "f32", "f64", *(["i8", "ui8", "ui16", "i32"] if self.integers else [])]
+        kinds = [str(arg.type) for arg in args]
+        if len(args) != self.arity:
+            raise Extern_Typecheck_Error(f"{self.name()} has {self.arity} arguments")
+        if unknown := [kind for kind in kinds if kind not in known]:
+            raise Extern_Typecheck_Error(f"{self.name()} is of {', '.join(known)}, not {unknown[0]}")
+        return next((arg.type for arg in args if str(arg.type) != "R"), args[0].type)
+
+    def globl(self, prim_type):
+        kind = "int32_t" if "int" in prim_type else prim_type
+        value = self.integers if "int" in prim_type else self.floats
+        value = value.format(f="f" if prim_type == "float" else "")
+        params = ", ".join(f"{kind} {letter}" for letter in "abcd"[: self.arity])
+        head = f"static inline {kind} {self.compile([params], prim_type)}"
+        return f"#include <math.h>\\n{head} {{\\n    return {value};\\n}}\\n"
+
+    def compile(self, args, prim_type):
+        return f"_{self.name().rstrip('_')}_{prim_type}({', '.join(args)})"
+'''
+
+
+def module_text(names: Iterable[str]) -> str:
+    """Python that defines functions, by the names that they have in a module (values of
+    `EXO_NAMES` and `SELECTIONS`), for its top. Empty if there are none."""
+    rows = [FUNCTIONS[name] for name in sorted(set(names))]
+    own, ours = [row for row in rows if row.own], [row for row in rows if not row.own]
+    imports = ["from exo.core.extern import Extern, Extern_Typecheck_Error"] if ours else []
+    if own:
+        imports.append(f"from exo.libs.externs import {', '.join(row.name for row in own)}")
+    sections = ["\n".join(imports)] if imports else []
+    if ours:
+        sections += [CLASS.rstrip(), "\n".join(map(definition, ours))]
+    return "\n\n\n".join(sections) + "\n" if sections else ""
+
+
+def definition(row: Function) -> str:
+    """The line that defines a function that is not Exo's."""
+    whole = f", {_quoted(row.whole)}" if row.whole else ""
+    return f'{row.name} = CFunction("{row.name}", {row.arity}, {_quoted(row.c)}{whole})'
+
+
+def _quoted(text: str) -> str:
+    return f'"{text}"'

@@ -1,0 +1,330 @@
+"""Views: the same elements in other places. They cost nothing, and views of views are one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from math import gcd
+
+from schedsearch.core import ast as q
+from schedsearch.frontends.graph import Shape, Value, View, fresh
+from schedsearch.frontends.lowered import Refusal
+
+ONE = q.Affine(1)
+
+Size = q.Affine | q.Var | int
+
+
+def shape_of(*sizes: Size) -> Shape:
+    return tuple(map(q.as_affine, sizes))
+
+
+def replaced(value: q.Affine, names: dict[q.Var, q.Affine]) -> q.Affine:
+    """An affine expression with others in the place of variables."""
+    if not value.terms:
+        return value
+
+    def leaf(atom: q.Leaf) -> q.Affine:
+        if isinstance(atom, q.Var) and atom in names:
+            return names[atom]
+        return q.as_affine(atom)
+
+    return q.substituted(value, leaf)
+
+
+def view(
+    source: Value, shape: Shape, places: Callable[[tuple[q.Affine, ...]], Sequence[Size]]
+) -> Value:
+    """`out[at] = source[places(at)]`. Of a view it is a view of what that is of."""
+    names = tuple(fresh("") for _ in shape)
+    at = tuple(map(q.as_affine, names))
+    index = shape_of(*places(at))
+    if isinstance(source, View):
+        inner = dict(zip(source.vars, index, strict=True))
+        index = tuple(replaced(each, inner) for each in source.index)
+        source = source.source
+    if index == at and shape == source.shape:
+        return source
+    return View(source, names, shape, index)
+
+
+def broadcast_to(value: Value, shape: Shape) -> Value:
+    """NumPy's rule: axes that are missing come first, those of length 1 are repeated."""
+    missing = len(shape) - len(value.shape)
+    own = value.shape
+    if missing < 0 or any(
+        a not in (ONE, b) for a, b in zip(own, shape[max(missing, 0) :], strict=True)
+    ):
+        raise _unequal(own, shape)
+
+    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
+        return [q.Affine() if n == ONE else i for n, i in zip(own, at[missing:], strict=True)]
+
+    return view(value, shape, places)
+
+
+def broadcast_shape(shapes: Sequence[Shape]) -> Shape:
+    rank = max(map(len, shapes), default=0)
+    result = [ONE] * rank
+    for shape in shapes:
+        for axis, n in enumerate(shape, rank - len(shape)):
+            if n != ONE:
+                if result[axis] not in (ONE, n):
+                    raise _unequal(*shapes)
+                result[axis] = n
+    return tuple(result)
+
+
+def broadcast(values: Sequence[Value]) -> tuple[Value, ...]:
+    """The values, as views of one shape."""
+    shape = broadcast_shape([each.shape for each in values])
+    return tuple(broadcast_to(each, shape) for each in values)
+
+
+def _unequal(*shapes: Shape) -> Refusal:
+    texts = " and ".join(f"({', '.join(show(n) for n in shape)})" for shape in shapes)
+    return Refusal(
+        f"shapes {texts}",
+        "they cannot be broadcast: lengths have to be the same expression, or the number 1",
+        "give both the same length",
+    )
+
+
+def show(size: q.Affine) -> str:
+    from schedsearch.core.text import show_affine
+
+    return show_affine(size)
+
+
+def axis_of(rank: int, axis: int) -> int:
+    if not -rank <= axis < rank:
+        raise Refusal(f"axis {axis}", f"there are {rank} axes", "name one of them")
+    return axis % rank
+
+
+def expand(value: Value, axis: int) -> Value:
+    """A new axis of length 1 (`np.expand_dims`)."""
+    axis = axis_of(len(value.shape) + 1, axis)
+    shape = (*value.shape[:axis], ONE, *value.shape[axis:])
+    return view(value, shape, lambda at: at[:axis] + at[axis + 1 :])
+
+
+def squeeze(value: Value, axis: int) -> Value:
+    """Without an axis of length 1."""
+    axis = axis_of(len(value.shape), axis)
+    if value.shape[axis] != ONE:
+        raise Refusal("squeeze", f"axis {axis} is {show(value.shape[axis])} long, not 1", "index")
+    return index(value, axis, 0)
+
+
+def permute(value: Value, axes: Sequence[int] | None = None) -> Value:
+    """`np.transpose`: axis i of the result is axis `axes[i]`."""
+    rank = len(value.shape)
+    order = [axis_of(rank, a) for a in (range(rank)[::-1] if axes is None else axes)]
+    if sorted(order) != list(range(rank)):
+        raise Refusal(f"axes {order}", f"{rank} axes are there", "name each of them once")
+    shape = tuple(value.shape[a] for a in order)
+    return view(value, shape, lambda at: [at[order.index(a)] for a in range(rank)])
+
+
+def _along(
+    value: Value, axis: int, length: q.Affine, place: Callable[[q.Affine], q.Affine]
+) -> Value:
+    shape = (*value.shape[:axis], length, *value.shape[axis + 1 :])
+    return view(value, shape, lambda at: (*at[:axis], place(at[axis]), *at[axis + 1 :]))
+
+
+def flip(value: Value, axis: int) -> Value:
+    axis = axis_of(len(value.shape), axis)
+    n = value.shape[axis]
+    return _along(value, axis, n, lambda i: n - 1 - i)
+
+
+def _from_start(place: Size, n: q.Affine) -> q.Affine:
+    """Negative numbers count from the end."""
+    place = q.as_affine(place)
+    return n + place if place.is_const and place.const < 0 else place
+
+
+def _bound(place: Size, n: q.Affine, least: int, most: int) -> q.Affine:
+    """The bound of a slice. Where both are numbers, one beyond the ends is cut off there."""
+    place = _from_start(place, n)
+    if place.is_const and n.is_const:
+        return q.Affine(min(max(place.const, least), n.const + most))
+    return place
+
+
+def slice_(
+    value: Value,
+    axis: int,
+    start: Size | None = None,
+    stop: Size | None = None,
+    step: int = 1,
+) -> Value:
+    """`value[start:stop:step]` along an axis, as in NumPy. What is only known by a symbol is not
+    cut off at the ends: it has to lie within, which becomes a fact that the kernel asserts."""
+    axis = axis_of(len(value.shape), axis)
+    n = value.shape[axis]
+    if step == 0:
+        raise Refusal("slice", "its step is 0", "give another step")
+    if step > 0:
+        first = q.Affine() if start is None else _bound(start, n, 0, 0)
+        end = n if stop is None else _bound(stop, n, 0, 0)
+        span = end - first + (step - 1)
+    else:
+        first = n - 1 if start is None else _bound(start, n, -1, -1)
+        end = q.Affine(-1) if stop is None else _bound(stop, n, -1, -1)
+        span = first - end + (-step - 1)
+    length = q.floor_div(span, abs(step))
+    if length.is_const and length.const < 0:
+        length = q.Affine()
+    return _along(value, axis, length, lambda i: first + i.scaled(step))
+
+
+def index(value: Value, axis: int, place: Size) -> Value:
+    """One place along an axis, which is no longer there."""
+    axis = axis_of(len(value.shape), axis)
+    at = _from_start(place, value.shape[axis])
+    shape = (*value.shape[:axis], *value.shape[axis + 1 :])
+    return view(value, shape, lambda i: (*i[:axis], at, *i[axis:]))
+
+
+def diagonal(value: Value, axis1: int = 0, axis2: int = 1) -> Value:
+    """The diagonal of a square, as the last axis (`np.diagonal`)."""
+    rank = len(value.shape)
+    one, two = axis_of(rank, axis1), axis_of(rank, axis2)
+    if one == two or value.shape[one] != value.shape[two]:
+        raise Refusal("diagonal", "it needs two axes of the same length", "slice the longer one")
+    rest = [a for a in range(rank) if a not in (one, two)]
+    shape = (*(value.shape[a] for a in rest), value.shape[one])
+
+    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
+        return [at[-1] if a in (one, two) else at[rest.index(a)] for a in range(rank)]
+
+    return view(value, shape, places)
+
+
+def sliding_window(value: Value, axis: int, length: Size) -> Value:
+    """All windows of a length along an axis, as a new last axis
+    (`np.lib.stride_tricks.sliding_window_view`)."""
+    axis = axis_of(len(value.shape), axis)
+    length = q.as_affine(length)
+    shape = list(value.shape)
+    shape[axis] = shape[axis] - length + 1
+    return view(
+        value,
+        (*shape, length),
+        lambda at: (*at[:axis], at[axis] + at[-1], *at[axis + 1 : -1]),
+    )
+
+
+# -- reshape ---------------------------------------------------------------------------------------
+
+_Product = tuple[int, tuple[q.Affine, ...]]
+
+
+def _product(sizes: Sequence[q.Affine]) -> _Product:
+    """A number, and what is left of the sizes without their greatest numbers as factors."""
+    number, rest = 1, []
+    for size in sizes:
+        factor = gcd(size.const, *(c for _, c in size.terms))
+        number *= factor
+        if size.terms:
+            rest.append(
+                q.Affine(size.const // factor, tuple((a, c // factor) for a, c in size.terms))
+            )
+    return number, tuple(sorted(rest, key=repr))
+
+
+def reshape(value: Value, shape: Sequence[Size]) -> Value:
+    """The elements in row-major order in another shape; one length may be -1. Indices stay affine
+    where what is split or joined has numbers as its inner lengths."""
+    old, new = value.shape, _with_unknown(value.shape, shape_of(*shape))
+    if _product(old) != _product(new):
+        raise _not_reshaped(old, new, "the number of elements would differ, or may")
+    groups = list(_groups(old, new))
+
+    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
+        found: list[q.Affine] = []
+        for o, n in groups:
+            found += _regrouped(old[o], new[n], at[n])
+        return found
+
+    return view(value, new, places)
+
+
+def _not_reshaped(old: Shape, new: Shape, reason: str) -> Refusal:
+    texts = [f"({', '.join(map(show, each))})" for each in (old, new)]
+    return Refusal(f"reshape of {texts[0]} to {texts[1]}", reason, "give inner lengths as numbers")
+
+
+def _with_unknown(old: Shape, new: Shape) -> Shape:
+    unknown = [axis for axis, n in enumerate(new) if n == q.Affine(-1)]
+    if not unknown:
+        return new
+    number, rest = _product(old)
+    other, known = _product([n for n in new if n != q.Affine(-1)])
+    left = Counter(rest) - Counter(known)
+    if len(unknown) > 1 or not other or number % other or Counter(known) - Counter(rest):
+        raise _not_reshaped(old, new, "the length -1 does not follow from the others")
+    if left.total() > 1:
+        raise _not_reshaped(old, new, "the length -1 would be a product of sizes")
+    size = next(iter(left), ONE).scaled(number // other)
+    return tuple(size if n == q.Affine(-1) else n for n in new)
+
+
+def _groups(old: Shape, new: Shape) -> list[tuple[slice, slice]]:
+    """The shortest runs of axes, from the last, that hold the same number of elements."""
+    found = []
+    o, n = len(old), len(new)
+    while o or n:
+        low, lown = max(o - 1, 0), max(n - 1, 0)
+        while (a := _product(old[low:o])) != (b := _product(new[lown:n])):
+            if lown == 0 or (
+                low and len(a[1]) <= len(b[1]) and (a[0] < b[0] or len(a[1]) < len(b[1]))
+            ):
+                low -= 1
+            else:
+                lown -= 1
+            if low < 0 or lown < 0:
+                raise _not_reshaped(old, new, "no affine index map is found")
+        found.append((slice(low, o), slice(lown, n)))
+        o, n = low, lown
+    return found[::-1]
+
+
+def _regrouped(old: Shape, new: Shape, at: tuple[q.Affine, ...]) -> list[q.Affine]:
+    """Places in the axes `old`, of the place `at` in the axes `new`, which hold the same."""
+    place, stride = q.Affine(), 1
+    extents: dict[q.Var, int] = {}
+    for axis in reversed(range(len(new))):
+        place = place + at[axis].scaled(stride)
+        if new[axis].is_const and (name := at[axis].as_var):
+            extents[name] = new[axis].const
+        if axis:
+            if not new[axis].is_const:
+                raise _not_reshaped(old, new, "an inner length is no number")
+            stride *= new[axis].const
+    found, stride = [], 1
+    for axis in reversed(range(len(old))):
+        here = _divided(place, stride, extents)[0]
+        if axis:
+            if not old[axis].is_const:
+                raise _not_reshaped(old, new, "an inner length is no number")
+            here = _divided(here, old[axis].const, extents)[1]
+            stride *= old[axis].const
+        found.append(here)
+    return found[::-1]
+
+
+def _divided(value: q.Affine, by: int, extents: dict[q.Var, int]) -> tuple[q.Affine, q.Affine]:
+    """Quotient and remainder; that of variables that stay below `by` is known."""
+    quotient, rest = q.floor_div(value, by), q.modulo(value, by)
+    low = tuple((a, c) for a, c in value.terms if c % by)
+    if all(c > 0 and isinstance(a, q.Var) and a in extents for a, c in low):
+        most = value.const % by + sum(c * (extents[a] - 1) for a, c in low if isinstance(a, q.Var))
+        if most < by:
+            rest = q.Affine(value.const % by, low)
+            whole = value - rest
+            quotient = q.Affine(whole.const // by, tuple((a, c // by) for a, c in whole.terms))
+    return quotient, rest
