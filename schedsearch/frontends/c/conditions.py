@@ -50,7 +50,8 @@ def negated(condition: q.Expr | bool) -> q.Expr | bool:
         join = either if condition.op == "and" else both
         return join(negated(condition.lhs), negated(condition.rhs))
     lhs, rhs = condition.lhs, condition.rhs
-    assert isinstance(lhs, q.Affine) and isinstance(rhs, q.Affine)
+    assert isinstance(lhs, q.Affine)
+    assert isinstance(rhs, q.Affine)
     return compared(_NEGATED[condition.op], lhs, rhs)
 
 
@@ -64,7 +65,8 @@ def facts_of(condition: q.Expr | bool) -> tuple[q.Affine, ...]:
     if condition.op == "or":
         return ()
     lhs, rhs = condition.lhs, condition.rhs
-    assert isinstance(lhs, q.Affine) and isinstance(rhs, q.Affine)
+    assert isinstance(lhs, q.Affine)
+    assert isinstance(rhs, q.Affine)
     match condition.op:
         case "<":
             return (below(lhs, rhs),)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, NoReturn
+from typing import Any
 
 from pycparser import c_ast
 
 from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types, conditions, numbers
@@ -95,10 +96,11 @@ class Expressions:
 
     # -- errors, facts ---------------------------------------------------------------------------
 
-    def refuse(self, node: Any, construct: str, reason: str, instead: str) -> NoReturn:
+    def refusal(self, node: Any, construct: str, reason: str, instead: str) -> UserError:
+        """The error of a construct that kernels do not have."""
         coord = getattr(node, "coord", None)
         file = getattr(coord, "file", None) or self.file.path
-        raise refused(file, getattr(coord, "line", 0), construct, reason, instead)
+        return refused(file, getattr(coord, "line", 0), construct, reason, instead)
 
     def size_facts(self) -> list[q.Affine]:
         return [q.as_affine(size) - 1 for size in self.sizes]
@@ -110,17 +112,16 @@ class Expressions:
         """`fact >= 0`, proven from what is around, or asserted of the sizes, or refused."""
         if self._only_types:
             return
-        violated = projected([*self.facts(), fact.scaled(-1) - 1], frozenset(self.sizes))
-        if violated is None:
+        if self.holds(fact):
             return
+        telling = self.violated(fact)
         known = [*self.assert_facts, *self.size_facts()]
-        telling = [row for row in violated if not holds(row, known)]
         allowed: q.Expr | bool = False
         for row in telling:
             allowed = conditions.either(allowed, _asserted(row))
         added = [telling[0].scaled(-1) - 1] if len(telling) == 1 else []
         if isinstance(allowed, bool) or projected([*known, *added], frozenset()) is None:
-            self.refuse(
+            raise self.refusal(
                 node,
                 construct,
                 reason,
@@ -129,6 +130,26 @@ class Expressions:
         self.assert_facts += added
         if allowed not in self.asserts:
             self.asserts.append(allowed)
+
+    def holds(self, fact: q.Affine) -> bool:
+        return holds(fact, self.facts())
+
+    def violated(self, fact: q.Affine) -> list[q.Affine]:
+        """What holds of sizes where `fact >= 0` does not, beyond what is known of them."""
+        rows = projected([*self.facts(), fact.scaled(-1) - 1], frozenset(self.sizes)) or ()
+        known = [*self.assert_facts, *self.size_facts()]
+        return [row for row in rows if not holds(row, known)]
+
+    def kept_asserts(self) -> tuple[q.Expr, ...]:
+        """The asserts that do not follow from later ones."""
+        kept: list[q.Expr] = []
+        for each in reversed(self.asserts):
+            known = [fact for other in kept for fact in conditions.facts_of(other)]
+            found = conditions.facts_of(each)
+            facts = [*known, *self.size_facts()]
+            if not found or not all(holds(fact, facts) for fact in found):
+                kept.insert(0, each)
+        return tuple(kept)
 
     def decide(self, condition: q.Expr | bool) -> bool:
         """A condition on places, known here, or for one of the two statements that it makes."""
@@ -172,20 +193,20 @@ class Expressions:
             return Operand(INT, q.Affine(self.file.enumerators[node.name]))
         if node.name in self.file.variables:
             return self.global_variable(node)
-        self.refuse(node, node.name, "it is not declared", "declare it in the function")
+        raise self.refusal(node, node.name, "it is not declared", "declare it in the function")
 
     def global_variable(self, node: c_ast.ID) -> Symbol:
         decl = self.file.variables[node.name]
         scalar = isinstance(decl.type, c_ast.TypeDecl)
         if "const" not in _qualifiers(decl):
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"global variable {node.name}",
                 "a kernel has its arguments and local variables only",
                 "pass it as a parameter, or make it const",
             )
         if not scalar or decl.init is None:
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"global array {node.name}",
                 "a kernel has its arguments and local variables only",
@@ -197,7 +218,7 @@ class Expressions:
         try:
             return base_type(node, self.file.typedefs)
         except Unsupported as error:
-            self.refuse(node, *error.parts)
+            raise self.refusal(node, *error.parts) from None
 
     # -- conversions -----------------------------------------------------------------------------
 
@@ -223,7 +244,9 @@ class Expressions:
                 self.not_negative(value, node)
             return Operand(kind, value)
         if kind == c_types.BOOL:
-            self.refuse(node, "_Bool", "kernels have no data of this type", "use int, and `!= 0`")
+            raise self.refusal(
+                node, "_Bool", "kernels have no data of this type", "use int, and `!= 0`"
+            )
         return Operand(kind, self.data(operand, kind))
 
     def not_negative(self, value: q.Affine, node: Any) -> None:
@@ -239,14 +262,14 @@ class Expressions:
         try:
             return self._expr(node)
         except Unsupported as error:
-            self.refuse(node, *error.parts)
+            raise self.refusal(node, *error.parts) from None
 
     def affine(self, node: Any, use: str) -> q.Affine:
         """An integer made of sizes, variables of loops and constants."""
         found = self.expr(node)
         if isinstance(found.value, q.Affine) and not found.type.floating:
             return found.value
-        self.refuse(
+        raise self.refusal(
             node,
             use,
             "it depends on data, or multiplies variables",
@@ -272,16 +295,18 @@ class Expressions:
                 return self._ternary(node)
             case c_ast.Cast():
                 if not isinstance(node.to_type.type, c_ast.TypeDecl):
-                    self.refuse(node, "cast to a pointer", "arrays keep their type", "remove it")
+                    raise self.refusal(
+                        node, "cast to a pointer", "arrays keep their type", "remove it"
+                    )
                 return self.converted(self.expr(node.expr), self.type_of(node.to_type), node)
             case c_ast.FuncCall():
                 return self._call(node)
             case c_ast.Assignment():
-                self.refuse(
+                raise self.refusal(
                     node, "assignment within an expression", "its order matters", "write it before"
                 )
             case _:
-                self.refuse(
+                raise self.refusal(
                     node,
                     _said(node),
                     "kernels have no such expression",
@@ -294,7 +319,7 @@ class Expressions:
             single, long_ = text[-1] in "fF" and "x" not in text.lower(), text[-1] in "lL"
             body = text.rstrip("fFlL") if single or long_ else text
             if long_:
-                self.refuse(node, text, "kernels have no long double", "remove the suffix")
+                raise self.refusal(node, text, "kernels have no long double", "remove the suffix")
             if "x" in body.lower():
                 if body[-1] in "fF":
                     return Operand(FLOAT, numbers.constant(float.fromhex(body[:-1]), "f32"))
@@ -305,7 +330,7 @@ class Expressions:
         if node.type == "char":
             return Operand(INT, q.Affine(_character(text)))
         if node.type == "string" or not text[0].isdigit():
-            self.refuse(node, text, "kernels have numbers only", "remove it")
+            raise self.refusal(node, text, "kernels have numbers only", "remove it")
         return _integer(text)
 
     def _read(self, node: c_ast.ID) -> Operand:
@@ -316,7 +341,7 @@ class Expressions:
             case Number():
                 value = self.numbers.get(symbol)
                 if value is None:
-                    self.refuse(
+                    raise self.refusal(
                         node,
                         node.name,
                         "its value is not known here as a sum of sizes and loop variables",
@@ -326,7 +351,7 @@ class Expressions:
             case Data() if not symbol.array.shape:
                 return Operand(symbol.type, graph.Load(symbol.array))
             case _:
-                self.refuse(
+                raise self.refusal(
                     node,
                     f"pointer {node.name}",
                     "kernels have no arithmetic of pointers",
@@ -344,7 +369,7 @@ class Expressions:
             inner = inner.expr
             subscripts = [c_ast.Constant("int", "0", node.coord)]
         if not isinstance(inner, c_ast.ID):
-            self.refuse(
+            raise self.refusal(
                 node,
                 _said(inner),
                 "kernels have no arithmetic of pointers",
@@ -354,10 +379,10 @@ class Expressions:
         if isinstance(symbol, Open):
             return self._open(symbol, subscripts, node)
         if not isinstance(symbol, Data):
-            self.refuse(node, inner.name, "it is no array", "use a variable of the data")
+            raise self.refusal(node, inner.name, "it is no array", "use a variable of the data")
         rank = len(symbol.array.shape)
         if len(subscripts) != rank:
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"{inner.name} with {len(subscripts)} of {rank} indices",
                 "kernels have no pointers to parts of arrays",
@@ -380,7 +405,7 @@ class Expressions:
         self, symbol: Open, subscripts: list[Any], node: Any
     ) -> tuple[graph.Array, tuple[q.Affine, ...], CType]:
         if len(subscripts) != len(symbol.inner) + 1:
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"{symbol.name} with {len(subscripts)} of {len(symbol.inner) + 1} indices",
                 "kernels have no pointers to parts of arrays",
@@ -421,22 +446,24 @@ class Expressions:
                 "&": "use the array itself",
                 "~": "use arithmetic",
             }.get(node.op, "write it as a statement of its own")
-            self.refuse(node, node.op.strip("p"), "kernels have no such operator here", instead)
+            raise self.refusal(
+                node, node.op.strip("p"), "kernels have no such operator here", instead
+            )
         found = self.expr(node.expr)
         kind = c_types.promoted(found.type)
         if node.op == "+":
             return self.converted(found, kind, node)
         if isinstance(found.value, q.Affine):
-            value = found.value.scaled(-1)
+            opposite = found.value.scaled(-1)
             if kind.unsigned:
-                self.not_negative(value, node)
-            return Operand(kind, value)
+                self.not_negative(opposite, node)
+            return Operand(kind, opposite)
         value = self.data(found, kind)
         return Operand(kind, numbers.folded("neg", (value,), c_types.element(kind)))
 
     def _binary(self, op: str, left: Operand, right: Operand, node: Any) -> Operand:
         if op not in (*numbers.OPERATORS, "%"):
-            self.refuse(node, op, "kernels have no operators on bits", "use arithmetic")
+            raise self.refusal(node, op, "kernels have no operators on bits", "use arithmetic")
         kind = c_types.common(left.type, right.type)
         a, b = left.value, right.value
         if isinstance(a, q.Affine) and isinstance(b, q.Affine) and not kind.floating:
@@ -446,14 +473,14 @@ class Expressions:
                     self.not_negative(found, node)
                 return Operand(kind, found)
         if not kind.floating and op in ("/", "%"):
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"integers {op}",
                 "kernels do not divide integers of data",
                 "divide sizes and loop variables by constants, or convert to double",
             )
         if op == "%":
-            self.refuse(node, "%", "C has no remainder of floating numbers", "use integers")
+            raise self.refusal(node, "%", "C has no remainder of floating numbers", "use integers")
         args = (self.data(left, kind), self.data(right, kind))
         return Operand(kind, numbers.folded(op, args, c_types.element(kind)))
 
@@ -531,7 +558,8 @@ class Expressions:
 
     def compared(self, op: str, left: Operand, right: Operand, node: Any) -> q.Expr | bool:
         """A comparison of places."""
-        assert isinstance(left.value, q.Affine) and isinstance(right.value, q.Affine)
+        assert isinstance(left.value, q.Affine)
+        assert isinstance(right.value, q.Affine)
         if c_types.common(left.type, right.type).unsigned:
             for each in (left, right):
                 if not each.type.unsigned:
@@ -590,13 +618,13 @@ class Expressions:
             kind = FLOAT if single else DOUBLE
             function, arity = MATH[name[:-1] if single else name]
             if len(args) != arity:
-                self.refuse(node, name, f"it has {arity} arguments", "give these")
+                raise self.refusal(node, name, f"it has {arity} arguments", "give these")
             values = tuple(self.data(self.expr(each), kind) for each in args)
             return Operand(kind, _function(function, values, c_types.element(kind)))
         if name == "abs" and len(args) == 1:
             value = self.data(self.expr(args[0]), INT)
             return Operand(INT, graph.Apply("abs", (value,), "i32", ()))
-        self.refuse(
+        raise self.refusal(
             node,
             f"call of {name}",
             "neither this file nor kernels have the function",
@@ -618,7 +646,7 @@ class Expressions:
             and all(isinstance(i, c_ast.Decl) and i.init is not None for i in items[:-1])
         )
         if not simple:
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"call of {name}",
                 "functions in expressions are inlined if they only return an expression",
@@ -635,7 +663,7 @@ class Expressions:
     def entered(self, name: str, args: list[Any], node: Any) -> Iterator[None]:
         """The scope of a function that is called, its parameters bound to the arguments."""
         if name in self.calls or len(self.calls) > MOST_INLINED:
-            self.refuse(node, f"call of {name}", "kernels do not recur", "use a loop")
+            raise self.refusal(node, f"call of {name}", "kernels do not recur", "use a loop")
         function = self.file.functions[name]
         scope: dict[str, Symbol] = {}
         params = [
@@ -644,7 +672,9 @@ class Expressions:
             if isinstance(each, c_ast.Decl)
         ]
         if len(params) != len(args):
-            self.refuse(node, f"call of {name}", f"it has {len(params)} parameters", "give these")
+            raise self.refusal(
+                node, f"call of {name}", f"it has {len(params)} parameters", "give these"
+            )
         for param, arg in zip(params, args, strict=True):
             scope[param.name] = self.bound(param, arg, function)
         outer, self.scopes = self.scopes, [scope]
@@ -661,7 +691,9 @@ class Expressions:
             return self.converted(self.expr(arg), self.type_of(param.type), arg)
         symbol = self.lookup(arg) if isinstance(arg, c_ast.ID) else None
         if not isinstance(symbol, Data | Open):
-            self.refuse(arg, f"argument {param.name}", "it is a part of an array", "pass the array")
+            raise self.refusal(
+                arg, f"argument {param.name}", "it is a part of an array", "pass the array"
+            )
         return symbol
 
 
@@ -697,10 +729,12 @@ def _at(array: graph.Array, index: tuple[q.Affine, ...]) -> graph.Value:
 
 
 def _asserted(row: q.Affine) -> q.Expr:
-    """`row < 0` in a form that people read: positive terms left, others right."""
-    left = q.Affine(0, tuple((a, c) for a, c in row.terms if c > 0))
-    right = left - row
-    return q.BinOp("<", left, right, "bool")
+    """`row < 0` in a form that people read."""
+    more = q.Affine(0, tuple((a, c) for a, c in row.terms if c > 0))
+    less = q.Affine(0, tuple((a, -c) for a, c in row.terms if c < 0))
+    if more.is_const:
+        return q.BinOp(">", less, q.Affine(row.const), "bool")
+    return q.BinOp("<", more, less - row.const, "bool")
 
 
 def _integer(text: str) -> Operand:

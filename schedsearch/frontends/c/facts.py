@@ -36,7 +36,8 @@ def projected(facts: Iterable[q.Affine], kept: frozenset[q.Var]) -> tuple[q.Affi
     atoms = {atom for row in rows for atom, _ in row.terms if atom not in kept}
     found = _tidy(rows)
     while found is not None and atoms:
-        atom = min(atoms, key=lambda each: _cost(found, each))
+        costs = {atom: _cost(found, atom) for atom in atoms}
+        atom = min(atoms, key=lambda each: (costs[each], q.atom_order(each)))
         atoms.discard(atom)
         found = _tidy(_without(found, atom))
         if found is not None and len(found) > MANY:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from math import gcd
 from typing import Any
 
@@ -83,9 +84,9 @@ def _expanded(value: Polynomial, sizes: frozenset[q.Var]) -> list[tuple[Monomial
     out: list[tuple[Monomial, int]] = []
     for monomial, part in value.parts:
         for atom, coefficient in part.terms:
-            if atom not in sizes:
+            if not isinstance(atom, q.Var) or atom not in sizes:
                 return None
-            out.append((tuple(sorted((*monomial, atom), key=lambda v: v.uid)), coefficient))  # type: ignore[arg-type, union-attr]
+            out.append((tuple(sorted((*monomial, atom), key=lambda v: v.uid)), coefficient))
         if part.const:
             out.append((monomial, part.const))
     return out
@@ -120,7 +121,7 @@ def layout(needs: Sequence[Need]) -> Layout | None:
         ]
         strides.append((gcd(*numbers) or 1 if monomial else 1, monomial))
     inner = []
-    for (factor, monomial), (finer, smaller) in zip(strides, strides[1:], strict=False):
+    for (factor, monomial), (finer, smaller) in pairwise(strides):
         rest = list(monomial)
         for var in smaller:
             if var not in rest:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from pycparser import c_ast
 
 from schedsearch.core import ast as q
-from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types, conditions, facts, linear
@@ -24,8 +23,9 @@ from schedsearch.frontends.c.declarations import (
     places,
     walk,
 )
-from schedsearch.frontends.c.expressions import Expressions, File, Place, Split, chosen
-from schedsearch.frontends.c.loops import header, last, trips
+from schedsearch.frontends.c.expressions import Expressions, File, Split, chosen
+from schedsearch.frontends.c.loops import Header, header, last, trips
+from schedsearch.frontends.c.numbers import same
 from schedsearch.frontends.c.preprocessed import DEEPEST
 from schedsearch.frontends.lowered import refused
 
@@ -70,12 +70,12 @@ def _extent(
     found = linear.layout(needs)
     instead = f"declare its extents: `{symbol.type.name} {name}[n][m]`"
     if found is None:
-        done.refuse(needs[0].node, f"pointer {name}", "its strides have no order", instead)
+        raise done.refusal(needs[0].node, f"pointer {name}", "its strides have no order", instead)
     accesses = [(found.index(need.index)[0], need.facts) for need in needs]
     extent = linear.extent(accesses, done.sizes, graph.fresh("top"))
     if extent is None:
         reason = "no sum of sizes bounds its index"
-        done.refuse(needs[0].node, f"pointer {name}", reason, instead)
+        raise done.refusal(needs[0].node, f"pointer {name}", reason, instead)
     shape = (extent, *found.inner, *symbol.inner)
     return found, graph.Array(name, c_types.element(symbol.type), shape)
 
@@ -92,7 +92,7 @@ class _Translation(Expressions):
         super().__init__(file, extents)
         self.open: dict[str, Open] = {}
         self.program: graph.Program
-        self._vars = before._vars if before else {}
+        self._vars: dict[str, q.Var] = before._vars if before else {}
         """Variables of sizes, which the extents of pointers are made of."""
         self._places: frozenset[str] = frozenset()
 
@@ -102,7 +102,7 @@ class _Translation(Expressions):
         name = function.decl.name
         kind = function.decl.type.type
         if not isinstance(kind, c_ast.TypeDecl) or kind.type.names != ["void"]:
-            self.refuse(
+            raise self.refusal(
                 function.decl,
                 f"result of {name}",
                 "kernels return nothing",
@@ -114,7 +114,7 @@ class _Translation(Expressions):
         decls = [each for each in params if isinstance(each, c_ast.Decl) and each.name]
         for each in params:
             if isinstance(each, c_ast.EllipsisParam):
-                self.refuse(function.decl, "...", "its arguments are not known", "name them")
+                raise self.refusal(function.decl, "...", "its arguments are not known", "name them")
         used = {node.name for node in walk(function.body) if isinstance(node, c_ast.ID)}
         order: dict[str, q.Var | graph.Array] = {}
         for each in decls:  # sizes first: extents may be declared before them in C's old style
@@ -131,7 +131,6 @@ class _Translation(Expressions):
                 body += self._copied(each, symbol)
         body += self._global_arrays(function)
         body += self.block(function.body)
-        body = [*body, *self._unused(body)]
         for decl in decls:
             if decl.name in self.open and decl.name in self.extents:
                 order[decl.name] = self.extents[decl.name][1]
@@ -145,17 +144,15 @@ class _Translation(Expressions):
             name,
             tuple(order[each.name] for each in decls),
             tuple(body),
-            tuple(self.asserts),
+            self.kept_asserts(),
             self.file.path,
+            bounded=True,
         )
         if not self.program.written & set(self.program.parameters) and not self.needs:
-            self.refuse(
+            raise self.refusal(
                 function.decl, name, "it changes no array", "store its results into parameters"
             )
         return self
-
-    def _unused(self, body: Block) -> Block:
-        return []
 
     def _scalar_parameter(
         self, decl: c_ast.Decl, order: dict[str, q.Var | graph.Array], used: set[str]
@@ -177,7 +174,9 @@ class _Translation(Expressions):
     def _array_parameter(self, decl: c_ast.Decl, order: dict[str, q.Var | graph.Array]) -> None:
         extents, kind = self._declared(decl)
         if isinstance(decl.type, c_ast.FuncDecl):
-            self.refuse(decl, decl.name, "kernels call no pointers", "call a function of the file")
+            raise self.refusal(
+                decl, decl.name, "kernels call no pointers", "call a function of the file"
+            )
         shape = [None if each is None else self._extent_of(each, decl) for each in extents]
         inner = tuple(each for each in shape[1:] if each is not None)
         if shape[0] is None:
@@ -194,14 +193,14 @@ class _Translation(Expressions):
         try:
             extents, kind = declared(decl, self.file.typedefs)
         except Unsupported as error:
-            self.refuse(decl, *error.parts)
+            raise self.refusal(decl, *error.parts) from None
         return extents, self.type_of(kind)
 
     def _element(self, kind: CType, decl: c_ast.Decl) -> str:
         try:
             return c_types.element(kind)
         except Unsupported as error:
-            self.refuse(decl, f"{decl.name} of {error.parts[0]}", *error.parts[1:])
+            raise self.refusal(decl, f"{decl.name} of {error.parts[0]}", *error.parts[1:]) from None
 
     def _extent_of(self, node: Any, decl: c_ast.Decl) -> q.Affine:
         extent = self.affine(node, f"extent of {decl.name}")
@@ -226,9 +225,9 @@ class _Translation(Expressions):
         used = {node.name for node in walk(function.body) if isinstance(node, c_ast.ID)}
         for name, decl in self.file.variables.items():
             constant = "const" in (decl.quals or []) or _has_const(decl.type)
-            if name in used and isinstance(decl.type, c_ast.ArrayDecl) and constant:
-                if name not in self.scopes[-1] and decl.init is not None:
-                    out += self._declaration(decl)
+            array = isinstance(decl.type, c_ast.ArrayDecl) and decl.init is not None
+            if name in used - self.scopes[-1].keys() and array and constant:
+                out += self._declaration(decl)
         return out
 
     # -- blocks ----------------------------------------------------------------------------------
@@ -247,7 +246,7 @@ class _Translation(Expressions):
 
     def statement(self, node: Any, is_last: bool = False) -> Block:
         if type(node) in _NO_DATA:
-            self.refuse(node, *_NO_DATA[type(node)])
+            raise self.refusal(node, *_NO_DATA[type(node)])
         match node:
             case None | c_ast.Pragma() | c_ast.EmptyStatement() | c_ast.Typedef():
                 return []
@@ -260,7 +259,9 @@ class _Translation(Expressions):
             case c_ast.Return():
                 at_end = is_last and len(self.calls) == 1 and len(self.scopes) == 2
                 if node.expr is not None or not at_end or self.place.guards:
-                    self.refuse(node, "return", "kernels end at their end", "use `if` and `else`")
+                    raise self.refusal(
+                        node, "return", "kernels end at their end", "use `if` and `else`"
+                    )
                 return []
             case _:
                 return self.split(lambda: self._statement(node), node)
@@ -274,7 +275,9 @@ class _Translation(Expressions):
             condition = split.condition
         self.numbers = dict(numbers)
         if len(place.decided) >= MOST_SPLITS:
-            self.refuse(node, "conditions on indices", "there are too many", "split the statement")
+            raise self.refusal(
+                node, "conditions on indices", "there are too many", "split the statement"
+            )
         self.place = place.where(condition, True)
         yes = self.split(make, node)
         after, self.numbers = self.numbers, dict(numbers)
@@ -312,7 +315,7 @@ class _Translation(Expressions):
             case c_ast.ID() | c_ast.Constant():
                 return []
             case _:
-                self.refuse(
+                raise self.refusal(
                     node,
                     type(node).__name__,
                     "kernels have no such statement",
@@ -327,17 +330,19 @@ class _Translation(Expressions):
         if isinstance(decl.type, c_ast.FuncDecl):
             return []
         if "extern" in (decl.storage or []):
-            self.refuse(decl, f"extern {decl.name}", "kernels have no global data", "pass it")
+            raise self.refusal(
+                decl, f"extern {decl.name}", "kernels have no global data", "pass it"
+            )
         constant = "const" in (decl.quals or []) or _has_const(decl.type)
         if "static" in (decl.storage or []) and not constant:
-            self.refuse(
+            raise self.refusal(
                 decl,
                 f"static {decl.name}",
                 "kernels keep nothing between calls",
                 "pass it as a parameter",
             )
         if isinstance(decl.type, c_ast.PtrDecl):
-            self.refuse(
+            raise self.refusal(
                 decl,
                 f"pointer {decl.name}",
                 "kernels have no arithmetic of pointers",
@@ -386,7 +391,7 @@ class _Translation(Expressions):
         extents, kind = self._declared(decl)
         if extents[0] is None:
             if len(extents) > 1 or not isinstance(decl.init, c_ast.InitList):
-                self.refuse(decl, decl.name, "it has no extents", "write them")
+                raise self.refusal(decl, decl.name, "it has no extents", "write them")
             extents[0] = c_ast.Constant("int", str(len(decl.init.exprs)), decl.coord)
         shape = tuple(self._extent_of(each, decl) for each in extents)
         array = graph.Array(decl.name, self._element(kind, decl), shape)
@@ -398,7 +403,7 @@ class _Translation(Expressions):
 
     def _initialised(self, array: graph.Array, kind: CType, decl: c_ast.Decl) -> Block:
         if not isinstance(decl.init, c_ast.InitList) or not all(e.is_const for e in array.shape):
-            self.refuse(
+            raise self.refusal(
                 decl, decl.name, "its extents are no constants", "assign to its elements in a loop"
             )
         shape = [each.const for each in array.shape]
@@ -429,12 +434,14 @@ class _Translation(Expressions):
             given[at] = node
             return
         if not isinstance(node, c_ast.InitList) or len(node.exprs) > shape[0]:
-            self.refuse(
+            raise self.refusal(
                 node, "initial values", "they do not have the array's shape", "use braces for rows"
             )
         for place, each in enumerate(node.exprs):
             if isinstance(each, c_ast.NamedInitializer):
-                self.refuse(node, "designated values", "kernels have none", "write all values")
+                raise self.refusal(
+                    node, "designated values", "kernels have none", "write all values"
+                )
             self._values(each, shape[1:], (*at, place), given)
 
     # -- assignments -----------------------------------------------------------------------------
@@ -452,7 +459,7 @@ class _Translation(Expressions):
             out, result = self._set(symbol, op, value or self.expr(node.rvalue), node)
             return [*before, *out], result
         if isinstance(symbol, Operand):
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"assignment to {target.name}",
                 "a parameter of an inlined function keeps its value",
@@ -468,10 +475,10 @@ class _Translation(Expressions):
         known = self.numbers.get(number)
         if op:
             if known is None:
-                return self._unknown(number, node)
+                self._unknown(number, node)
             value = self._binary(op, Operand(number.type, known), value, node)
         if not isinstance(value.value, q.Affine) or self.place.guards:
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"{number.name}, which is an index or a size",
                 "it depends on data",
@@ -482,8 +489,8 @@ class _Translation(Expressions):
         self.numbers[number] = value.value
         return [], value
 
-    def _unknown(self, number: Number, node: Any) -> Any:
-        self.refuse(
+    def _unknown(self, number: Number, node: Any) -> NoReturn:
+        raise self.refusal(
             node,
             number.name,
             "its value is not known here as a sum of sizes and loop variables",
@@ -532,7 +539,7 @@ class _Translation(Expressions):
         """A call as a statement: of a function of the file, inlined."""
         name = node.name.name if isinstance(node.name, c_ast.ID) else ""
         if name not in self.file.functions:
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"call of {name or 'a pointer'}",
                 "neither this file nor kernels have the function",
@@ -631,7 +638,7 @@ class _Translation(Expressions):
     def _for(self, node: c_ast.For) -> Block:
         found = header(node)
         if isinstance(found, str):
-            self.refuse(
+            raise self.refusal(
                 node, "for", found, "write `for (int i = 0; i < n; i++)`, with affine bounds"
             )
         self.scopes.append({})
@@ -640,7 +647,7 @@ class _Translation(Expressions):
         finally:
             self.scopes.pop()
 
-    def _loop(self, node: c_ast.For, head: Any) -> Block:
+    def _loop(self, node: c_ast.For, head: Header) -> Block:
         start = self.expr(head.start)
         if head.declares is not None:
             symbol: Symbol = Number(head.name, self.type_of(head.declares.type))
@@ -648,11 +655,11 @@ class _Translation(Expressions):
         else:
             symbol = self.lookup(c_ast.ID(head.name, node.coord))
         if not isinstance(symbol, Number) or symbol.type.floating or symbol.type in _SMALL:
-            self.refuse(
+            raise self.refusal(
                 node, f"loop variable {head.name}", "it is no local integer", "declare it as int"
             )
         if not isinstance(start.value, q.Affine):
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"for ({head.name} = ...)",
                 "where it begins depends on data",
@@ -662,7 +669,7 @@ class _Translation(Expressions):
         assert isinstance(first, q.Affine)
         changed = assigned(node.stmt)
         if head.name in changed:
-            self.refuse(
+            raise self.refusal(
                 node, f"loop variable {head.name}", "the body changes it", "change the step"
             )
         self._forget(changed)
@@ -681,7 +688,7 @@ class _Translation(Expressions):
                 self.numbers[symbol] = None
 
     def _ends(
-        self, node: c_ast.For, head: Any, symbol: Number, first: q.Affine, var: q.Var
+        self, node: c_ast.For, head: Header, symbol: Number, first: q.Affine, var: q.Var
     ) -> list[q.Affine]:
         """The last values of the variable, one for each comparison of the condition."""
         here = q.as_affine(var)
@@ -697,7 +704,7 @@ class _Translation(Expressions):
         finally:
             self.place = place
         if None in ends:
-            self.refuse(
+            raise self.refusal(
                 node,
                 f"condition of the loop over {head.name}",
                 f"it does not bound {head.name} by sizes and variables of loops around",
@@ -706,7 +713,7 @@ class _Translation(Expressions):
         return [each for each in ends if each is not None]
 
     def _end(
-        self, node: Any, symbol: Number, first: q.Affine, var: q.Var, head: Any
+        self, node: Any, symbol: Number, first: q.Affine, var: q.Var, head: Header
     ) -> q.Affine | None:
         up = head.step > 0
         if not isinstance(node, c_ast.BinaryOp):
@@ -731,7 +738,7 @@ class _Translation(Expressions):
     def _counted(
         self,
         node: c_ast.For,
-        head: Any,
+        head: Header,
         symbol: Number,
         first: q.Affine,
         ends: list[q.Affine],
@@ -767,7 +774,26 @@ class _Translation(Expressions):
             body = body if condition else []
         else:
             body = _if(condition, body, [], line)
-        return [graph.For(var, lo, hi, tuple(body), line)] if body else []
+        if not body:
+            return []
+        return self._run(graph.For(var, lo, hi, tuple(body), line), head.name, node)
+
+    def _run(self, loop: graph.For, name: str, node: Any) -> Block:
+        """Exo's loops have no end before their beginning. What that asks of one size becomes an
+        assert, anything else a condition."""
+        trips = loop.hi - loop.lo
+        if facts.holds(trips, self.facts()):
+            return [loop]
+        if facts.holds(trips.scaled(-1), self.facts()):
+            return []
+        below = self.violated(trips)
+        if len(below) == 1 and len(below[0].terms) == 1 and not self.place.decided:
+            bound = f"{show_affine(loop.lo)} .. {show_affine(loop.hi)}"
+            self.require(trips, node, f"loop over {name}", f"{bound} has no numbers")
+            return [loop]
+        condition = conditions.compared("<", loop.lo, loop.hi)
+        assert not isinstance(condition, bool)
+        return [graph.If(condition, (loop,), (), loop.line)]
 
 
 def _conjunction(node: Any) -> list[Any]:
@@ -778,8 +804,6 @@ def _conjunction(node: Any) -> list[Any]:
 
 def _sum_with(value: graph.Value, old: graph.Value) -> graph.Value | None:
     """What is added to the old value, if that is what is stored: `a = a + x`, `a = x + a`."""
-    from schedsearch.frontends.c.numbers import same
-
     if not isinstance(value, graph.Apply) or value.type not in ("f32", "f64", "i32"):
         return None
     if value.function == "+":
@@ -823,6 +847,3 @@ def _has_const(node: Any) -> bool:
 
 def _line(node: Any) -> int:
     return getattr(getattr(node, "coord", None), "line", 0) or 0
-
-
-__all__ = ["Place", "UserError", "program"]
