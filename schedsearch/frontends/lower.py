@@ -96,7 +96,7 @@ def lower(program: g.Program) -> Lowered:
     out: list[q.Stmt] = []
     for stmt in program.body:
         try:
-            statement(stmt, _Block(work, out, stmt.line))
+            statement(stmt, _Block(work, out, stmt.line, branch=program.bounded))
         except Refusal as refusal:
             raise refusal.at(program.file, stmt.line) from None
     body = (*work.counting, *out) or (q.Pass((0,)),)
