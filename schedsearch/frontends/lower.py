@@ -8,6 +8,7 @@ arrays of their own before, each by a nest; all others are computed where they a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
@@ -41,6 +42,7 @@ At = tuple[q.Affine, ...]
 class _Work:
     """What grows while a program is lowered. Arrays are variables by identity of the node."""
 
+    file: str
     arrays: dict[g.Array, q.Var]
     counts: dict[tuple[q.Affine, str], q.Expr] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
@@ -92,13 +94,14 @@ class _Block:
 
 def lower(program: g.Program) -> Lowered:
     arrays = {a: g.fresh(a.name) for a in program.parameters if isinstance(a, g.Array)}
-    work = _Work(arrays, asserts=list(program.asserts))
+    work = _Work(program.file, arrays, asserts=list(program.asserts))
     out: list[q.Stmt] = []
+    block = _Block(work, out, 0, branch=program.bounded)
+    for array in arrays:
+        with refusals(block):
+            not_empty(array, block)
     for stmt in program.body:
-        try:
-            statement(stmt, _Block(work, out, stmt.line, branch=program.bounded))
-        except Refusal as refusal:
-            raise refusal.at(program.file, stmt.line) from None
+        statement(stmt, block)
     body = (*work.counting, *out) or (q.Pass((0,)),)
     args = tuple(
         q.Arg(arrays[p], p.type, p.shape or None, mem="DRAM")
@@ -139,34 +142,52 @@ def _lines(body: tuple[q.Stmt, ...]) -> Iterator[int]:
 # -- statements ------------------------------------------------------------------------------------
 
 
+@contextmanager
+def refusals(block: _Block) -> Iterator[None]:
+    """A refusal within is one of the block's line."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise refusal.at(block.work.file, block.line) from None
+
+
 def statement(stmt: g.Statement, block: _Block) -> None:
     block = replace(block, line=stmt.line or block.line, stored={}, scalars={})
-    match stmt:
-        case g.Allocate():
-            allocate(stmt.array, block)
-        case g.For():
-            block.need(stmt.hi - stmt.lo)
-            inner = block.inside([Loop(stmt.var, stmt.lo, stmt.hi)])
-            for each in stmt.body:
-                statement(each, inner)
-            if inner.out:
-                loop = q.For(block.path, stmt.var, stmt.lo, stmt.hi, tuple(inner.out), False)
-                block.out.append(loop)
-        case g.If():
-            then, other = block.inside(branch=True), block.inside(branch=True)
-            for each in stmt.body:
-                statement(each, then)
-            for each in stmt.orelse:
-                statement(each, other)
-            branch(stmt.condition, then, other, block)
-        case g.Store():
-            store(stmt, block)
+    with refusals(block):
+        match stmt:
+            case g.Allocate():
+                allocate(stmt.array, block)
+            case g.For():
+                block.need(stmt.hi - stmt.lo)
+                inner = block.inside([Loop(stmt.var, stmt.lo, stmt.hi)])
+                for each in stmt.body:
+                    statement(each, inner)
+                loop(stmt.var, stmt.lo, stmt.hi, inner.out, block)
+            case g.If():
+                then, other = block.inside(branch=True), block.inside(branch=True)
+                for each in stmt.body:
+                    statement(each, then)
+                for each in stmt.orelse:
+                    statement(each, other)
+                branch(stmt.condition, then, other, block)
+            case g.Store():
+                store(stmt, block)
+
+
+def loop(var: q.Var, lo: q.Affine, hi: q.Affine, body: Sequence[q.Stmt], block: _Block) -> None:
+    if body:
+        block.out.append(q.For(block.path, var, lo, hi, tuple(body), False))
+
+
+def not_empty(array: g.Array, block: _Block) -> None:
+    """Exo has no empty arrays."""
+    for n in array.shape:
+        block.need(n - 1)
 
 
 def allocate(array: g.Array, block: _Block) -> q.Var:
     var = block.work.arrays[array] = g.fresh(array.name)
-    for n in array.shape:
-        block.need(n - 1)
+    not_empty(array, block)
     block.out.append(q.Alloc(block.path, var, array.type, array.shape, "DRAM"))
     return var
 
@@ -351,11 +372,10 @@ def nest(
     if n == ONE:
         nest(rest, names[1:], block, lambda at, b: body((q.Affine(), *at), b))
     elif not (n.is_const and n.const <= 0):
-        loop = Loop(g.fresh(names[0] if names else ""), q.Affine(), n)
-        inner = block.inside([loop])
-        nest(rest, names[1:], inner, lambda at, b: body((q.as_affine(loop.var), *at), b))
-        if inner.out:
-            block.out.append(q.For(block.path, loop.var, loop.lo, loop.hi, tuple(inner.out), False))
+        var = g.fresh(names[0] if names else "")
+        inner = block.inside([Loop(var, q.Affine(), n)])
+        nest(rest, names[1:], inner, lambda at, b: body((q.as_affine(var), *at), b))
+        loop(var, q.Affine(), n, inner.out, block)
 
 
 def assign(
@@ -485,7 +505,7 @@ def fused(value: g.Value, at: At, block: _Block) -> q.Expr:
 def typed(value: g.Value, at: At, block: _Block) -> q.Expr:
     """An element that is to be converted. Exo gives constants the type of what they meet or are
     stored into: an expression of nothing else goes through a temporary of its type."""
-    found = element(value, at, block)
+    found = settled(value, at, block)
     return found if _reads(found) else q.Read(in_scalar(found, value.type, block), (), value.type)
 
 
@@ -708,8 +728,7 @@ def _count(value: g.Count, block: _Block) -> q.Expr:
     block.out.append(q.Assign(block.path, var, (), number(value.value.const, kind), kind))
     for atom, factor in value.value.terms:
         step = q.Reduce(block.path, var, (), number(factor, kind), kind)
-        loop = g.fresh("")
-        block.out.append(q.For(block.path, loop, q.Affine(), q.as_affine(atom), (step,), False))
+        loop(g.fresh(""), q.Affine(), q.as_affine(atom), [step], block)
     read = q.Read(var, (), kind)
     return (
         read if value.type == kind else q.Read(in_scalar(read, value.type, block), (), value.type)

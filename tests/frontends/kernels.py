@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from transforms.native import Library
 
 from frontends.meaning import evaluate
 from schedsearch.core import ast as q
@@ -16,7 +17,6 @@ from schedsearch.frontends.types import DTYPES
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source, pick
 from schedsearch.transforms.exo.mirror import mirror
-from transforms.native import Library
 
 
 class Kernels:

@@ -112,7 +112,7 @@ class _Values:
                 names = dict(zip(value.vars, np.indices(shape), strict=True))
                 at = [place(each, {**self.known, **names}) for each in value.index]
                 for each, n in zip(at, source.shape, strict=True):
-                    assert (np.asarray(each) >= 0).all() and (np.asarray(each) < n).all()
+                    assert ((np.asarray(each) >= 0) & (np.asarray(each) < n)).all()
                 found = source[tuple(np.broadcast_to(each, shape) for each in at)]
                 return np.broadcast_to(found, shape)
             case g.Apply():
