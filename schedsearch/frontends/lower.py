@@ -513,6 +513,21 @@ def _reads(expr: q.Expr) -> bool:
     return any(isinstance(part, q.Read) for part in q.walk_expr(expr))
 
 
+def _has_type(expr: q.Expr) -> bool:
+    """To Exo numbers have no type, and what begins with one has none for the functions around."""
+    match expr:
+        case q.Read():
+            return True
+        case q.BinOp():
+            return _has_type(expr.lhs)
+        case q.USub():
+            return _has_type(expr.arg)
+        case q.Extern():
+            return any(map(_has_type, expr.args))
+        case _:
+            return False
+
+
 def number(value: float, kind: str) -> q.Expr:
     if kind in INTEGERS:
         return q.Const(int(value), kind)
@@ -587,7 +602,7 @@ def extern(name: str, args: Sequence[q.Expr], kind: str, block: _Block) -> q.Exp
     if kind in INTEGERS and not FUNCTIONS[name].whole and not FUNCTIONS[name].own:
         raise Refusal(name.rstrip("_"), "it is of floats", "convert its arguments (`astype`)")
     block.work.externs.add(name)
-    if not any(map(_reads, args)):
+    if not any(map(_has_type, args)):
         args = [q.Read(in_scalar(args[0], kind, block), (), kind), *args[1:]]
     return q.Extern(name, tuple(args), kind)
 
