@@ -9,6 +9,7 @@ from pathlib import Path
 
 from pycparser import c_ast, c_generator
 
+from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
 from schedsearch.frontends.c.declarations import walk
 from schedsearch.frontends.c.preprocessed import INCLUDE
@@ -70,14 +71,16 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
             f"{own.name}: the kernel has the name of the function that calls it; rename one of them"
         )
     sizes, declared, passed = [], ["void *"], ["NULL"]
-    for name, scalar, kind in zip(own.parameters, own.scalars, _kinds(lowered, own), strict=True):
+    for name, theirs, scalar in zip(own.parameters, lowered.parameters, own.scalars, strict=True):
+        kind = _types(lowered)[theirs]
         if kind == "size":
             sizes.append(name)
             declared.append("int_fast32_t")
             passed.append(name)
         else:
-            declared.append("void *")
-            passed.append(f"(void *){'&' if scalar else ''}{name}")
+            const = "" if theirs in lowered.outputs else "const "
+            declared.append(f"{const}{ELEMENT_TYPES[kind].c} *")
+            passed.append(f"({declared[-1]}){'&' if scalar else ''}{name}")
     facts = [f"{name} >= 1" for name in sizes]
     facts += [_in_c(each, lowered.parameters, own.parameters) for each in lowered.asserts]
     lines = ["#include <stddef.h>", "#include <stdint.h>", "#include <stdio.h>"]
@@ -97,15 +100,11 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
     return "\n".join([*lines, "", own.text, "{", *body, "}", ""])
 
 
-def _kinds(lowered: Lowered, own: Prototype) -> list[str]:
-    """`size` or `data` for each parameter, as the procedure has them."""
-    found = dict(re.findall(r"(\w+): (size\b)?", _signature(lowered)))
-    return ["size" if found.get(name) else "data" for name in lowered.parameters]
-
-
-def _signature(lowered: Lowered) -> str:
-    at = lowered.text.index(f"def {lowered.name}(")
-    return lowered.text[at : lowered.text.index("\n", at)].split("(", 1)[1]
+def _types(lowered: Lowered) -> dict[str, str]:
+    """The types of the procedure's parameters: `size`, or those of elements."""
+    at = lowered.text.index(f"def {lowered.name}(") + len(f"def {lowered.name}(")
+    signature = lowered.text[at : lowered.text.index("\n", at)]
+    return dict(re.findall(r"(\w+): (\w+)", signature))
 
 
 def _in_c(text: str, theirs: Sequence[str], ours: Sequence[str]) -> str:
