@@ -38,7 +38,6 @@ class Pairs:
             renamed = re.sub(r"\bf\(", f"ours_{number}(", own.text)
             own = replace(own, name=f"ours_{number}", text=renamed)
             wrappers.append(re.sub(r"\bkernel\b", f"k{number}_kernel", wrapper(done, own)))
-            wrappers[-1] = wrappers[-1].replace(own.types, "") if own.types else wrappers[-1]
             originals.append(f"#define f theirs_{number}\n{_own_names(text, number)}\n#undef f\n")
         self.ours = _library(folder, "ours", [together(codes), *wrappers])
         self.theirs = _library(folder, "theirs", originals)

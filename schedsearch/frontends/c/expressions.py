@@ -145,9 +145,7 @@ class Expressions:
         kept: list[q.Expr] = []
         for each in reversed(self.asserts):
             known = [fact for other in kept for fact in conditions.facts_of(other)]
-            found = conditions.facts_of(each)
-            facts = [*known, *self.size_facts()]
-            if not found or not all(holds(fact, facts) for fact in found):
+            if not _follows(each, [*known, *self.size_facts()]):
                 kept.insert(0, each)
         return tuple(kept)
 
@@ -415,7 +413,7 @@ class Expressions:
         rest = tuple(self.affine(each, f"index of {symbol.name}") for each in subscripts[1:])
         if symbol.name in self.extents:
             layout, array = self.extents[symbol.name]
-            index = (*layout.index(first), *rest)
+            index = (*layout.index(first, self.facts()), *rest)
             self._inside(symbol.name, index, array.shape, node)
             return array, index, symbol.type
         if not self._only_types:
@@ -726,6 +724,12 @@ def _function(name: str, values: tuple[graph.Value, ...], kind: str) -> graph.Va
 
 def _at(array: graph.Array, index: tuple[q.Affine, ...]) -> graph.Value:
     return graph.View(graph.Load(array), (), (), index) if index else graph.Load(array)
+
+
+def _follows(condition: q.Expr, known: list[q.Affine]) -> bool:
+    if isinstance(condition, q.BinOp) and condition.op == "or":
+        return _follows(condition.lhs, known) or _follows(condition.rhs, known)
+    return all(holds(fact, known) for fact in conditions.facts_of(condition))
 
 
 def _asserted(row: q.Affine) -> q.Expr:

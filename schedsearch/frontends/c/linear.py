@@ -50,12 +50,17 @@ class Layout:
     strides: tuple[tuple[int, Monomial], ...]
     inner: tuple[q.Affine, ...]
 
-    def index(self, polynomial: Polynomial) -> tuple[q.Affine, ...]:
-        """The index into each dimension."""
+    def index(self, polynomial: Polynomial, facts: Sequence[q.Affine]) -> tuple[q.Affine, ...]:
+        """The index into each dimension, where `facts` hold."""
         left = _moved(polynomial, [monomial for _, monomial in self.strides])
-        out = []
-        for factor, monomial in self.strides:
-            out.append(_divided(left.part(monomial), factor))
+        out = [_divided(left.part(monomial), factor) for factor, monomial in self.strides]
+        for at in range(len(self.inner), 0, -1):
+            extent = self.inner[at - 1]
+            for rows in (0, 1, -1):  # `i * n + n - 1 - j` is in row i
+                within = out[at] + extent.scaled(rows)
+                if holds(within, facts) and holds(extent - 1 - within, facts):
+                    out[at - 1 : at + 1] = [out[at - 1] - rows, within]
+                    break
         return tuple(out)
 
 

@@ -71,7 +71,7 @@ def _extent(
     instead = f"declare its extents: `{symbol.type.name} {name}[n][m]`"
     if found is None:
         raise done.refusal(needs[0].node, f"pointer {name}", "its strides have no order", instead)
-    accesses = [(found.index(need.index)[0], need.facts) for need in needs]
+    accesses = [(found.index(need.index, need.facts)[0], need.facts) for need in needs]
     extent = linear.extent(accesses, done.sizes, graph.fresh("top"))
     if extent is None:
         reason = "no sum of sizes bounds its index"
