@@ -53,13 +53,14 @@ class _Work:
 @dataclass(frozen=True)
 class _Block:
     """Where statements are written: `out`, in `loops`. `stored` are values that are in arrays.
-    Within branches nothing is asserted: Exo sees the condition."""
+    Where they are `guarded` nothing is asserted: conditions around, which Exo sees, exclude what is
+    outside."""
 
     work: _Work
     out: list[q.Stmt]
     line: int
     loops: tuple[Loop, ...] = ()
-    branch: bool = False
+    guarded: bool = False
     stored: dict[g.Value, q.Var] = field(default_factory=dict)
     shared: frozenset[g.Value] = frozenset()
     scalars: dict[tuple[g.Value, At], q.Var] = field(default_factory=dict)
@@ -69,18 +70,18 @@ class _Block:
         """Statements have no places before Exo has read them: they carry the user's line."""
         return (self.line,)
 
-    def inside(self, loops: Sequence[Loop] = (), *, branch: bool = False) -> _Block:
+    def inside(self, loops: Sequence[Loop] = (), *, guarded: bool = False) -> _Block:
         return replace(
             self,
             out=[],
             loops=(*self.loops, *loops),
-            branch=self.branch or branch,
+            guarded=self.guarded or guarded,
             scalars=dict(self.scalars),
         )
 
     def need(self, value: q.Affine) -> None:
         """`value >= 0` is a fact that bounds depend on: asserted, if sizes do not imply it."""
-        fact = None if self.branch else lowest(value, self.loops)
+        fact = None if self.guarded else lowest(value, self.loops)
         if fact is None or never_negative(fact):
             return
         if fact.is_const:
@@ -96,7 +97,7 @@ def lower(program: g.Program) -> Lowered:
     arrays = {a: g.fresh(a.name) for a in program.parameters if isinstance(a, g.Array)}
     work = _Work(program.file, arrays, asserts=list(program.asserts))
     out: list[q.Stmt] = []
-    block = _Block(work, out, 0, branch=program.bounded)
+    block = _Block(work, out, 0, guarded=program.bounded)
     for array in arrays:
         with refusals(block):
             not_empty(array, block)
@@ -122,7 +123,9 @@ def lower(program: g.Program) -> Lowered:
         proc.name,
         text,
         tuple(name(arg.var) for arg in args),
-        tuple(name(arrays[a]) for a in arrays if a in written),
+        tuple(
+            name(arg.var) for arg, p in zip(args, program.parameters, strict=True) if p in written
+        ),
         tuple(show_expr(each, name) for each in proc.asserts),
         lines,
         program.file,
@@ -164,7 +167,7 @@ def statement(stmt: g.Statement, block: _Block) -> None:
                     statement(each, inner)
                 loop(stmt.var, stmt.lo, stmt.hi, inner.out, block)
             case g.If():
-                then, other = block.inside(branch=True), block.inside(branch=True)
+                then, other = block.inside(guarded=True), block.inside(guarded=True)
                 for each in stmt.body:
                     statement(each, then)
                 for each in stmt.orelse:
@@ -210,18 +213,61 @@ def _exo(condition: q.Expr) -> q.Expr:
 
 
 def store(stmt: g.Store, block: _Block) -> None:
-    """The nests of what the value needs, and one that stores it; through a temporary where the
-    array would be read after it is written, because NumPy computes the whole value first."""
-    stmt = _permuted(_typed(stmt))
+    """The nests of what the value needs, and those that store it."""
+    whole = _permuted(_typed(stmt))
+    parts = _parts(whole)
+    for part in parts:
+        prepare(part.value, block)
+    if any(_read_late(part, block) for part in parts[1:]):
+        parts = [whole]
+        prepare(whole.value, block)
+    for part in parts:
+        put(part, block)
+
+
+def put(stmt: g.Store, block: _Block) -> None:
+    """Through a temporary where the array would be read after it is written, because NumPy computes
+    the whole value first."""
     value = stmt.value
     into = _Target(block.work.arrays[stmt.array], stmt.array, stmt.vars, stmt.index)
-    prepare(value, block)
-    direct = _accumulates(stmt)
-    if not direct and isinstance(value, g.Reduce | g.Scan):
+    if not _accumulates(stmt) and isinstance(value, g.Reduce | g.Scan):
         keep(value, block)
     if value not in block.stored and _read_late(stmt, block):
         keep(value, block)
     compute(value, into, block, add=stmt.add)
+
+
+def _parts(stmt: g.Store) -> list[g.Store]:
+    """A sum in which there are reductions, one after another: `C = beta * C`, then the product is
+    added to that, and needs no array of its own."""
+    rest, sums = _split(stmt.value, minus=False)
+    values = [*sums] if rest is None else [rest, *sums]
+    return [
+        replace(stmt, value=value, add=stmt.add or number > 0)
+        for number, value in enumerate(values)
+    ]
+
+
+def _split(value: g.Value, *, minus: bool) -> tuple[g.Value | None, list[g.Reduce]]:
+    """What is no reduction, and reductions, which together are the value, or its negative."""
+    match value:
+        case g.Reduce("sum", source, axes):
+            return None, [g.Reduce("sum", _negative(source), axes) if minus else value]
+        case g.Apply("+" | "-" as op, (a, b)):
+            one, sums = _split(a, minus=minus)
+            other, more = _split(b, minus=minus != (op == "-"))
+            if sums or more:
+                both = [each for each in (one, other) if each is not None]
+                if len(both) == 2:
+                    return replace(value, function="+", args=tuple(both)), sums + more
+                return (both[0] if both else None), sums + more
+        case _:
+            pass
+    return (_negative(value) if minus else value), []
+
+
+def _negative(value: g.Value) -> g.Apply:
+    return g.Apply("neg", (value,), value.type, value.shape)
 
 
 def _typed(stmt: g.Store) -> g.Store:
@@ -242,14 +288,15 @@ def _permuted(stmt: g.Store) -> g.Store:
     if not (isinstance(view, g.View) and isinstance(view.source, g.Reduce | g.Scan)):
         return stmt
     names = tuple(g.fresh("") for _ in view.source.shape)
+    lengths = dict(zip(view.vars, view.shape, strict=True))
     places = {}
     for name, place, n in zip(names, view.index, view.source.shape, strict=True):
         var = place.as_var
-        if var in view.vars and var not in places:
+        if var in lengths and var not in places and lengths[var] == n:
             places[var] = q.as_affine(name)
         elif n != ONE:
             return stmt
-    for var, n in zip(view.vars, view.shape, strict=True):
+    for var, n in lengths.items():
         if var not in places:
             if n != ONE:
                 return stmt
@@ -383,7 +430,7 @@ def assign(
 ) -> None:
     """One element of a value, stored into the place of `kept`."""
     if isinstance(value, g.Select) and isinstance(value.condition, g.Inside):
-        then, other = block.inside(branch=True), block.inside(branch=True)
+        then, other = block.inside(guarded=True), block.inside(guarded=True)
         assign(value.then, at, into, kept, then, add=add)
         assign(value.other, at, into, kept, other, add=add)
         branch(inside(value.condition, at), then, other, block)
@@ -470,6 +517,7 @@ def scan(value: g.Scan, into: _Target, block: _Block) -> None:
 def element(value: g.Value, at: At, block: _Block) -> q.Expr:
     """An element as an expression; statements that it needs before are written to the block."""
     if value in block.stored:
+        within(at, value.shape, block)
         return q.Read(block.stored[value], at, value.type)
     if (value, at) in block.scalars:
         return q.Read(block.scalars[value, at], (), value.type)
@@ -522,6 +570,8 @@ def _has_type(expr: q.Expr) -> bool:
             return _has_type(expr.lhs)
         case q.USub():
             return _has_type(expr.arg)
+        case q.Extern() if FUNCTIONS[expr.name].own:
+            return _has_type(expr.args[-1])
         case q.Extern():
             return any(map(_has_type, expr.args))
         case _:
@@ -654,7 +704,7 @@ def pick(
     match condition:
         case g.Inside():
             var = scalar("t", kind, block)
-            yes, no = block.inside(branch=True), block.inside(branch=True)
+            yes, no = block.inside(guarded=True), block.inside(guarded=True)
             for inner, written in ((yes, then), (no, other)):
                 rhs = written(inner)
                 inner.out.append(q.Assign(block.path, var, (), rhs, kind))

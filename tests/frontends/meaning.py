@@ -47,12 +47,12 @@ def _body(body: tuple[g.Statement, ...], arrays: dict[g.Array, Any], known: Plac
                 holds = _truth(stmt.condition, known)
                 _body(stmt.body if holds else stmt.orelse, arrays, known)
             case g.Store():
-                value = _Values(arrays, known, {}).value(stmt.value)
+                value = Values(arrays, known, {}).value(stmt.value)
                 names = dict(zip(stmt.vars, np.indices(value.shape), strict=True))
                 at = tuple(place(each, {**known, **names}) for each in stmt.index)
                 target = arrays[stmt.array]
                 if stmt.add:
-                    target[at] += value
+                    target[at] = np.asarray(target[at] + value).astype(target.dtype)
                 else:
                     target[at] = value.astype(target.dtype)
 
@@ -84,7 +84,7 @@ def _truth(condition: q.Expr, known: Places) -> Any:
     return _COMPARED[condition.op](_truth(condition.lhs, known), _truth(condition.rhs, known))
 
 
-class _Values:
+class Values:
     def __init__(self, arrays: Mapping[g.Array, Any], known: Places, seen: dict[Any, Any]) -> None:
         self.arrays, self.known, self.seen = arrays, known, seen
 

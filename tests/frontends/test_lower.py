@@ -95,6 +95,9 @@ def numpy_both(a: Any) -> Any:
 UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
 
 
+SOME = {"sum": ("f32", "i8"), "prod": ("f64", "i32"), "max": ("f32", "ui8"), "min": ("f64", "ui16")}
+
+
 def _reduced(name: str, axes: tuple[int, ...], a: g.Value) -> g.Value:
     return g.Reduce(name, a, axes)
 
@@ -188,6 +191,20 @@ ROWS: list[Row] = [
         FLOATS,
     ),
     (
+        "part_of_matmul",
+        lambda a, b: views.slice_(matmul(a, b), 0, None, -1),
+        lambda a, b: (a @ b)[:-1],
+        [NM, MK],
+        FLOATS,
+    ),
+    (
+        "expanded_sum",
+        lambda a: views.expand(g.Reduce("sum", a, (0,)), 0),
+        lambda a: a.sum(axis=0, keepdims=True),
+        [NM],
+        FLOATS,
+    ),
+    (
         "gemm",
         lambda a, b, c, x: apply("+", apply("*", x, c), apply("*", x, matmul(a, b))),
         lambda a, b, c, x: x * c + x * (a @ b),
@@ -253,10 +270,10 @@ ROWS: list[Row] = [
             partial(_reduced, name, axes),
             partial(_numpy_reduced, name, axes),
             [affine(N, M, K)],
-            ALL,
+            kinds,
         )
-        for name in ("sum", "prod", "max", "min")
-        for axes in ((0,), (1,), (2,), (0, 2), (0, 1, 2))
+        for name, kinds in SOME.items()
+        for axes in ((0,), (1,), (0, 2), (0, 1, 2))
     ),
     *(
         (
@@ -264,9 +281,9 @@ ROWS: list[Row] = [
             partial(_scanned, name, axis),
             partial(_numpy_scanned, name, axis),
             [NM],
-            ALL,
+            kinds,
         )
-        for name in ("sum", "prod", "max", "min")
+        for name, kinds in SOME.items()
         for axis in (0, 1)
     ),
 ]
@@ -322,6 +339,7 @@ S = g.Array("s", "f32")
 P = g.Array("P", "f32", affine(q.as_affine(N) + 3, q.as_affine(M) + 1))
 Q = g.Array("Q", "f32", affine(N, M))
 T = g.Array("T", "f32", affine(3, N))
+G = g.Array("G", "f32", affine(N, N))
 a, x, y = g.Load(A), g.Load(X), g.Load(Y)
 t, u = g.fresh("t"), g.fresh("u")
 one = q.Affine(1)
@@ -336,6 +354,75 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
     "in_place_scan": ((N, A), (store(A, g.Scan("sum", a, 0)),)),
     "in_place_scan_of_other": ((N, A), (store(A, g.Scan("max", views.permute(a), 0)),)),
     "same_place": ((N, A), (store(A, apply("*", a, apply("+", a, 1))),)),
+    "gemm": ((N, A, G), (store(A, apply("+", matmul(g.Load(G), g.Load(G)), apply("*", 2, a))),)),
+    "sums_of_sums": (
+        (N, A, X),
+        (
+            store(
+                X,
+                apply(
+                    "-",
+                    g.Reduce("sum", a, (0,)),
+                    apply("-", g.Reduce("sum", a, (1,)), apply("+", x, g.Reduce("sum", x, (0,)))),
+                ),
+            ),
+        ),
+    ),
+    "subtracted": (
+        (N, A, G),
+        (
+            g.For(
+                t,
+                q.Affine(),
+                q.as_affine(N),
+                (
+                    shaping.stored(
+                        views.index(a, 0, t),
+                        apply(
+                            "-",
+                            views.index(a, 0, t),
+                            g.Reduce("sum", views.slice_(g.Load(G), 0, 0, t), (0,)),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    "decomposition": (
+        (N, A),
+        (
+            g.For(
+                t,
+                q.Affine(),
+                q.as_affine(N),
+                (
+                    g.For(
+                        u,
+                        q.Affine(),
+                        q.as_affine(t),
+                        (
+                            shaping.stored(
+                                views.index(views.index(a, 0, t), 0, u),
+                                apply(
+                                    "-",
+                                    views.index(views.index(a, 0, t), 0, u),
+                                    g.Reduce(
+                                        "sum",
+                                        apply(
+                                            "*",
+                                            views.slice_(views.index(a, 0, t), 0, 0, u),
+                                            views.slice_(views.index(a, 1, u), 0, 0, u),
+                                        ),
+                                        (0,),
+                                    ),
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
     "added_product": ((N, A), (store(A, matmul(a, a), add=True),)),
     "added": ((N, A, X), (store(A, views.broadcast_to(x, A.shape), add=True),)),
     "added_sums": ((N, A, X), (store(X, g.Reduce("sum", a, (1,)), add=True),)),
@@ -568,7 +655,17 @@ def test_a_product_is_the_plain_nest() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["same_place", "row_of_row_before", "elimination", "in_place_scan", "added_sums"]
+    "name",
+    [
+        "gemm",
+        "subtracted",
+        "decomposition",
+        "same_place",
+        "row_of_row_before",
+        "elimination",
+        "in_place_scan",
+        "added_sums",
+    ],
 )
 def test_no_temporary_where_nothing_is_read_late(name: str) -> None:
     params, body = STORES[name]

@@ -161,6 +161,10 @@ def extent(
     for each in fits:
         if all(holds(other - each, positive) for other in fits):
             return each
-    if fits:
-        return fits[0]
-    return q.Affine(1) if not found else None
+    if fits or not found:
+        return fits[0] if fits else q.Affine(1)
+    sums = [each for each in found if not each.is_const]  # constants are asserted to be less
+    for each in sums:
+        if all(holds(each - other, positive) for other in sums):
+            return each
+    return None
