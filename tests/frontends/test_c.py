@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from frontends.c_pairs import Pairs
-from frontends.c_programs import PARAMETERS, Text, arguments, texts
+from frontends.c_programs import arguments, text
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_expr
 from schedsearch.frontends import graph
@@ -253,3 +253,278 @@ def test_does_what_the_c_does(pairs: Pairs, number: int) -> None:
     _, make = list(CASES.values())[number]
     for _ in range(3):
         pairs.check(number, make())
+
+
+@pytest.mark.normal
+@settings(
+    max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
+)
+@given(seeds=st.lists(st.integers(0, 2**40), min_size=8, max_size=8, unique=True))
+def test_random_programs(seeds: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
+    pairs = Pairs([text(seed) for seed in seeds], tmp_path_factory.mktemp("random"))
+    for number, seed in enumerate(seeds):
+        for other in range(3):
+            pairs.check(number, arguments(seed + other))
+
+
+@pytest.mark.slow
+def test_many_random_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
+    for first in range(0, 400, 40):
+        seeds = range(first, first + 40)
+        pairs = Pairs([text(seed) for seed in seeds], tmp_path_factory.mktemp("random"))
+        for number, seed in enumerate(seeds):
+            pairs.check(number, arguments(seed))
+
+
+def translated(tmp_path: Path, source: str, function: str | None = "f") -> graph.Program:
+    file = tmp_path / "k.c"
+    file.write_text(source)
+    return c_kernel(file, function)
+
+
+HEAD = "void f(int n, int m, double x[n], double *y, int k[n], double s) {\n"
+
+REFUSED: dict[str, tuple[str, int, str]] = {
+    "while": ("while (s > 0) s -= 1;", 2, "while: .*; use a `for` loop"),
+    "do": ("do s -= 1; while (s > 0);", 2, "do: "),
+    "break": ("for (int i = 0; i < n; i++) {\n if (x[i] > 0)\n break; }", 4, "break: "),
+    "continue": ("for (int i = 0; i < n; i++) { continue; }", 2, "continue: "),
+    "goto": ("goto end;\nend: x[0] = 1;", 2, "goto: "),
+    "switch": ("switch (n) { case 1: x[0] = 1; }", 2, "switch: "),
+    "early return": ("if (n > 3) return;\nx[0] = 1;", 2, "return: "),
+    "end on data": ("for (int i = 0; i < k[0]; i++) x[i] = 1;", 2, "condition of the loop over i"),
+    "start on data": ("for (int i = k[0]; i < n; i++) x[i] = 1;", 2, "begins depends on data"),
+    "gather": ("\nx[0] = x[k[0]];", 3, "index of x: it depends on data"),
+    "product index": ("for (int i = 0; i < n; i++) x[i * n] = 1;", 2, "index of x: "),
+    "data index": ("int at = 0;\nif (x[0] > 1) at = 1;\nx[at] = 1;", 3, "at, which is an index"),
+    "unknown index": (
+        "int at;\nfor (int i = 0; i < n; i++) {\nx[at] = 1;\nat = i; }",
+        4,
+        "at: its value is not known here",
+    ),
+    "pointer arithmetic": ("\n*(y + 1) = 2;", 3, "arithmetic of pointers"),
+    "pointer variable": ("double *p = x;\np[0] = 1;", 2, "pointer p: "),
+    "address": ("x[0] = *&s;", 2, "pointer|&: "),
+    "struct": ("struct { double a; } t;\nx[0] = t.a;", 2, "struct: "),
+    "call": ("x[0] = cbrt(s);", 2, "call of cbrt: "),
+    "call of a statement": ("printf(0);", 2, "call of printf: "),
+    "declared nowhere": ("x[0] = z;", 2, "z: it is not declared"),
+    "bits": ("k[0] = k[0] << 1;", 2, "<<: "),
+    "negation of bits": ("k[0] = ~k[0];", 2, "~: "),
+    "sizeof": ("k[0] = sizeof(int);", 2, "sizeof: "),
+    "comma": ("x[0] = (s, 1);", 2, "comma: "),
+    "nested assignment": ("x[0] = 1 + (s = 2);", 2, "assignment within an expression"),
+    "nested increment": ("int i = 0;\nx[i++] = 1;", 3, "write it as a statement of its own"),
+    "step that is no constant": ("for (int i = 0; i < n; i += m) x[i] = 1;", 2, "its step"),
+    "geometric loop": ("for (int i = 1; i < n; i *= 2) x[i] = 1;", 2, "for: it does not end"),
+    "no condition": ("for (int i = 0;; i++) x[i] = 1;", 2, "for: it has no condition"),
+    "other variable": ("int j = 0;\nfor (int i = 0; i < n; j++) x[i] = 1;", 3, "for: it begins"),
+    "two variables": ("for (int i = 0, j = 0; i < n; i++) x[i] = j;", 2, "for: "),
+    "changed variable": ("for (int i = 0; i < n; i++) { x[i] = 1; i += 1; }", 2, "body changes"),
+    "wrong direction": ("for (int i = 0; i >= 0; i++) x[0] = 1;", 2, "condition of the loop"),
+    "float loop": ("for (float t = 0; t < 1; t++) x[0] = 1;", 2, "no local integer"),
+    "endless unsigned": ("for (unsigned i = n; i >= 0; i--) x[0] = 1;", 2, "i|unsigned"),
+    "out of bounds": ("for (int i = 0; i < n; i++)\nx[i] = x[i + 1];", 3, "x.i . 1.: index"),
+    "negative index": ("x[-1] = 1;", 2, "x.-1.: index -1 is not within 0 and n - 1"),
+    "too large": ("double t[4];\nt[4] = 1;\nx[0] = t[0];", 3, "t.4.: index 4"),
+    "parts of arrays": ("double t[4][4];\nt[1] = 1;", 3, "t with 1 of 2 indices"),
+    "integer division": ("k[0] = k[0] / 2;", 2, "integers /: "),
+    "integer remainder": ("k[0] = k[0] % m;", 2, "integers %: "),
+    "negative division": ("for (int i = 0; i < n; i++) x[(i - 1) / 2] = 1;", 2, "towards zero"),
+    "long data": ("long t = k[0];\nx[0] = t;", 2, "long|t"),
+    "unsigned data": ("unsigned t = k[0];\nx[0] = t;", 2, "unsigned|t"),
+    "short data": ("short t[3];\nx[0] = 1;", 2, "short: "),
+    "long double": ("long double t = 1;\nx[0] = t;", 2, "long double|double long"),
+    "complex": ("double _Complex t = 1;\nx[0] = 1;", 2, "_Complex"),
+    "static": ("static double t;\nx[0] = t;", 2, "static t: kernels keep nothing"),
+    "extern": ("extern double t;\nx[0] = t;", 2, "extern t: "),
+    "string": ('x[0] = "a";', 2, '"a": '),
+    "nothing written": ("double t = s;", 1, "f: it changes no array"),
+    "values of another shape": ("double t[2] = {1, 2, 3};\nx[0] = t[0];", 2, "initial values"),
+    "designated": ("double t[2] = {[1] = 2};\nx[0] = t[0];", 2, "designated"),
+    "large constant": ("k[0] = 3000000000;", 2, "3000000000: it is no `int`"),
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_refuses(tmp_path: Path, name: str) -> None:
+    body, line, message = REFUSED[name]
+    with pytest.raises(UserError, match=message) as refusal:
+        translated(tmp_path, f"{HEAD}{body}\n}}\n")
+    assert str(refusal.value).startswith(f"{tmp_path}/k.c:{line}: "), refusal.value
+    assert ";" in str(refusal.value), "an alternative"
+
+
+WHOLE: dict[str, tuple[str, str]] = {
+    "syntax": ("void f(int n) {\n  x[ = 1;\n}\n", "k.c:2: syntax error"),
+    "end of file": ("void f(int n) {\n", "k.c.*syntax error"),
+    "no C": ("def f(x):\n    return x\n", "k.c:1: syntax error"),
+    "unknown type": ("void f(real x[3]) { x[0] = 1; }\n", "k.c:1: syntax error"),
+    "include": ('#include "there.h"\nvoid f(void) {}\n', "k.c:1: preprocessor: there.h.*folder"),
+    "error": ("\n#error too old\n", "k.c:2: preprocessor: #error too old"),
+    "empty": ("", "no function"),
+    "only main": ("int main(void) { return 0; }\n", "no function; define"),
+    "two": ("void f(void) {}\nvoid g(void) {}\n", "several functions; name one of f, g"),
+    "result": ("double f(double x[3]) { return x[0]; }\n", "k.c:1: result of f: .*double .result"),
+    "pointers to pointers": ("void f(double **x) { x[0][0] = 1; }\n", "k.c:1: pointer to pointers"),
+    "array of pointers": ("void f(double *x[3]) { x[0][0] = 1; }\n", "pointer"),
+    "struct": (
+        "struct s { int a; };\nvoid f(struct s *x) { x->a = 1; }\n",
+        "k.c:2: struct s: kernels have arrays",
+    ),
+    "function pointer": ("void f(double (*g)(double), double x[1]) { x[0] = g(1); }\n", "k.c:1: "),
+    "long array": ("void f(long x[3]) { x[0] = 1; }\n", "k.c:1: x of long: kernels have no data"),
+    "recursion": (
+        "void g(double x[1]);\nvoid f(double x[1]) { x[0] = 1; f(x); }\n",
+        "k.c:2: call of f: kernels do not recur",
+    ),
+    "global": ("double t;\nvoid f(double x[1]) { x[0] = t; }\n", "k.c:2: global variable t"),
+    "void data": ("void f(void *x) {}\n", "k.c:1: void: kernels have no data"),
+    "variadic": ("void f(double x[1], ...) { x[0] = 1; }\n", "k.c:1: ...: "),
+    "pointer without bound": (
+        "void f(int n, int m, double *x) {\n"
+        "for (int i = 0; i < n; i++) x[i] = 1;\nfor (int i = 0; i < m; i++) x[i] = 1; }\n",
+        "k.c:2: pointer x: no sum of sizes bounds",
+    ),
+    "rows that overlap": (
+        "void f(int n, int m, double *x) {\nfor (int i = 0; i < n; i++)\n"
+        "for (int j = 0; j < n; j++) x[i * m + j] = 1; }\n",
+        "",
+    ),
+    "helper that writes its parameter": (
+        "static void g(double s, double *x) { s += 1;\n x[0] = s; }\n"
+        "void f(double *x) { g(1, x); }\n",
+        "k.c:1: assignment to s",
+    ),
+    "deep": (f"void f(double x[1]) {{ x[0] = {'(' * 3000}1{')' * 3000}; }}\n", "nested too deeply"),
+    "long sum": (f"void f(double x[1]) {{ x[0] = x[0]{'+ x[0]' * 3000}; }}\n", "nested too deeply"),
+}
+
+
+@pytest.mark.parametrize("name", [each for each in WHOLE if WHOLE[each][1]])
+def test_refuses_files(tmp_path: Path, name: str) -> None:
+    source, message = WHOLE[name]
+    with pytest.raises(UserError, match=message):
+        translated(tmp_path, source, None if message.startswith(("no f", "several")) else "f")
+
+
+def test_files_that_are_none(tmp_path: Path) -> None:
+    for path, message in (
+        (tmp_path / "missing.c", "cannot read"),
+        (tmp_path, "cannot read"),
+    ):
+        with pytest.raises(UserError, match=message):
+            c_kernel(path)
+    (tmp_path / "bytes.c").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(UserError, match="cannot read"):
+        c_kernel(tmp_path / "bytes.c")
+    with pytest.raises(UserError, match="no function g; it defines f"):
+        translated(tmp_path, "void f(double x[1]) { x[0] = 1; }\n", "g")
+
+
+def test_lines_are_those_of_the_file_that_has_them(tmp_path: Path) -> None:
+    (tmp_path / "h.h").write_text("static void g(double *x) {\n\n  while (1) x[0] = 1;\n}\n")
+    with pytest.raises(UserError, match=r"h\.h:3: while"):
+        translated(tmp_path, '#include "h.h"\nvoid f(double *x) { g(x); }\n', None)
+
+
+@pytest.mark.parametrize(
+    ("body", "asserts"),
+    [
+        ("for (int i = 1; i < n - 1; i++) x[i] = 1;", ["(n > 1)"]),
+        ("for (int i = 0; i < m; i++) x[i] = 1;", ["(m < n + 1)"]),
+        ("x[3] = 1;", ["(n > 3)"]),
+        ("for (int i = 0; i < n; i++) for (int j = i + 1; j < n - 1; j++) x[j] = 1;", []),
+        ("double t[n - 3]; t[0] = 1; x[0] = t[0];", ["(n > 3)"]),
+        ("if (n > 2) x[2] = 1;", []),
+        ("if (m < n && n > 2) x[m] = x[2];", []),
+        ("for (unsigned i = 0; i < n - 3u; i++) x[i] = 1;", ["(n > 2)"]),
+    ],
+)
+def test_asserts_what_bounds_need(tmp_path: Path, body: str, asserts: list[str]) -> None:
+    program = translated(tmp_path, f"{HEAD}{body}\n}}\n")
+    assert [show_expr(each) for each in program.asserts] == asserts
+
+
+def test_sums_are_reductions(tmp_path: Path) -> None:
+    """As Exo schedules them; where C converts, or rounds, in between they are not."""
+    body = "x[0] += s; x[0] = x[0] + s; x[0] = s + x[0]; x[0] -= s; x[0] = x[0] - s;"
+    stores = translated(tmp_path, f"{HEAD}{body}\n}}\n").body
+    assert all(isinstance(each, graph.Store) and each.add for each in stores)
+    body = "x[0] = s - x[0]; x[0] = x[0] + s + s; x[0] *= s; k[0] += s;"
+    stores = translated(tmp_path, f"{HEAD}{body}\n}}\n").body
+    assert not any(isinstance(each, graph.Store) and each.add for each in stores)
+
+
+def test_integers_have_largest_and_smallest(tmp_path: Path) -> None:
+    body = "k[0] = k[0] > m + n ? k[0] : m + n; x[0] = x[0] > s ? x[0] : s;"
+    first, second = translated(tmp_path, f"{HEAD}{body}\n}}\n").body
+    assert isinstance(first, graph.Store)
+    assert isinstance(first.value, graph.Apply)
+    assert first.value.function == "max"
+    assert isinstance(second, graph.Store)
+    assert isinstance(second.value, graph.Select), "of a NaN and a number, C takes the number"
+
+
+def test_defines_and_includes(tmp_path: Path) -> None:
+    (tmp_path / "sizes").mkdir()
+    (tmp_path / "sizes" / "size.h").write_text("#define EXTENT (N + 1)\n")
+    file = tmp_path / "k.c"
+    file.write_text("#include <size.h>\nvoid f(double x[EXTENT]) { x[N] = 1; }\n")
+    program = c_kernel(file, defines=["N=4"], include=[tmp_path / "sizes"])
+    (array,) = program.parameters
+    assert isinstance(array, graph.Array)
+    assert [each.const for each in array.shape] == [5]
+    with pytest.raises(UserError, match=r"k\.c:1: preprocessor"):
+        c_kernel(file, defines=["N=4"])
+
+
+def test_literals_of_float_are_rounded_once() -> None:
+    assert single("0.1") == float(np.float32(0.1))
+    # halfway between two floats, and a little more: through a double it would be rounded down
+    assert single("1.00000005960464477539062500000000000000001") == 1 + 2.0**-23
+
+
+CALLER = """
+#include <stdio.h>
+void scale(int n, double by, const float *x, double y[n]);
+void original(int n, double by, const float *x, double y[n]) { y[0] = -by; }
+int call(int n, double *y) {
+    float x[4] = {1, 2, 3, 4};
+    scale(n, 0.5, x, y);
+    return 0;
+}
+"""
+
+
+@pytest.mark.normal
+def test_keeps_prototype_and_name(tmp_path: Path) -> None:
+    file = tmp_path / "scale.c"
+    file.write_text(
+        "#define BY by\nstatic void scale(int n, double BY, const float *x, double y[n])\n"
+        "{ for (int i = 1; i < n - 1; i++) y[i] += x[i] * BY; }\n"
+    )
+    own = prototype(file)
+    assert own.text == "void scale(int n, double by, const float *x, double y[n])"
+    done = lower(replace(c_kernel(file), name="scale_kernel"))
+    module = tmp_path / "scale.py"
+    module.write_text(done.text)
+    code = generate_c(pick(load_source(module), done.name))
+    parts = {
+        "kernel.c": f"{code.header}\n{code.source}",
+        "wrapper.c": wrapper(done, own, "original"),
+        "caller.c": CALLER,
+    }
+    for name, part in parts.items():
+        (tmp_path / name).write_text(part)
+    library = tmp_path / "all.so"
+    flags = ["-Wall", "-Werror", "-Wno-unused", "-shared", "-fPIC", "-o", str(library)]
+    subprocess.run(["gcc", *flags, *(tmp_path / name for name in parts)], check=True)
+    call = ctypes.CDLL(str(library)).call
+    y = np.ones(4)
+    call(4, y.ctypes.data_as(ctypes.c_void_p))
+    assert y.tolist() == [1, 2, 2.5, 1]
+    call(1, y.ctypes.data_as(ctypes.c_void_p))
+    assert y[0] == -0.5, "the original where the kernel's asserts do not hold"
+    with pytest.raises(UserError, match="has the name of the function"):
+        wrapper(replace(done, name="scale"), own)
