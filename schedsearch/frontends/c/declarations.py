@@ -89,7 +89,7 @@ def declared(node: Any, typedefs: Mapping[str, Any]) -> tuple[list[Any], Any]:
                 extents.append(kind.dim)
                 kind = kind.type
             case c_ast.PtrDecl():
-                if extents:
+                if extents and extents[-1] is not None:
                     raise Unsupported(
                         "array of pointers", "kernels have dense arrays", "use `double A[n][m]`"
                     )

@@ -30,28 +30,37 @@ def parsed(path: Path, defines: Sequence[str] = (), include: Sequence[Path] = ()
     text = preprocessed(path, defines, include)
     try:
         return c_parser.CParser().parse(text, str(path))
-    except c_parser.ParseError as error:
-        raise UserError(_syntax_error(str(error), path)) from None
     except RecursionError:
         raise UserError(f"{path}: {DEEPEST}") from None
-    except Exception as error:  # pycparser raises other kinds for some texts that are no C
-        raise UserError(f"{path}: it cannot be parsed as C: {error}") from None
+    except Exception as error:  # beside ParseError other kinds, for some texts that are no C
+        raise UserError(_syntax_error(str(error), text, path)) from None
 
 
 def preprocessed(path: Path, defines: Sequence[str], include: Sequence[Path]) -> str:
     """Text after the preprocessor, with its line markers."""
-    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
-    if compiler is None:
-        raise UserError("no C compiler to preprocess with: install gcc or clang")
-    command = [compiler, "-E", "-std=gnu11", "-nostdinc", "-x", "c"]
+    command = ["-E", "-std=gnu11", "-nostdinc", "-x", "c"]
     command += ["-I", str(path.resolve().parent)]
     for each in include:
         command += ["-I", str(each)]
     command += ["-isystem", str(INCLUDE), "-include", str(INCLUDE / "schedsearch_prelude.h")]
     command += [f"-D{each}" for each in defines]
+    command += ["--", str(path)] if str(path).startswith("-") else [str(path)]
+    done = _compiler(command, path)
+    if done.returncode:
+        raise UserError(_preprocessor_error(done.stderr, path))
+    return done.stdout
+
+
+def _compiler(
+    arguments: Sequence[str], path: Path, text: str = ""
+) -> subprocess.CompletedProcess[str]:
+    compiler = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+    if compiler is None:
+        raise UserError("no C compiler to preprocess with: install gcc or clang")
     try:
-        done = subprocess.run(
-            [*command, "--", str(path)] if str(path).startswith("-") else [*command, str(path)],
+        return subprocess.run(
+            [compiler, *arguments],
+            input=text,
             capture_output=True,
             text=True,
             errors="replace",
@@ -59,12 +68,9 @@ def preprocessed(path: Path, defines: Sequence[str], include: Sequence[Path]) ->
             check=False,
         )
     except (OSError, ValueError) as error:
-        raise UserError(f"{path}: the preprocessor did not run: {error}") from error
+        raise UserError(f"{path}: the compiler did not run: {error}") from error
     except subprocess.TimeoutExpired:
-        raise UserError(f"{path}: the preprocessor took over {SECONDS} seconds") from None
-    if done.returncode:
-        raise UserError(_preprocessor_error(done.stderr, path))
-    return done.stdout
+        raise UserError(f"{path}: the compiler took over {SECONDS} seconds") from None
 
 
 def _preprocessor_error(said: str, path: Path) -> str:
@@ -77,9 +83,13 @@ def _preprocessor_error(said: str, path: Path) -> str:
     return f"{file}:{line}: preprocessor: {message}{advice}"
 
 
-def _syntax_error(said: str, path: Path) -> str:
-    found = _PLACE.match(said)
-    if not found:
-        return f"{path}: syntax error: {said}; the file ends too early, or is not C"
-    file, line, rest = found.groups()
-    return f"{file}:{line}: syntax error: {rest}; compile the file to see more"
+def _syntax_error(said: str, text: str, path: Path) -> str:
+    """The compiler's words, which are better; if it has none, the parser's."""
+    checked = _compiler(["-fsyntax-only", "-w", "-x", "cpp-output", "-"], path, text)
+    if found := _ERROR.search(checked.stderr):
+        file, line, rest = found.groups()
+        return f"{file}:{line}: syntax error: {rest}"
+    if place := _PLACE.match(said):
+        file, line, rest = place.groups()
+        return f"{file}:{line}: syntax error: {rest}; use the C of the standard"
+    return f"{path}: syntax error: {said.removeprefix(f'{path}: ')}; use the C of the standard"

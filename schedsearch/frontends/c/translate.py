@@ -245,6 +245,12 @@ class _Translation(Expressions):
             self.scopes.pop()
 
     def statement(self, node: Any, is_last: bool = False) -> Block:
+        try:
+            return self._any_statement(node, is_last)
+        except Unsupported as error:
+            raise self.refusal(node, *error.parts) from None
+
+    def _any_statement(self, node: Any, is_last: bool) -> Block:
         if type(node) in _NO_DATA:
             raise self.refusal(node, *_NO_DATA[type(node)])
         match node:
@@ -408,7 +414,7 @@ class _Translation(Expressions):
             )
         shape = [each.const for each in array.shape]
         given: dict[tuple[int, ...], Any] = {}
-        self._values(decl.init, shape, (), given)
+        self._values(decl.init, shape, given, (), decl)
         line = decl.coord.line
         zero = self.data(Operand(INT, q.Affine(0)), kind)
         out: Block = []
@@ -428,21 +434,25 @@ class _Translation(Expressions):
         return out
 
     def _values(
-        self, node: Any, shape: Sequence[int], at: tuple[int, ...], given: dict[Any, Any]
+        self,
+        node: Any,
+        shape: Sequence[int],
+        given: dict[tuple[int, ...], Any],
+        at: tuple[int, ...],
+        decl: c_ast.Decl,
     ) -> None:
         if not shape:
             given[at] = node
             return
         if not isinstance(node, c_ast.InitList) or len(node.exprs) > shape[0]:
-            raise self.refusal(
-                node, "initial values", "they do not have the array's shape", "use braces for rows"
-            )
+            reason = "they do not have the array's shape"
+            raise self.refusal(decl, "initial values", reason, "use braces for rows")
         for place, each in enumerate(node.exprs):
             if isinstance(each, c_ast.NamedInitializer):
                 raise self.refusal(
-                    node, "designated values", "kernels have none", "write all values"
+                    decl, "designated values", "kernels have none", "write all values"
                 )
-            self._values(each, shape[1:], (*at, place), given)
+            self._values(each, shape[1:], given, (*at, place), decl)
 
     # -- assignments -----------------------------------------------------------------------------
 
