@@ -11,12 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from transforms.native import together
 
 from schedsearch.frontends.c import c_kernel, prototype, wrapper
 from schedsearch.frontends.lower import lower
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.loader import load_source, pick
-from transforms.native import together
 
 FLAGS = ("-O1", "-ffp-contract=off", "-fwrapv", "-w", "-fPIC", "-shared")
 
@@ -33,7 +33,9 @@ class Pairs:
             self.lowered.append(done)
             module = folder / f"f{number}.py"
             module.write_text(done.text)
-            codes.append(generate_c(pick(load_source(module), done.name)))
+            code = generate_c(pick(load_source(module), done.name))
+            guards = re.sub(r"\bHAVE_\w+", rf"\g<0>_{number}", code.source)
+            codes.append(replace(code, source=guards))
             own = prototype(file, "f")
             renamed = re.sub(r"\bf\(", f"ours_{number}(", own.text)
             own = replace(own, name=f"ours_{number}", text=renamed)

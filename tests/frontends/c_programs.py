@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-PARAMETERS = "int n, int m, double a[n][m], double b[m][n], float x[n], int k[m], double s, float *p"
+PARAMETERS = (
+    "int n, int m, double a[n][m], double b[m][n], float x[n], int k[m], double s, float *p"
+)
 
 EXTENTS = {"a": "nm", "b": "mn", "x": "n", "k": "m"}
 

@@ -256,9 +256,7 @@ def test_does_what_the_c_does(pairs: Pairs, number: int) -> None:
 
 
 @pytest.mark.normal
-@settings(
-    max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True
-)
+@settings(max_examples=2, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
 @given(seeds=st.lists(st.integers(0, 2**40), min_size=8, max_size=8, unique=True))
 def test_random_programs(seeds: list[int], tmp_path_factory: pytest.TempPathFactory) -> None:
     pairs = Pairs([text(seed) for seed in seeds], tmp_path_factory.mktemp("random"))

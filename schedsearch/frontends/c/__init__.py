@@ -7,10 +7,12 @@ from pathlib import Path
 
 from schedsearch.frontends import graph
 from schedsearch.frontends.c.prototype import Prototype, prototype, wrapper
-from schedsearch.frontends.c.reading import read
+from schedsearch.frontends.c.reading import definitions
 from schedsearch.frontends.c.translate import program
+from schedsearch.frontends.lower import lower
+from schedsearch.frontends.lowered import Lowered
 
-__all__ = ["Prototype", "c_kernel", "prototype", "wrapper"]
+__all__ = ["Prototype", "c_kernel", "prototype", "read", "wrapper"]
 
 
 def c_kernel(
@@ -21,5 +23,15 @@ def c_kernel(
 ) -> graph.Program:
     """The program of a function of a C file; without a name, of the only one that the file
     defines, `main` aside. `defines` and `include` are the compiler's -D and -I."""
-    file, found = read(path, function, defines, include)
+    file, found = definitions(path, function, defines, include)
     return program(file, found)
+
+
+def read(
+    path: Path | str,
+    function: str | None = None,
+    defines: Sequence[str] = (),
+    include: Sequence[Path | str] = (),
+) -> Lowered:
+    """The same as the text of an Exo module."""
+    return lower(c_kernel(path, function, defines, include))

@@ -13,7 +13,7 @@ from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
 from schedsearch.frontends.c.declarations import walk
 from schedsearch.frontends.c.preprocessed import INCLUDE
-from schedsearch.frontends.c.reading import read
+from schedsearch.frontends.c.reading import definitions
 from schedsearch.frontends.lowered import Lowered
 
 
@@ -36,7 +36,7 @@ def prototype(
     include: Sequence[Path | str] = (),
 ) -> Prototype:
     """The prototype of a function, macros expanded."""
-    file, found = read(path, function, defines, include)
+    file, found = definitions(path, function, defines, include)
     decl = found.decl
     params = decl.type.args.params if decl.type.args else []
     named = [each for each in params if isinstance(each, c_ast.Decl) and each.name]

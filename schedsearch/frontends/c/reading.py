@@ -13,7 +13,7 @@ from schedsearch.frontends.c.expressions import File
 from schedsearch.frontends.c.preprocessed import parsed
 
 
-def read(
+def definitions(
     path: Path | str,
     function: str | None = None,
     defines: Sequence[str] = (),
