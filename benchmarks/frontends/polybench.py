@@ -141,6 +141,7 @@ def arguments(program: graph.Program) -> tuple[dict[str, int], dict[str, Any]]:
         if not isinstance(array, graph.Array):
             continue
         shape = [q.evaluate_affine(n, lambda atom: known[atom]) for n in array.shape]  # type: ignore[index]
+        values: Any
         if array.type in FLOATS:
             values = random.random(shape)
             if len(shape) == 2 and shape[0] == shape[1]:

@@ -30,7 +30,7 @@ class Text:
 
     random: Random
     loops: list[Loop] = field(default_factory=list)
-    doubles: list[str] = field(default_factory=lambda: ["s"])
+    doubles: list[str] = field(default_factory=lambda: ["s", "u", "v"])
     number: int = 0
 
     def one(self, *choices: Any) -> Any:
@@ -157,7 +157,8 @@ def text(seed: int) -> str:
     """A program; the pointer has `m` rows of `n` elements."""
     written = Text(Random(seed))
     body = written.block(3, 4)
-    return f"void f({PARAMETERS}) {{ {body} x[0] += p[(m - 1) * n + n - 1]; }}\n"
+    variables = "double u = 0.5, v = -1;"
+    return f"void f({PARAMETERS}) {{ {variables} {body} x[0] += p[(m - 1) * n + n - 1]; }}\n"
 
 
 def arguments(seed: int) -> list[Any]:

@@ -449,6 +449,51 @@ def test_sums_are_reductions(tmp_path: Path) -> None:
     assert not any(isinstance(each, graph.Store) and each.add for each in stores)
 
 
+def allocations(body: tuple[graph.Statement, ...], depth: int = 0) -> list[tuple[str, int]]:
+    """Variables, and how many loops and branches are around them."""
+    out = []
+    for each in body:
+        match each:
+            case graph.Allocate():
+                out.append((each.array.name, depth))
+            case graph.For():
+                out += allocations(each.body, depth + 1)
+            case graph.If():
+                out += allocations((*each.body, *each.orelse), depth + 1)
+            case _:
+                pass
+    return out
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        # each loop has its own
+        (
+            "for (i = 0; i < n; i++) { t = x[i]; x[i] = t * t; }\n"
+            "for (i = 0; i < n; i++) for (j = 0; j < n; j++) { t = s; x[j] += t; }",
+            [("t", 1), ("t", 2)],
+        ),
+        # its value goes from one iteration to the next
+        ("t = 0; for (i = 0; i < n; i++) { t += x[i]; x[i] = t; }", [("t", 0)]),
+        ("for (i = 0; i < n; i++) { x[i] = t; t = s; }", [("t", 0)]),
+        # its value leaves the loop
+        ("for (i = 0; i < n; i++) { t = x[i]; }\ny[0] = t;", [("t", 0)]),
+        # perhaps it is not set
+        ("for (i = 0; i < n; i++) { if (i > 2) t = s; x[i] = t; }", [("t", 0)]),
+        ("for (i = 0; i < n; i++) { if (x[i] > 2) t = s; x[i] = t; }", [("t", 0)]),
+        ("for (i = 0; i < n; i++) { if (i > 2) t = s; else t = 1; x[i] = t; }", [("t", 1)]),
+        ("for (i = 0; i < n; i++) { for (j = 0; j < m; j++) t = s; x[i] = t; }", [("t", 0)]),
+        ("x[0] = s;", []),
+    ],
+)
+def test_variables_are_where_they_are_used(
+    tmp_path: Path, body: str, found: list[tuple[str, int]]
+) -> None:
+    program = translated(tmp_path, f"{HEAD}int i, j; double t;\n{body}\n}}\n")
+    assert allocations(program.body) == found
+
+
 def test_integers_have_largest_and_smallest(tmp_path: Path) -> None:
     body = "k[0] = k[0] > m + n ? k[0] : m + n; x[0] = x[0] > s ? x[0] : s;"
     first, second = translated(tmp_path, f"{HEAD}{body}\n}}\n").body

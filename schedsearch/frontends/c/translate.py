@@ -27,6 +27,7 @@ from schedsearch.frontends.c.expressions import Expressions, File, Split, chosen
 from schedsearch.frontends.c.loops import Header, header, last, trips
 from schedsearch.frontends.c.numbers import same
 from schedsearch.frontends.c.preprocessed import DEEPEST
+from schedsearch.frontends.c.private import narrowed
 from schedsearch.frontends.lowered import refused
 
 Block = list[graph.Statement]
@@ -143,7 +144,7 @@ class _Translation(Expressions):
         self.program = graph.Program(
             name,
             tuple(order[each.name] for each in decls),
-            tuple(body),
+            narrowed(tuple(body)),
             self.kept_asserts(),
             self.file.path,
             bounded=True,
