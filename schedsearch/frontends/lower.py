@@ -33,6 +33,9 @@ RING = frozenset({"+", "-", "*", "neg"})
 NARROW = frozenset({"i8", "ui8", "ui16"})
 """Types with which C computes as `int`."""
 
+DEEPEST = 30
+"""Levels of parentheses. Python has no more than 200."""
+
 ONE = q.Affine(1)
 
 At = tuple[q.Affine, ...]
@@ -170,6 +173,9 @@ def refusals(block: _Block) -> Iterator[None]:
         yield
     except Refusal as refusal:
         raise refusal.at(block.work.file, block.line) from None
+    except RecursionError:
+        deep = Refusal("expression", "it is too deep", "store parts of it into arrays")
+        raise deep.at(block.work.file, block.line) from None
 
 
 def statement(stmt: g.Statement, block: _Block) -> None:
@@ -293,9 +299,11 @@ def _typed(stmt: g.Store) -> g.Store:
     value, kind = stmt.value, stmt.array.type
     if value.type == kind:
         return stmt
-    if stmt.add and types.result_type(value.type, kind) != kind:
+    wide = types.result_type(value.type, kind)
+    if stmt.add and wide != kind:
         own = g.View(g.Load(stmt.array), stmt.vars, value.shape, stmt.index)
-        total = g.Apply("+", (types.cast(own, value.type), value), value.type, value.shape)
+        terms = types.cast(own, wide), types.cast(value, wide)
+        total = g.Apply("+", terms, wide, value.shape)
         return replace(stmt, value=types.cast(total, kind), add=False)
     return replace(stmt, value=types.cast(value, kind))
 
@@ -540,10 +548,22 @@ def element(value: g.Value, at: At, block: _Block) -> q.Expr:
     if (value, at) in block.scalars:
         return q.Read(block.scalars[value, at], (), value.type)
     found = fused(value, at, block)
-    if value in block.shared:
+    if value in block.shared or depth(found) > DEEPEST:
         block.scalars[value, at] = var = in_scalar(found, value.type, block)
         return q.Read(var, (), value.type)
     return found
+
+
+def depth(expr: q.Expr) -> int:
+    match expr:
+        case q.BinOp():
+            return 1 + max(depth(expr.lhs), depth(expr.rhs))
+        case q.USub():
+            return 1 + depth(expr.arg)
+        case q.Extern():
+            return 1 + max(map(depth, expr.args))
+        case _:
+            return 0
 
 
 def fused(value: g.Value, at: At, block: _Block) -> q.Expr:
@@ -577,23 +597,6 @@ def typed(value: g.Value, at: At, block: _Block) -> q.Expr:
 
 def _reads(expr: q.Expr) -> bool:
     return any(isinstance(part, q.Read) for part in q.walk_expr(expr))
-
-
-def _has_type(expr: q.Expr) -> bool:
-    """To Exo numbers have no type, and what begins with one has none for the functions around."""
-    match expr:
-        case q.Read():
-            return True
-        case q.BinOp():
-            return _has_type(expr.lhs)
-        case q.USub():
-            return _has_type(expr.arg)
-        case q.Extern() if FUNCTIONS[expr.name].own:
-            return _has_type(expr.args[-1])
-        case q.Extern():
-            return any(map(_has_type, expr.args))
-        case _:
-            return False
 
 
 def number(value: float, kind: str) -> q.Expr:
@@ -670,8 +673,6 @@ def extern(name: str, args: Sequence[q.Expr], kind: str, block: _Block) -> q.Exp
     if kind in INTEGERS and not FUNCTIONS[name].whole:
         raise Refusal(name.rstrip("_"), "it is of floats", "convert its arguments (`astype`)")
     block.work.externs.add(name)
-    if not any(map(_has_type, args)):
-        args = [q.Read(in_scalar(args[0], kind, block), (), kind), *args[1:]]
     return q.Extern(name, tuple(args), kind)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from frontends.kernels import Kernels, calls, data, same, store
@@ -301,7 +301,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
 
 
 @pytest.mark.normal
-@settings(max_examples=12, derandomize=True)
+@settings(max_examples=12, derandomize=True, phases=[Phase.generate])
 @given(
     sizes=st.fixed_dictionaries({name: st.integers(1, 7) for name in "NMK"}),
     seed=st.integers(0, 2**32 - 1),
@@ -343,6 +343,10 @@ G = g.Array("G", "f32", affine(N, N))
 a, x, y = g.Load(A), g.Load(X), g.Load(Y)
 t, u = g.fresh("t"), g.fresh("u")
 one = q.Affine(1)
+
+TWICE = apply("+", x, g.Reduce("max", x, (0,)))
+EXP = apply("exp", g.Load(S))
+AGAIN = apply("*", EXP, apply("-", EXP, 1))
 
 STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
     "shift_right": ((N, X), (shaping.stored(views.slice_(x, 0, 1), views.slice_(x, 0, None, -1)),)),
@@ -429,6 +433,40 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
     "added_max": ((N, A, X), (store(X, g.Reduce("max", a, (1,)), add=True),)),
     "added_scan": ((N, A), (store(A, g.Scan("prod", a, 1), add=True),)),
     "added_wide": ((N, X, Y), (store(X, y, add=True),)),
+    "added_float": ((N, I32, X), (store(I32, x, add=True),)),
+    "sum_with_itself": ((N, A, X), (store(X, g.Reduce("sum", apply("*", a, x), (0,))),)),
+    "value_again": (
+        (N, S, X, Y),
+        (
+            store(X, TWICE),
+            store(Y, types.cast(TWICE, "f64")),
+            store(S, AGAIN),
+            store(S, apply("-", AGAIN, 1)),
+        ),
+    ),
+    "constant_functions": (
+        (N, X, Y, B8),
+        (
+            store(
+                Y,
+                g.Select(
+                    less("<=", apply("exp", g.Constant(0.3, "f64")), y),
+                    apply("-", g.Constant(0.1, "f64"), y),
+                    views.broadcast_to(apply("exp", g.Constant(0.3, "f64")), VN),
+                ),
+            ),
+            store(Y, apply("+", y, apply("exp", g.Constant(0.3, "f64")))),
+            store(X, types.cast(apply("+", y, apply("exp", g.Constant(0.3, "f64"))), "f32")),
+            store(Y, views.broadcast_to(apply("exp", g.Constant(0.3, "f64")), VN)),
+            store(Y, views.broadcast_to(g.Cast(apply("sqrt", g.Constant(0.3, "f32")), "f64"), VN)),
+            store(
+                B8, apply("+", g.Load(B8), apply("max", g.Constant(3, "i8"), g.Constant(4, "i8")))
+            ),
+            store(
+                B8, views.broadcast_to(apply("max", g.Constant(3, "i8"), g.Constant(4, "i8")), VN)
+            ),
+        ),
+    ),
     "added_narrow": ((N, X, Y), (store(Y, x, add=True),)),
     "row_of_row_before": (
         (N, A),
@@ -518,6 +556,7 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             ),
         ),
     ),
+    "long_sum": ((N, X, Y), (store(X, reduce(partial(apply, "+"), [x] * 120)),)),
     "scalar_argument": ((N, S, X), (store(X, apply("*", g.Load(S), x)),)),
     "scalar_result": (
         (N, S, X),
@@ -618,7 +657,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
 
 
 @pytest.mark.normal
-@settings(max_examples=12, derandomize=True)
+@settings(max_examples=12, derandomize=True, phases=[Phase.generate])
 @given(
     sizes=st.fixed_dictionaries({name: st.integers(1, 7) for name in "NM"}),
     seed=st.integers(0, 2**32 - 1),
@@ -693,6 +732,21 @@ def test_what_it_tells_of_the_procedure() -> None:
     assert found.asserts == ("(N - 2 >= 0)",)
 
 
+def test_narrow_integers_stay_within_an_int() -> None:
+    """C does not say what happens beyond."""
+    b = g.Load(B8)
+    four = apply("*", apply("*", b, b), apply("*", b, b))
+    assert "@ DRAM" not in text(N, B8, body=[store(B8, four)])
+    assert text(N, B8, body=[store(B8, apply("*", four, b))]).count("@ DRAM") == 1
+
+
+def test_sizes_as_f32_are_rounded_once() -> None:
+    """Steps of 1 to f32 come to an end at 2**24."""
+    found = text(N, S, body=[store(S, g.Count(q.as_affine(N), "f32"))])
+    assert "count: f64" in found
+    assert "count += 1.0" in found
+
+
 def test_facts_are_asserted_once() -> None:
     """The strongest, and none that the program asserts itself."""
     body = [
@@ -712,6 +766,7 @@ def test_facts_are_asserted_once() -> None:
 REFUSED = {
     "integers would be divided": store(I32, apply("/", g.Load(I32), g.Load(I32))),
     "it is of floats": store(I32, apply("exp", g.Load(I32))),
+    "too deep": store(X, reduce(partial(apply, "-"), [x] * 3000)),
     "finite": store(X, views.broadcast_to(g.Constant(float("inf"), "f32"), VN)),
     "negative": shaping.stored(views.index(g.Load(T), 0, 3), x),
 }
