@@ -177,6 +177,17 @@ CASES: dict[str, tuple[str, Arguments]] = {
              for (int i = 0; i < n; i++) x[i] = helper(y[i] + 1, 3) + helper_square(2); }""",
         lambda: [6, f64(6), f64(6)],
     ),
+    "helpers_of_arrays": (
+        """static double helper_at(int m, const double a[][m], const double *x, int i, int j)
+           { return a[i][j] * x[j]; }
+           static void helper_rows(int n, int m, double a[n][m], double *x, float y[]) {
+             for (int i = 0; i < n; i++) {
+               y[i] = 0;
+               for (int j = 0; j < m; j++) y[i] += helper_at(m, a, x, i, j); } }
+           void f(int n, int m, double lambda[n][m], double *in, float def[n]) {
+             helper_rows(n, m, lambda, in, def); }""",
+        lambda: [4, 5, f64(4, 5), f64(5), f32(4)],
+    ),
     "constants": (
         """enum { TAPS = 3, MORE };
            static const double helper_w[TAPS] = {0.25, 0.5, 0.25};
@@ -388,6 +399,18 @@ WHOLE: dict[str, tuple[str, str]] = {
         "static void g(double s, double *x) { s += 1;\n x[0] = s; }\n"
         "void f(double *x) { g(1, x); }\n",
         "k.c:1: assignment to s",
+    ),
+    "another shape": (
+        "static void g(double x[2][6]) { x[1][0] = 1; }\nvoid f(double x[3][4]) { g(x); }\n",
+        "k.c:2: argument x: the function declares another shape",
+    ),
+    "another type": (
+        "static void g(float *x) { x[0] = 1; }\nvoid f(double *x) { g(x); }\n",
+        "k.c:2: argument x: the function declares another shape or type",
+    ),
+    "part of an array": (
+        "static void g(double *x) { x[0] = 1; }\nvoid f(double x[3][4]) { g(x[1]); }\n",
+        "k.c:2: argument x: it is a part",
     ),
     "deep": (f"void f(double x[1]) {{ x[0] = {'(' * 3000}1{')' * 3000}; }}\n", "nested too deeply"),
     "long sum": (f"void f(double x[1]) {{ x[0] = x[0]{'+ x[0]' * 3000}; }}\n", "nested too deeply"),

@@ -15,7 +15,15 @@ from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types, conditions, numbers
 from schedsearch.frontends.c.c_types import DOUBLE, FLOAT, INT, CType, Unsupported
-from schedsearch.frontends.c.declarations import Data, Number, Open, Operand, Symbol, base_type
+from schedsearch.frontends.c.declarations import (
+    Data,
+    Number,
+    Open,
+    Operand,
+    Symbol,
+    base_type,
+    declared,
+)
 from schedsearch.frontends.c.facts import holds, projected
 from schedsearch.frontends.c.linear import Layout, Need, Polynomial, product
 from schedsearch.frontends.lowered import refused
@@ -673,9 +681,21 @@ class Expressions:
             raise self.refusal(
                 node, f"call of {name}", f"it has {len(params)} parameters", "give these"
             )
-        for param, arg in zip(params, args, strict=True):
-            scope[param.name] = self.bound(param, arg, function)
+        pairs = list(zip(params, args, strict=True))
+        arrays = [pair for pair in pairs if not isinstance(pair[0].type, c_ast.TypeDecl)]
+        for param, arg in pairs:
+            if isinstance(param.type, c_ast.TypeDecl):
+                kind = self.type_of(param.type)
+                scope[param.name] = self.converted(self.expr(arg), kind, arg)
+        passed = [(param, self._array(param, arg), arg) for param, arg in arrays]
         outer, self.scopes = self.scopes, [scope]
+        try:
+            for param, symbol, arg in passed:
+                self._same_layout(param, symbol, arg)
+                scope[param.name] = symbol
+        except BaseException:
+            self.scopes = outer
+            raise
         self.calls.append(name)
         try:
             yield
@@ -683,16 +703,28 @@ class Expressions:
             self.calls.pop()
             self.scopes = outer
 
-    def bound(self, param: c_ast.Decl, arg: Any, function: c_ast.FuncDef) -> Symbol:
-        """What a parameter stands for."""
-        if isinstance(param.type, c_ast.TypeDecl):
-            return self.converted(self.expr(arg), self.type_of(param.type), arg)
+    def _array(self, param: c_ast.Decl, arg: Any) -> Data | Open:
         symbol = self.lookup(arg) if isinstance(arg, c_ast.ID) else None
-        if not isinstance(symbol, Data | Open):
+        if not isinstance(symbol, Data | Open) or (
+            isinstance(symbol, Data) and not symbol.array.shape
+        ):
             raise self.refusal(
                 arg, f"argument {param.name}", "it is a part of an array", "pass the array"
             )
         return symbol
+
+    def _same_layout(self, param: c_ast.Decl, symbol: Data | Open, arg: Any) -> None:
+        """C would read the same memory in another shape."""
+        extents, base = declared(param, self.file.typedefs)
+        inner = [self.affine(each, f"extent of {param.name}") for each in extents[1:]]
+        shape = symbol.inner if isinstance(symbol, Open) else symbol.array.shape[1:]
+        if tuple(inner) != shape or self.type_of(base) != symbol.type:
+            raise self.refusal(
+                arg,
+                f"argument {param.name}",
+                "the function declares another shape or type",
+                "declare both alike",
+            )
 
 
 def chosen(condition: graph.Condition, then: graph.Value, other: graph.Value) -> graph.Value:
