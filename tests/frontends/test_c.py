@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ctypes
+import re
 import subprocess
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -188,6 +190,32 @@ CASES: dict[str, tuple[str, Arguments]] = {
              helper_rows(n, m, lambda, in, def); }""",
         lambda: [4, 5, f64(4, 5), f64(5), f32(4)],
     ),
+    "helpers_get_copies": (
+        """static const double helper_one = 1, helper_two = helper_one * 2;
+           static void helper_all(int n, double *x, double by, float f) {
+             by += f; for (int i = 0; i < n; i++) { x[i] = x[i] * by; by = by + 1; } }
+           void f(int n, double *x) {
+             double helper_one = 5; x[0] += helper_one + helper_two;
+             helper_all(n, x, x[0], x[1]); helper_all(n - 1, x, 2, x[0] + 0.1); }""",
+        lambda: [6, f64(6)],
+    ),
+    "conversions": (
+        """#include <stdint.h>
+           void f(int n, double x[n], int k[n], int8_t a[n], uint8_t b[n], uint16_t c[n]) {
+             for (int i = 0; i < n; i++) {
+               k[i] += (int)(x[i] * 10) + (int)x[i] * 3 + (uint8_t)k[i] - (int8_t)(k[i] * 3);
+               a[i] = 20 * x[i]; b[i] = 5.5f + x[i]; c[i] = (uint16_t)k[i] + 1;
+               x[i] = (float)k[i] / 3 + (float)x[i] + (double)a[i] + b[i] * 0.1f - c[i];
+               x[i] = -x[i] * 0 - 0.0; } }""",
+        lambda: [
+            20,
+            f64(20),
+            ints("int32", 20),
+            ints("int8", 20),
+            ints("uint8", 20),
+            ints("uint16", 20),
+        ],
+    ),
     "constants": (
         """enum { TAPS = 3, MORE };
            static const double helper_w[TAPS] = {0.25, 0.5, 0.25};
@@ -239,15 +267,16 @@ CASES: dict[str, tuple[str, Arguments]] = {
     ),
     "not_a_number": (
         """#include <math.h>
-           void f(int n, double x[n], double y[n], double z[n]) {
+           void f(int n, double x[n], double y[n], double z[n], double w[n]) {
              for (int i = 0; i < n; i++) {
-               z[i] = x[i] > y[i] ? x[i] : y[i];
+               z[i] = x[i] > w[i] ? x[i] : w[i];
                y[i] = fmax(x[i], y[i]); x[i] = x[i] != x[i] ? -1 : -x[i]; } }""",
         lambda: [
             5,
             np.array([np.nan, 1, 0.0, -0.0, np.inf]),
-            np.array([1, np.nan, -0.0, 0.0, np.nan]),
+            np.array([1, np.nan, 2, -3, np.nan]),
             f64(5),
+            np.array([1, np.nan, -0.0, 0.0, np.nan]),
         ],
     ),
 }
@@ -283,6 +312,32 @@ def test_many_random_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
         pairs = Pairs([text(seed) for seed in seeds], tmp_path_factory.mktemp("random"))
         for number, seed in enumerate(seeds):
             pairs.check(number, arguments(seed))
+
+
+TOKEN = re.compile(r"\s+|\w+(?:\.\w+)?|[-+*/%<>=!&|]+|[^\w\s]")
+
+
+def mutated(seed: int) -> str:
+    """A program with some tokens exchanged, left out or doubled."""
+    random = Random(seed)
+    tokens = TOKEN.findall(random.choice([*(each for each, _ in CASES.values()), text(seed)]))
+    for _ in range(random.randint(1, 3)):
+        at, other = random.randrange(len(tokens)), random.choice(tokens)
+        tokens[at] = random.choice([other, other, other, "", tokens[at] * 2])
+    return "".join(tokens)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("first", range(0, 100, 20))
+def test_mutants_are_taken_or_refused(tmp_path: Path, first: int) -> None:
+    for seed in range(first, first + 20):
+        try:
+            done = lower(translated(tmp_path, mutated(seed)))
+        except UserError:
+            continue
+        module = tmp_path / f"m{seed}.py"
+        module.write_text(done.text)
+        load_source(module)
 
 
 def translated(tmp_path: Path, source: str, function: str | None = "f") -> graph.Program:
@@ -396,9 +451,8 @@ WHOLE: dict[str, tuple[str, str]] = {
         "k.c:2: pointer x: no sum of sizes bounds",
     ),
     "helper that writes its parameter": (
-        "static void g(double s, double *x) { s += 1;\n x[0] = s; }\n"
-        "void f(double *x) { g(1, x); }\n",
-        "k.c:1: assignment to s",
+        "static void g(int n, double *x) { n += 1;\n x[n] = 0; }\nvoid f(double *x) { g(1, x); }\n",
+        "k.c:1: assignment to n",
     ),
     "another shape": (
         "static void g(double x[2][6]) { x[1][0] = 1; }\nvoid f(double x[3][4]) { g(x); }\n",

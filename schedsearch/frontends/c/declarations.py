@@ -140,10 +140,15 @@ def names_in(node: Any) -> frozenset[str]:
     return frozenset(each.name for each in walk(node) if isinstance(each, c_ast.ID))
 
 
-def places(function: c_ast.FuncDef) -> frozenset[str]:
+def places(
+    function: c_ast.FuncDef,
+    others: Mapping[str, c_ast.FuncDef],
+    around: frozenset[str] = frozenset(),
+) -> frozenset[str]:
     """Names of integers that a function's indices, bounds and extents are made of, also by way of
-    other variables."""
+    other variables, and of parameters of `others` that it calls."""
     found: set[str] = set()
+    around |= {function.decl.name}
     flows: list[tuple[str, frozenset[str]]] = []
     written: dict[str, int] = {}
     starts: dict[str, Any] = {}
@@ -153,6 +158,13 @@ def places(function: c_ast.FuncDef) -> frozenset[str]:
                 found |= names_of_places(node.subscript)
             case c_ast.ArrayDecl() if node.dim is not None:
                 found |= names_of_places(node.dim)
+            case c_ast.FuncCall(name=c_ast.ID(name=called)) if called in others:
+                if called not in around and node.args is not None:
+                    inner = places(others[called], others, around)
+                    for param, arg in zip(
+                        parameters(others[called]), node.args.exprs, strict=False
+                    ):
+                        found |= names_of_places(arg) if param.name in inner else frozenset()
             case c_ast.For():
                 for part in (node.init, node.cond, node.next):
                     if part is not None:
@@ -179,6 +191,12 @@ def places(function: c_ast.FuncDef) -> frozenset[str]:
                 found |= sources
                 growing = True
     return frozenset(found)
+
+
+def parameters(function: c_ast.FuncDef) -> list[c_ast.Decl]:
+    """Those that have names."""
+    params = function.decl.type.args.params if function.decl.type.args else []
+    return [each for each in params if isinstance(each, c_ast.Decl) and each.name]
 
 
 def names_of_places(node: Any) -> frozenset[str]:

@@ -23,6 +23,7 @@ from schedsearch.frontends.c.declarations import (
     Symbol,
     base_type,
     declared,
+    parameters,
 )
 from schedsearch.frontends.c.facts import holds, projected
 from schedsearch.frontends.c.linear import Layout, Need, Polynomial, product
@@ -218,7 +219,11 @@ class Expressions:
                 "a kernel has its arguments and local variables only",
                 "pass it as a parameter",
             )
-        return self.converted(self.expr(decl.init), self.type_of(decl.type), decl)
+        scopes, self.scopes = self.scopes, [{}]
+        try:
+            return self.converted(self.expr(decl.init), self.type_of(decl.type), decl)
+        finally:
+            self.scopes = scopes
 
     def type_of(self, node: Any) -> CType:
         try:
@@ -666,17 +671,16 @@ class Expressions:
             return self.converted(self.expr(items[-1].expr), result, items[-1])
 
     @contextmanager
-    def entered(self, name: str, args: list[Any], node: Any) -> Iterator[None]:
-        """The scope of a function that is called, its parameters bound to the arguments."""
+    def entered(
+        self, name: str, args: list[Any], node: Any, before: list[graph.Statement] | None = None
+    ) -> Iterator[None]:
+        """The scope of a function that is called, its parameters bound to the arguments: to copies
+        of data, made by statements `before`, if the function has statements."""
         if name in self.calls or len(self.calls) > MOST_INLINED:
             raise self.refusal(node, f"call of {name}", "kernels do not recur", "use a loop")
         function = self.file.functions[name]
         scope: dict[str, Symbol] = {}
-        params = [
-            each
-            for each in (function.decl.type.args.params if function.decl.type.args else [])
-            if isinstance(each, c_ast.Decl)
-        ]
+        params = parameters(function)
         if len(params) != len(args):
             raise self.refusal(
                 node, f"call of {name}", f"it has {len(params)} parameters", "give these"
@@ -686,7 +690,8 @@ class Expressions:
         for param, arg in pairs:
             if isinstance(param.type, c_ast.TypeDecl):
                 kind = self.type_of(param.type)
-                scope[param.name] = self.converted(self.expr(arg), kind, arg)
+                value = self.converted(self.expr(arg), kind, arg)
+                scope[param.name] = value if before is None else _copied(param, value, before)
         passed = [(param, self._array(param, arg), arg) for param, arg in arrays]
         outer, self.scopes = self.scopes, [scope]
         try:
@@ -745,13 +750,25 @@ def _function(name: str, values: tuple[graph.Value, ...], kind: str) -> graph.Va
         case "ceil":
             negative = numbers.folded("neg", values, kind)
             return graph.Apply("neg", (graph.Apply("floor", (negative,), kind, ()),), kind, ())
-        case "fmax" | "fmin":  # of a NaN and a number, the number
+        case "fmax" | "fmin":  # of a NaN and a number, the number; which zero, C leaves open
             a, b = values
             op = ">" if name == "fmax" else "<"
             larger = graph.Select(graph.Compare(op, a, b), a, b)
             return graph.Select(graph.Compare("==", b, b), larger, a)
         case _:
             return graph.Apply(name, values, kind, ())
+
+
+def _copied(param: c_ast.Decl, value: Operand, before: list[graph.Statement]) -> Data | Operand:
+    if isinstance(value.value, q.Affine):
+        return value
+    array = graph.Array(param.name, value.value.type)
+    line = param.coord.line
+    before += [
+        graph.Allocate(array, line),
+        graph.Store(array, (), (), value.value, line=line),
+    ]
+    return Data(array, value.type)
 
 
 def _at(array: graph.Array, index: tuple[q.Affine, ...]) -> graph.Value:

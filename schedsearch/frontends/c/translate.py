@@ -20,6 +20,7 @@ from schedsearch.frontends.c.declarations import (
     Symbol,
     assigned,
     declared,
+    parameters,
     places,
     walk,
 )
@@ -109,10 +110,10 @@ class _Translation(Expressions):
                 "kernels return nothing",
                 "make the function void, and store the result into a parameter, `double *result`",
             )
-        self._places = places(function)
+        self._places = places(function, self.file.functions)
         self.calls = [name]
         params = function.decl.type.args.params if function.decl.type.args else []
-        decls = [each for each in params if isinstance(each, c_ast.Decl) and each.name]
+        decls = parameters(function)
         for each in params:
             if isinstance(each, c_ast.EllipsisParam):
                 raise self.refusal(function.decl, "...", "its arguments are not known", "name them")
@@ -558,10 +559,11 @@ class _Translation(Expressions):
             )
         function = self.file.functions[name]
         args = list(node.args.exprs) if node.args is not None else []
-        outer, self._places = self._places, places(function)
+        outer, self._places = self._places, places(function, self.file.functions)
         try:
-            with self.entered(name, args, node):
-                return self.block(function.body)
+            before: Block = []
+            with self.entered(name, args, node, before):
+                return [*before, *self.block(function.body)]
         finally:
             self._places = outer
 
