@@ -20,7 +20,7 @@ class Work:
 
     file: str
     arrays: dict[g.Array, q.Var]
-    counts: dict[tuple[q.Affine, str], q.Expr] = field(default_factory=dict)
+    counts: dict[tuple[q.Affine, str], q.Var] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
     externs: set[str] = field(default_factory=set)
     given: list[q.Affine] = field(default_factory=list)
