@@ -255,6 +255,8 @@ def compared(
     if turned:
         lhs, rhs = rhs, lhs
     if own != kind:  # functions take one type: the condition as 0 or 1, converted
+        if not any(map(_reads, (lhs, rhs))):  # else numbers would be compared as `kind`
+            lhs = q.Read(in_scalar(lhs, own, block), (), own)
         truth = extern(name, (lhs, rhs, number(1, own), number(0, own)), own, block)
         mask = q.Read(in_scalar(truth, kind, block), (), kind)
         name, lhs, rhs = SELECTIONS["<"], number(0, kind), mask
