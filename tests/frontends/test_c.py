@@ -216,6 +216,16 @@ CASES: dict[str, tuple[str, Arguments]] = {
             ints("uint16", 20),
         ],
     ),
+    "constant_conditions": (
+        """#include <math.h>
+           void f(int k[9], float y[3]) {
+             k[0] = 0.1 >= 0.1f ? 3 : 7; k[1] = 0.1 < 0.1f; k[2] = 0.4 && 0.1;
+             if (0.1 < 0.1f) k[3] = 4; else k[3] = 5;
+             k[4] = exp(0.7) > 2.5; k[5] = sqrt(0.3) < 0.6 && exp(0.1) != 1 ? 4 : 5;
+             k[6] = !0.25; k[7] = fmax(0.25, 0.75) > 0.5; k[8] = exp(0.7) > k[4] + 1;
+             y[0] = exp(0.7); y[1] = 1 / sqrt(3.0); y[2] = pow(2.5, 0.3) * 3; }""",
+        lambda: [ints("int32", 9), f32(3)],
+    ),
     "constants": (
         """enum { TAPS = 3, MORE };
            static const double helper_w[TAPS] = {0.25, 0.5, 0.25};

@@ -565,7 +565,10 @@ class Expressions:
         if isinstance(a, q.Affine) and isinstance(b, q.Affine):
             return self.decide(self.compared(op, left, right, node))
         kind = c_types.common(left.type, right.type)
-        return graph.Compare(op, self.data(left, kind), self.data(right, kind))
+        lhs, rhs = self.data(left, kind), self.data(right, kind)
+        if isinstance(lhs, graph.Constant) and isinstance(rhs, graph.Constant):
+            return numbers.compared(op, lhs.value, rhs.value)
+        return graph.Compare(op, lhs, rhs)
 
     def compared(self, op: str, left: Operand, right: Operand, node: Any) -> q.Expr | bool:
         """A comparison of places."""

@@ -107,6 +107,11 @@ def _computed(
     return float(result) if np.isfinite(result) else None
 
 
+def compared(op: str, a: float, b: float) -> bool:
+    """A comparison of constants of one type."""
+    return {"<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b, "==": a == b, "!=": a != b}[op]
+
+
 def same(a: object, b: object) -> bool:
     """Whether two values are computed in the same way from the same arrays."""
     if type(a) is not type(b):
