@@ -517,6 +517,8 @@ def test_lines_are_those_of_the_file_that_has_them(tmp_path: Path) -> None:
         ("for (int i = 0; i < n; i++) for (int j = i + 1; j < n - 1; j++) x[j] = 1;", []),
         ("double t[n - 3]; t[0] = 1; x[0] = t[0];", ["(n > 3)"]),
         ("if (n > 2) x[2] = 1;", []),
+        ("for (int i = 0; i < m; i++) y[i] = y[3];", ["(m > 3)"]),
+        ("for (int i = 0; i < m; i++) if (i < n) y[i] = 1;\ny[m - 1] = 1;", []),
         ("if (m < n && n > 2) x[m] = x[2];", []),
         ("for (unsigned i = 0; i < n - 3u; i++) x[i] = 1;", ["(n > 2)"]),
     ],

@@ -145,26 +145,30 @@ def extent(
     affine expression in sizes is that."""
     positive = [q.as_affine(size) - 1 for size in sizes]
     found: list[q.Affine] = []
-    for index, facts in accesses:
+    constant: set[int] = set()
+    for number, (index, facts) in enumerate(accesses):
         equal = (q.as_affine(top) - index, index - q.as_affine(top))
         rows = projected([*facts, *equal], frozenset((*sizes, top)))
         if rows is None:
-            continue  # it is never executed
-        for row in rows:
+            constant.add(number)  # it is never executed
+        for row in rows or ():
             if row.coefficient(top) == -1:
                 candidate = row + q.as_affine(top) + 1
-                if candidate not in found:
-                    found.append(candidate)
-    fits = [
-        each for each in found if all(holds(each - 1 - index, facts) for index, facts in accesses)
-    ]
-    for each in fits:
-        if all(holds(other - each, positive) for other in fits):
+                found += [] if candidate in found else [candidate]
+                if candidate.is_const:
+                    constant.add(number)
+
+    def fits(each: q.Affine, but: set[int]) -> bool:
+        return all(
+            number in but or holds(each - 1 - index, facts)
+            for number, (index, facts) in enumerate(accesses)
+        )
+
+    enough = [each for each in found if fits(each, set())]
+    for each in enough:
+        if all(holds(other - each, positive) for other in enough):
             return each
-    if fits or not found:
-        return fits[0] if fits else q.Affine(1)
-    sums = [each for each in found if not each.is_const]  # constants are asserted to be less
-    for each in sums:
-        if all(holds(each - other, positive) for other in sums):
-            return each
-    return None
+    if enough or not found:
+        return enough[0] if enough else q.Affine(1)
+    # that constants are within is asserted
+    return next((each for each in found if not each.is_const and fits(each, constant)), None)
