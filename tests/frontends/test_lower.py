@@ -790,6 +790,8 @@ def test_facts_are_asserted_once() -> None:
         assert lower(replace(program, asserts=(known,))).asserts == (f"(N {op} {number})",)
     other = q.BinOp("<=", q.as_affine(N), q.Affine(9), "bool")
     assert lower(replace(program, asserts=(other,))).asserts == ("(N <= 9)", "(N - 5 >= 0)")
+    odd = q.BinOp("!=", q.as_affine(N), q.Affine(9), "bool")
+    assert lower(replace(program, asserts=(odd,))).asserts[0] == "((N < 9) or (N > 9))"
     weak = q.BinOp(">", q.as_affine(N), q.Affine(3), "bool")
     assert lower(replace(program, asserts=(weak,))).asserts == ("(N > 3)", "(N - 5 >= 0)")
 
