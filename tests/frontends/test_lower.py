@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -24,6 +25,7 @@ SIZES = (N, M, K)
 FLOATS = ("f32", "f64")
 INTEGERS = ("i8", "ui8", "ui16", "i32")
 ALL = FLOATS + INTEGERS
+TWO = ("f32", "ui8")
 
 Build = Callable[..., g.Value]
 
@@ -121,9 +123,9 @@ ROWS: list[Row] = [
     ("subtract", partial(apply, "-"), np.subtract, [NM, NM], ALL),
     ("multiply", partial(apply, "*"), np.multiply, [NM, VM], ALL),
     ("divide", partial(apply, "/"), np.divide, [NM, affine(N, 1)], FLOATS),
-    ("negate", partial(apply, "neg"), np.negative, [NM], ALL),
+    ("negate", partial(apply, "neg"), np.negative, [NM], TWO),
     ("scaled", lambda a: apply("*", a, 0.1), lambda a: a * 0.1, [NM], FLOATS),
-    ("shifted", lambda a: apply("-", 3, a), lambda a: 3 - a, [NM], ALL),
+    ("shifted", lambda a: apply("-", 3, a), lambda a: 3 - a, [NM], TWO),
     (
         "polynomial",
         lambda a, b: apply("+", apply("*", apply("*", a, a), apply("*", apply("*", a, b), b)), b),
@@ -146,41 +148,41 @@ ROWS: list[Row] = [
         [VN, VM],
         FLOATS,
     ),
-    ("transposed", views.permute, np.transpose, [NM], ALL),
-    ("flipped", lambda a: views.flip(a, 1), lambda a: a[:, ::-1], [NM], ALL),
-    ("inner", lambda a: views.slice_(a, 0, 1, -1), lambda a: a[1:-1], [NM], ALL),
+    ("transposed", views.permute, np.transpose, [NM], TWO),
+    ("flipped", lambda a: views.flip(a, 1), lambda a: a[:, ::-1], [NM], TWO),
+    ("inner", lambda a: views.slice_(a, 0, 1, -1), lambda a: a[1:-1], [NM], TWO),
     ("steps", lambda a: views.slice_(a, 1, 1, None, 2), lambda a: a[:, 1::2], [NM], FLOATS),
     ("back", lambda a: views.slice_(a, 1, None, None, -2), lambda a: a[:, ::-2], [NM], FLOATS),
-    ("diagonal", views.diagonal, np.diagonal, [affine(N, N)], ALL),
-    ("row", lambda a: views.index(a, 0, -1), lambda a: a[-1], [NM], ALL),
+    ("diagonal", views.diagonal, np.diagonal, [affine(N, N)], TWO),
+    ("row", lambda a: views.index(a, 0, -1), lambda a: a[-1], [NM], TWO),
     (
         "split",
         lambda a: views.reshape(a, (N, 2, 3)),
         lambda a: a.reshape(-1, 2, 3),
         [affine(N, 6)],
-        ALL,
+        TWO,
     ),
-    ("joined", lambda a: views.reshape(a, (-1,)), np.ravel, [affine(N, 6)], ALL),
+    ("joined", lambda a: views.reshape(a, (-1,)), np.ravel, [affine(N, 6)], TWO),
     (
         "regrouped",
         lambda a: views.reshape(a, (N, 3, 4)),
         lambda a: a.reshape(-1, 3, 4),
         [affine(N, 2, 6)],
-        ALL,
+        TWO,
     ),
-    ("where", wheres("<"), lambda a, b: np.where(a < b, a, b), [NM, NM], ALL),
-    ("where_le", wheres("<="), lambda a, b: np.where(a <= b, a, b), [NM, NM], ALL),
-    ("where_gt", wheres(">"), lambda a, b: np.where(a > b, a, b), [NM, NM], ALL),
-    ("where_ge", wheres(">="), lambda a, b: np.where(a >= b, a, b), [NM, NM], ALL),
-    ("where_eq", wheres("=="), lambda a, b: np.where(a == b, a, b), [NM, NM], ALL),
-    ("where_ne", wheres("!="), lambda a, b: np.where(a != b, a, b), [NM, NM], ALL),
+    ("where", wheres("<"), lambda a, b: np.where(a < b, a, b), [NM, NM], TWO),
+    ("where_le", wheres("<="), lambda a, b: np.where(a <= b, a, b), [NM, NM], TWO),
+    ("where_gt", wheres(">"), lambda a, b: np.where(a > b, a, b), [NM, NM], TWO),
+    ("where_ge", wheres(">="), lambda a, b: np.where(a >= b, a, b), [NM, NM], TWO),
+    ("where_eq", wheres("=="), lambda a, b: np.where(a == b, a, b), [NM, NM], TWO),
+    ("where_ne", wheres("!="), lambda a, b: np.where(a != b, a, b), [NM, NM], TWO),
     ("where_logical", both, numpy_both, [NM], FLOATS),
     (
         "triangle",
         lambda a: g.Select(LOWER, a, views.broadcast_to(types.constant(0, a.type), a.shape)),
         np.tril,
         [NM],
-        ALL,
+        TWO,
     ),
     ("matmul", matmul, lambda a, b: (a[:, :, None] * b).sum(axis=1, dtype=a.dtype), [NM, MK], ALL),
     (
@@ -263,21 +265,21 @@ ROWS: list[Row] = [
         lambda a: g.Reduce("sum", views.slice_(a, 1, 1), (1,)),
         lambda a: a[:, 1:].sum(axis=1, dtype=a.dtype),
         [NM],
-        ALL,
+        TWO,
     ),
     (
         "empty_prod",
         lambda a: g.Reduce("prod", views.slice_(a, 1, 1), (1,)),
         lambda a: a[:, 1:].prod(axis=1, dtype=a.dtype),
         [NM],
-        ALL,
+        TWO,
     ),
     (
         "none",
         lambda a: g.Reduce("sum", views.slice_(a, 1, 0, 0), (1,)),
         lambda a: a[:, :0].sum(axis=1, dtype=a.dtype),
         [NM],
-        ALL,
+        TWO,
     ),
     *(
         (
@@ -730,11 +732,12 @@ def test_no_temporary_where_nothing_is_read_late(name: str) -> None:
 
 def test_lines_lead_to_the_users() -> None:
     loop = g.For(t, q.Affine(), q.as_affine(N), (store(S, g.Load(S), line=7),), line=6)
-    found = lower(g.Program("p", (N, S, X), (store(X, x, line=4), loop), file="user.py"))
+    body = (store(X, calls("exp", x), line=4), loop)
+    found = lower(g.Program("p", (N, S, X), body, file="user.py"))
     lines = found.text.splitlines()
     assert {lines[n - 1].strip(): line for n, line in found.lines.items()} == {
         "for i in seq(0, N):": 4,
-        "X[i] = X[i]": 4,
+        "X[i] = exp(X[i])": 4,
         "for t in seq(0, N):": 6,
         "s = s": 7,
     }
@@ -762,6 +765,17 @@ def test_sizes_as_f32_are_rounded_once() -> None:
     assert "count += 1.0" in found
 
 
+def test_what_is_counted_is_counted_before_the_nest() -> None:
+    count = g.Count(q.as_affine(t) + q.as_affine(N), "f64")
+    body = (store(A, apply("*", a, count)),)
+    found = text(N, A, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
+    assert re.findall("( *)count (.*)", found) == [
+        (" " * 8, "= 0.0"),
+        (" " * 12, "+= 1.0"),
+        (" " * 12, "+= 1.0"),
+    ]
+
+
 def test_facts_are_asserted_once() -> None:
     """The strongest, and none that the program asserts itself."""
     body = [
@@ -776,6 +790,8 @@ def test_facts_are_asserted_once() -> None:
         assert lower(replace(program, asserts=(known,))).asserts == (f"(N {op} {number})",)
     other = q.BinOp("<=", q.as_affine(N), q.Affine(9), "bool")
     assert lower(replace(program, asserts=(other,))).asserts == ("(N <= 9)", "(N - 5 >= 0)")
+    odd = q.BinOp("!=", q.as_affine(N), q.Affine(9), "bool")
+    assert lower(replace(program, asserts=(odd,))).asserts[0] == "((N < 9) or (N > 9))"
     weak = q.BinOp(">", q.as_affine(N), q.Affine(3), "bool")
     assert lower(replace(program, asserts=(weak,))).asserts == ("(N > 3)", "(N - 5 >= 0)")
 

@@ -1,0 +1,20 @@
+"""`python -m benchmarks.frontends polybench --polybench DIR`."""
+
+from __future__ import annotations
+
+import typer
+
+from benchmarks.command import run_app
+from benchmarks.frontends.polybench import polybench
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
+app.command()(polybench)
+
+
+@app.callback()
+def frontends() -> None:
+    """Kernels from C, NumPy and equations, against what they replace."""
+
+
+if __name__ == "__main__":
+    run_app(app)

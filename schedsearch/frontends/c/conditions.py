@@ -1,0 +1,80 @@
+"""Conditions on sizes and variables of loops."""
+
+from __future__ import annotations
+
+from schedsearch.core import ast as q
+from schedsearch.frontends.c.facts import at_least, below
+
+_NEGATED = {"<": ">=", ">=": "<", ">": "<=", "<=": ">", "==": "!="}
+
+
+def compared(op: str, lhs: q.Affine, rhs: q.Affine) -> q.Expr | bool:
+    """A comparison; Exo has no `!=`. Of constants, its value."""
+    span = (lhs - rhs).const if (lhs - rhs).is_const else None
+    if span is not None:
+        holds = {
+            "<": span < 0,
+            "<=": span <= 0,
+            ">": span > 0,
+            ">=": span >= 0,
+            "==": span == 0,
+            "!=": span != 0,
+        }
+        return holds[op]
+    if op == "!=":
+        return either(q.BinOp("<", lhs, rhs, "bool"), q.BinOp(">", lhs, rhs, "bool"))
+    return q.BinOp(op, lhs, rhs, "bool")
+
+
+def both(a: q.Expr | bool, b: q.Expr | bool) -> q.Expr | bool:
+    if isinstance(a, bool):
+        return b if a else False
+    if isinstance(b, bool):
+        return a if b else False
+    return q.BinOp("and", a, b, "bool")
+
+
+def either(a: q.Expr | bool, b: q.Expr | bool) -> q.Expr | bool:
+    if isinstance(a, bool):
+        return True if a else b
+    if isinstance(b, bool):
+        return True if b else a
+    return q.BinOp("or", a, b, "bool")
+
+
+def negated(condition: q.Expr | bool) -> q.Expr | bool:
+    if isinstance(condition, bool):
+        return not condition
+    assert isinstance(condition, q.BinOp)
+    if condition.op in ("and", "or"):
+        join = either if condition.op == "and" else both
+        return join(negated(condition.lhs), negated(condition.rhs))
+    lhs, rhs = condition.lhs, condition.rhs
+    assert isinstance(lhs, q.Affine)
+    assert isinstance(rhs, q.Affine)
+    return compared(_NEGATED[condition.op], lhs, rhs)
+
+
+def facts_of(condition: q.Expr | bool) -> tuple[q.Affine, ...]:
+    """What follows from a condition: expressions that are not negative."""
+    if isinstance(condition, bool):
+        return () if condition else (q.Affine(-1),)
+    assert isinstance(condition, q.BinOp)
+    if condition.op == "and":
+        return (*facts_of(condition.lhs), *facts_of(condition.rhs))
+    if condition.op == "or":
+        return ()
+    lhs, rhs = condition.lhs, condition.rhs
+    assert isinstance(lhs, q.Affine)
+    assert isinstance(rhs, q.Affine)
+    match condition.op:
+        case "<":
+            return (below(lhs, rhs),)
+        case "<=":
+            return (at_least(rhs, lhs),)
+        case ">":
+            return (below(rhs, lhs),)
+        case ">=":
+            return (at_least(lhs, rhs),)
+        case _:
+            return (at_least(lhs, rhs), at_least(rhs, lhs))

@@ -1,0 +1,4 @@
+#ifndef SCHEDSEARCH_STDLIB_H
+#define SCHEDSEARCH_STDLIB_H
+#include <stddef.h>
+#endif

@@ -1,0 +1,4 @@
+#ifndef SCHEDSEARCH_STRING_H
+#define SCHEDSEARCH_STRING_H
+#include <stddef.h>
+#endif

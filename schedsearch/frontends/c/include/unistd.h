@@ -1,0 +1,4 @@
+#ifndef SCHEDSEARCH_UNISTD_H
+#define SCHEDSEARCH_UNISTD_H
+#include <stddef.h>
+#endif

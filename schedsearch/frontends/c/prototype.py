@@ -1,0 +1,113 @@
+"""Kernels under the name and with the prototype of the C function that they were written as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from pycparser import c_ast, c_generator
+
+from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.errors import UserError
+from schedsearch.frontends.c.declarations import walk
+from schedsearch.frontends.c.preprocessed import INCLUDE
+from schedsearch.frontends.c.reading import definitions
+from schedsearch.frontends.lowered import Lowered
+
+
+@dataclass(frozen=True)
+class Prototype:
+    """`text` is the declaration, without a semicolon; `types` what it needs to be understood.
+    `scalars` tells for each parameter whether it is passed by value."""
+
+    name: str
+    text: str
+    parameters: tuple[str, ...]
+    scalars: tuple[bool, ...]
+    types: str = ""
+
+
+def prototype(
+    path: Path | str,
+    function: str | None = None,
+    defines: Sequence[str] = (),
+    include: Sequence[Path | str] = (),
+) -> Prototype:
+    """The prototype of a function, macros expanded."""
+    file, found = definitions(path, function, defines, include)
+    decl = found.decl
+    params = decl.type.args.params if decl.type.args else []
+    named = [each for each in params if isinstance(each, c_ast.Decl) and each.name]
+    generator = c_generator.CGenerator()
+    used = {name for node in walk(decl) for name in getattr(node, "names", ())}
+    types = [
+        f"{generator.visit(each)};"
+        for name, each in file.typedefs.items()
+        if name in used and not each.coord.file.startswith(str(INCLUDE))
+    ]
+    return Prototype(
+        decl.name,
+        _text(generator.visit(decl)),
+        tuple(each.name for each in named),
+        tuple(isinstance(each.type, c_ast.TypeDecl) for each in named),
+        "\n".join(types),
+    )
+
+
+def _text(declaration: str) -> str:
+    return re.sub(r"\b(static|inline|extern)\s+", "", declaration)
+
+
+def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
+    """C of a function with the user's prototype that calls Exo's C of the kernel, `lowered.name`.
+
+    Where sizes are not what the kernel's asserts say, it calls `otherwise`, a function with the
+    same prototype; without that it ends the program.
+    """
+    if own.name == lowered.name:
+        raise UserError(
+            f"{own.name}: the kernel has the name of the function that calls it; rename one of them"
+        )
+    sizes, declared, passed = [], ["void *"], ["NULL"]
+    for name, theirs, scalar in zip(own.parameters, lowered.parameters, own.scalars, strict=True):
+        kind = _types(lowered)[theirs]
+        if kind == "size":
+            sizes.append(name)
+            declared.append("int_fast32_t")
+            passed.append(name)
+        else:
+            const = "" if theirs in lowered.outputs else "const "
+            declared.append(f"{const}{ELEMENT_TYPES[kind].c} *")
+            passed.append(f"({declared[-1]}){'&' if scalar else ''}{name}")
+    facts = [f"{name} >= 1" for name in sizes]
+    facts += [_in_c(each, lowered.parameters, own.parameters) for each in lowered.asserts]
+    lines = ["#include <stddef.h>", "#include <stdint.h>", "#include <stdio.h>"]
+    lines += ["#include <stdlib.h>", "", *filter(None, [own.types])]
+    lines += [f"void {lowered.name}({', '.join(declared)});"]
+    arguments = ", ".join(own.parameters)
+    body = [f"    {lowered.name}({', '.join(passed)});"]
+    if facts:
+        body = [f"    if ({' && '.join(facts)}) {{", f"    {body[0]}", "    } else {"]
+        if otherwise:
+            lines.append(f"{re.sub(rf'{own.name}(?=[(])', otherwise, own.text, count=1)};")
+            body += [f"        {otherwise}({arguments});"]
+        else:
+            body += [f'        fputs("{own.name}: sizes that its kernel is not for\\n", stderr);']
+            body += ["        abort();"]
+        body += ["    }"]
+    return "\n".join([*lines, "", own.text, "{", *body, "}", ""])
+
+
+def _types(lowered: Lowered) -> dict[str, str]:
+    """The types of the procedure's parameters: `size`, or those of elements."""
+    at = lowered.text.index(f"def {lowered.name}(") + len(f"def {lowered.name}(")
+    signature = lowered.text[at : lowered.text.index("\n", at)]
+    return dict(re.findall(r"(\w+): (\w+)", signature))
+
+
+def _in_c(text: str, theirs: Sequence[str], ours: Sequence[str]) -> str:
+    """An assert of a procedure, of the user's names."""
+    names = {**dict(zip(theirs, ours, strict=True)), "and": "&&", "or": "||"}
+    return re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), f"({text})")

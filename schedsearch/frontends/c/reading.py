@@ -1,0 +1,79 @@
+"""A C file's definitions, and the function that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pycparser import c_ast
+
+from schedsearch.core.errors import UserError
+from schedsearch.frontends.c.expressions import File
+from schedsearch.frontends.c.preprocessed import parsed
+
+
+def definitions(
+    path: Path | str,
+    function: str | None = None,
+    defines: Sequence[str] = (),
+    include: Sequence[Path | str] = (),
+) -> tuple[File, c_ast.FuncDef]:
+    """A file's definitions, and the function that is meant."""
+    path = Path(path)
+    tree = parsed(path, defines, tuple(map(Path, include)))
+    file = _definitions(str(path), tree)
+    return file, _meant(file, function)
+
+
+def _definitions(path: str, tree: c_ast.FileAST) -> File:
+    file = File(path, {}, {}, {}, {})
+    for node in tree.ext:
+        match node:
+            case c_ast.Typedef():
+                file.typedefs[node.name] = node
+            case c_ast.FuncDef():
+                file.functions[node.decl.name] = node
+            case c_ast.Decl() if node.name and not isinstance(node.type, c_ast.FuncDecl):
+                file.variables[node.name] = node
+            case _:
+                pass
+        _enumerators(node, file)
+    return file
+
+
+def _enumerators(node: Any, file: File) -> None:
+    """Constants of an enumeration: given as numbers, or counted."""
+    kind = getattr(node, "type", None)
+    kind = getattr(kind, "type", kind) if not isinstance(kind, c_ast.Enum) else kind
+    if not isinstance(kind, c_ast.Enum) or kind.values is None:
+        return
+    value: int | None = -1
+    for each in kind.values.enumerators:
+        if each.value is None:
+            value = None if value is None else value + 1
+        else:
+            try:
+                value = int(each.value.value, 0)
+            except (AttributeError, TypeError, ValueError):
+                value = None  # it is not declared then, for whoever uses it
+        if value is not None:
+            file.enumerators[each.name] = value
+
+
+def _meant(file: File, function: str | None) -> c_ast.FuncDef:
+    if function is not None:
+        if function in file.functions:
+            return file.functions[function]
+        known = ", ".join(file.functions) or "none"
+        raise UserError(f"{file.path}: no function {function}; it defines {known}")
+    own = {
+        name: each
+        for name, each in file.functions.items()
+        if name != "main" and each.coord.file == file.path
+    }
+    if len(own) == 1:
+        return next(iter(own.values()))
+    if not own:
+        raise UserError(f"{file.path}: no function; define `void name(...)`")
+    raise UserError(f"{file.path}: several functions; name one of {', '.join(own)}")
