@@ -244,13 +244,15 @@ Statement = Allocate | Store | For | If
 @dataclass(frozen=True, eq=False)
 class Program:
     """A kernel. `parameters` are its sizes (`q.Var`) and arrays, in the order of the call;
-    `file` and the lines of statements are the user's."""
+    `file` and the lines of statements are the user's. `bounded`: its asserts imply that all indices
+    are inside, so that `lower`, which knows less of loops that may be empty, adds none."""
 
     name: str
     parameters: tuple[q.Var | Array, ...]
     body: tuple[Statement, ...]
     asserts: tuple[q.Expr, ...] = ()
     file: str = ""
+    bounded: bool = False
 
     @property
     def written(self) -> frozenset[Array]:

@@ -8,6 +8,7 @@ arrays of their own before, each by a nest; all others are computed where they a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from math import isfinite
 
@@ -41,6 +42,7 @@ At = tuple[q.Affine, ...]
 class _Work:
     """What grows while a program is lowered. Arrays are variables by identity of the node."""
 
+    file: str
     arrays: dict[g.Array, q.Var]
     counts: dict[tuple[q.Affine, str], q.Expr] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
@@ -51,13 +53,14 @@ class _Work:
 @dataclass(frozen=True)
 class _Block:
     """Where statements are written: `out`, in `loops`. `stored` are values that are in arrays.
-    Within branches nothing is asserted: Exo sees the condition."""
+    Where they are `guarded` nothing is asserted: conditions around, which Exo sees, exclude what is
+    outside."""
 
     work: _Work
     out: list[q.Stmt]
     line: int
     loops: tuple[Loop, ...] = ()
-    branch: bool = False
+    guarded: bool = False
     stored: dict[g.Value, q.Var] = field(default_factory=dict)
     shared: frozenset[g.Value] = frozenset()
     scalars: dict[tuple[g.Value, At], q.Var] = field(default_factory=dict)
@@ -67,18 +70,18 @@ class _Block:
         """Statements have no places before Exo has read them: they carry the user's line."""
         return (self.line,)
 
-    def inside(self, loops: Sequence[Loop] = (), *, branch: bool = False) -> _Block:
+    def inside(self, loops: Sequence[Loop] = (), *, guarded: bool = False) -> _Block:
         return replace(
             self,
             out=[],
             loops=(*self.loops, *loops),
-            branch=self.branch or branch,
+            guarded=self.guarded or guarded,
             scalars=dict(self.scalars),
         )
 
     def need(self, value: q.Affine) -> None:
         """`value >= 0` is a fact that bounds depend on: asserted, if sizes do not imply it."""
-        fact = None if self.branch else lowest(value, self.loops)
+        fact = None if self.guarded else lowest(value, self.loops)
         if fact is None or never_negative(fact):
             return
         if fact.is_const:
@@ -92,13 +95,14 @@ class _Block:
 
 def lower(program: g.Program) -> Lowered:
     arrays = {a: g.fresh(a.name) for a in program.parameters if isinstance(a, g.Array)}
-    work = _Work(arrays, asserts=list(program.asserts))
+    work = _Work(program.file, arrays, asserts=list(program.asserts))
     out: list[q.Stmt] = []
+    block = _Block(work, out, 0, guarded=program.bounded)
+    for array in arrays:
+        with refusals(block):
+            not_empty(array, block)
     for stmt in program.body:
-        try:
-            statement(stmt, _Block(work, out, stmt.line))
-        except Refusal as refusal:
-            raise refusal.at(program.file, stmt.line) from None
+        statement(stmt, block)
     body = (*work.counting, *out) or (q.Pass((0,)),)
     args = tuple(
         q.Arg(arrays[p], p.type, p.shape or None, mem="DRAM")
@@ -119,7 +123,9 @@ def lower(program: g.Program) -> Lowered:
         proc.name,
         text,
         tuple(name(arg.var) for arg in args),
-        tuple(name(arrays[a]) for a in arrays if a in written),
+        tuple(
+            name(arg.var) for arg, p in zip(args, program.parameters, strict=True) if p in written
+        ),
         tuple(show_expr(each, name) for each in proc.asserts),
         lines,
         program.file,
@@ -139,34 +145,52 @@ def _lines(body: tuple[q.Stmt, ...]) -> Iterator[int]:
 # -- statements ------------------------------------------------------------------------------------
 
 
+@contextmanager
+def refusals(block: _Block) -> Iterator[None]:
+    """A refusal within is one of the block's line."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise refusal.at(block.work.file, block.line) from None
+
+
 def statement(stmt: g.Statement, block: _Block) -> None:
     block = replace(block, line=stmt.line or block.line, stored={}, scalars={})
-    match stmt:
-        case g.Allocate():
-            allocate(stmt.array, block)
-        case g.For():
-            block.need(stmt.hi - stmt.lo)
-            inner = block.inside([Loop(stmt.var, stmt.lo, stmt.hi)])
-            for each in stmt.body:
-                statement(each, inner)
-            if inner.out:
-                loop = q.For(block.path, stmt.var, stmt.lo, stmt.hi, tuple(inner.out), False)
-                block.out.append(loop)
-        case g.If():
-            then, other = block.inside(branch=True), block.inside(branch=True)
-            for each in stmt.body:
-                statement(each, then)
-            for each in stmt.orelse:
-                statement(each, other)
-            branch(stmt.condition, then, other, block)
-        case g.Store():
-            store(stmt, block)
+    with refusals(block):
+        match stmt:
+            case g.Allocate():
+                allocate(stmt.array, block)
+            case g.For():
+                block.need(stmt.hi - stmt.lo)
+                inner = block.inside([Loop(stmt.var, stmt.lo, stmt.hi)])
+                for each in stmt.body:
+                    statement(each, inner)
+                loop(stmt.var, stmt.lo, stmt.hi, inner.out, block)
+            case g.If():
+                then, other = block.inside(guarded=True), block.inside(guarded=True)
+                for each in stmt.body:
+                    statement(each, then)
+                for each in stmt.orelse:
+                    statement(each, other)
+                branch(stmt.condition, then, other, block)
+            case g.Store():
+                store(stmt, block)
+
+
+def loop(var: q.Var, lo: q.Affine, hi: q.Affine, body: Sequence[q.Stmt], block: _Block) -> None:
+    if body:
+        block.out.append(q.For(block.path, var, lo, hi, tuple(body), False))
+
+
+def not_empty(array: g.Array, block: _Block) -> None:
+    """Exo has no empty arrays."""
+    for n in array.shape:
+        block.need(n - 1)
 
 
 def allocate(array: g.Array, block: _Block) -> q.Var:
     var = block.work.arrays[array] = g.fresh(array.name)
-    for n in array.shape:
-        block.need(n - 1)
+    not_empty(array, block)
     block.out.append(q.Alloc(block.path, var, array.type, array.shape, "DRAM"))
     return var
 
@@ -221,14 +245,15 @@ def _permuted(stmt: g.Store) -> g.Store:
     if not (isinstance(view, g.View) and isinstance(view.source, g.Reduce | g.Scan)):
         return stmt
     names = tuple(g.fresh("") for _ in view.source.shape)
+    lengths = dict(zip(view.vars, view.shape, strict=True))
     places = {}
     for name, place, n in zip(names, view.index, view.source.shape, strict=True):
         var = place.as_var
-        if var in view.vars and var not in places:
+        if var in lengths and var not in places and lengths[var] == n:
             places[var] = q.as_affine(name)
         elif n != ONE:
             return stmt
-    for var, n in zip(view.vars, view.shape, strict=True):
+    for var, n in lengths.items():
         if var not in places:
             if n != ONE:
                 return stmt
@@ -351,11 +376,10 @@ def nest(
     if n == ONE:
         nest(rest, names[1:], block, lambda at, b: body((q.Affine(), *at), b))
     elif not (n.is_const and n.const <= 0):
-        loop = Loop(g.fresh(names[0] if names else ""), q.Affine(), n)
-        inner = block.inside([loop])
-        nest(rest, names[1:], inner, lambda at, b: body((q.as_affine(loop.var), *at), b))
-        if inner.out:
-            block.out.append(q.For(block.path, loop.var, loop.lo, loop.hi, tuple(inner.out), False))
+        var = g.fresh(names[0] if names else "")
+        inner = block.inside([Loop(var, q.Affine(), n)])
+        nest(rest, names[1:], inner, lambda at, b: body((q.as_affine(var), *at), b))
+        loop(var, q.Affine(), n, inner.out, block)
 
 
 def assign(
@@ -363,7 +387,7 @@ def assign(
 ) -> None:
     """One element of a value, stored into the place of `kept`."""
     if isinstance(value, g.Select) and isinstance(value.condition, g.Inside):
-        then, other = block.inside(branch=True), block.inside(branch=True)
+        then, other = block.inside(guarded=True), block.inside(guarded=True)
         assign(value.then, at, into, kept, then, add=add)
         assign(value.other, at, into, kept, other, add=add)
         branch(inside(value.condition, at), then, other, block)
@@ -450,6 +474,7 @@ def scan(value: g.Scan, into: _Target, block: _Block) -> None:
 def element(value: g.Value, at: At, block: _Block) -> q.Expr:
     """An element as an expression; statements that it needs before are written to the block."""
     if value in block.stored:
+        within(at, value.shape, block)
         return q.Read(block.stored[value], at, value.type)
     if (value, at) in block.scalars:
         return q.Read(block.scalars[value, at], (), value.type)
@@ -485,7 +510,7 @@ def fused(value: g.Value, at: At, block: _Block) -> q.Expr:
 def typed(value: g.Value, at: At, block: _Block) -> q.Expr:
     """An element that is to be converted. Exo gives constants the type of what they meet or are
     stored into: an expression of nothing else goes through a temporary of its type."""
-    found = element(value, at, block)
+    found = settled(value, at, block)
     return found if _reads(found) else q.Read(in_scalar(found, value.type, block), (), value.type)
 
 
@@ -619,7 +644,7 @@ def pick(
     match condition:
         case g.Inside():
             var = scalar("t", kind, block)
-            yes, no = block.inside(branch=True), block.inside(branch=True)
+            yes, no = block.inside(guarded=True), block.inside(guarded=True)
             for inner, written in ((yes, then), (no, other)):
                 rhs = written(inner)
                 inner.out.append(q.Assign(block.path, var, (), rhs, kind))
@@ -708,8 +733,7 @@ def _count(value: g.Count, block: _Block) -> q.Expr:
     block.out.append(q.Assign(block.path, var, (), number(value.value.const, kind), kind))
     for atom, factor in value.value.terms:
         step = q.Reduce(block.path, var, (), number(factor, kind), kind)
-        loop = g.fresh("")
-        block.out.append(q.For(block.path, loop, q.Affine(), q.as_affine(atom), (step,), False))
+        loop(g.fresh(""), q.Affine(), q.as_affine(atom), [step], block)
     read = q.Read(var, (), kind)
     return (
         read if value.type == kind else q.Read(in_scalar(read, value.type, block), (), value.type)

@@ -41,7 +41,8 @@ def view(
     index = shape_of(*places(at))
     if isinstance(source, View):
         inner = dict(zip(source.vars, index, strict=True))
-        index = tuple(replaced(each, inner) for each in source.index)
+        numbers = {v: n.const for v, n in zip(names, shape, strict=True) if n.is_const}
+        index = tuple(_simple(replaced(each, inner), numbers) for each in source.index)
         source = source.source
     if index == at and shape == source.shape:
         return source
@@ -328,3 +329,15 @@ def _divided(value: q.Affine, by: int, extents: dict[q.Var, int]) -> tuple[q.Aff
             whole = value - rest
             quotient = q.Affine(whole.const // by, tuple((a, c // by) for a, c in whole.terms))
     return quotient, rest
+
+
+def _simple(value: q.Affine, extents: dict[q.Var, int]) -> q.Affine:
+    """Without quotients and remainders that are known, for variables below `extents`."""
+    total = q.Affine(value.const)
+    for atom, factor in value.terms:
+        part = q.as_affine(atom)
+        if isinstance(atom, q.FloorDiv | q.Mod):
+            which = 0 if isinstance(atom, q.FloorDiv) else 1
+            part = _divided(_simple(atom.num, extents), atom.den, extents)[which]
+        total = total + part.scaled(factor)
+    return total
