@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.api.source import source_of
 from schedsearch.cli.against import AgainstOption, show_against
 from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
@@ -46,9 +47,15 @@ from schedsearch.transforms.replay import Replayer
 
 
 def run(
-    file: Annotated[Path, typer.Argument(help="Python file that defines the Exo procedure.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            help="Python file that defines the Exo procedure; or equations (.eq), C (.c)."
+        ),
+    ],
     proc: Annotated[
-        str | None, typer.Argument(help="Procedure to tune, if the file has several.")
+        str | None,
+        typer.Argument(help="Procedure, or function, to tune if the file has several."),
     ] = None,
     size: Annotated[
         list[str] | None,
@@ -158,9 +165,10 @@ def run(
 
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
+    source, only = source_of(file, proc)
     options = Options(
-        file=file,
-        proc=proc,
+        file=source,
+        proc=only,
         sizes=parse_sizes(size or []),
         budget=Budget(parse_seconds(budget), trials, target_speedup),
         store=store,

@@ -6,11 +6,14 @@ import importlib.util
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from schedsearch.api.source import source_of
 from schedsearch.core.errors import UserError
+from schedsearch.frontends.lowered import Lowered
+from schedsearch.search.setup.procedure_file import procedure_of
 from schedsearch.transforms.exo.fixed_sizes import specialize
 from schedsearch.transforms.exo.loader import load_source
 
@@ -51,6 +54,16 @@ def test_what_was_made_of_it_gets_a_file_of_its_own(module: Path) -> None:
     assert name == "fill_n8"
     assert str(load_source(file).procs[name]) == str(made)
     assert source_of(made) == (file, name)
+
+
+def test_what_a_front_end_made_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    lowered = Lowered("fill", TEXT, ("n", "x"), ("x",))
+    file, name = source_of(lowered)
+    assert (file.parent.name, file.read_text(), name) == ("procedures", TEXT, "fill")
+    assert source_of(SimpleNamespace(lowered=lowered)) == (file, name)
+    assert source_of(lowered, "fill_nest1") == (file, "fill_nest1")
+    assert procedure_of(lowered).name() == "fill"
 
 
 @pytest.mark.normal

@@ -13,10 +13,11 @@ from typing import Any
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.text_file import read_text
+from schedsearch.frontends.lowered import Lowered
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.setup.trust import remember
 from schedsearch.transforms.exo.identity import ast_key
-from schedsearch.transforms.exo.loader import load_source
+from schedsearch.transforms.exo.loader import load_source, pick
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.exo.written import written
 
@@ -64,17 +65,33 @@ def _is_guarded(file: Path) -> bool:
 def write_for(procedure: Any) -> Path:
     """A file with the procedure as Exo prints it, in the cache directory, named after its
     contents. Raises UserError if the procedure cannot be written."""
-    text, name = written(procedure), procedure.name()
-    file = cache_dir() / "procedures" / f"{name}-{digest(text)}.py"
-    file.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
-        draft.write(text)
-    os.replace(draft.name, file)  # at once: another session may be loading it
+    name = procedure.name()
+    file = _kept(name, written(procedure))
     if not defines(file, procedure):
         raise UserError(
             f"{name}(), as Exo prints it, is another procedure. Save it with what it needs "
             "in a Python file, and give the file's path"
         )
+    return file
+
+
+def file_for(lowered: Lowered) -> Path:
+    """The same for what a front end made."""
+    return _kept(lowered.name, lowered.text)
+
+
+def procedure_of(lowered: Lowered) -> Any:
+    """The Exo procedure that a front end made, loaded. Raises UserError if Exo refuses it."""
+    return pick(load_source(file_for(lowered)), lowered.name)
+
+
+def _kept(name: str, text: str) -> Path:
+    """A file with a text, in the cache directory."""
+    file = cache_dir() / "procedures" / f"{name}-{digest(text)}.py"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
+        draft.write(text)
+    os.replace(draft.name, file)  # at once: another session may be loading it
     return file
 
 
