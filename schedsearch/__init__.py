@@ -6,7 +6,7 @@ or remembers traces.
 From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows;
 `register` makes a transform of one's own known to all three. `kernel` calls a procedure on arrays,
 in the best schedule that is known, or in those of `using`; `record` counts the calls, and
-`tune_recorded` searches where their time goes.
+`tune_recorded` searches where their time goes. `jit` makes a kernel of a function on NumPy arrays.
 """
 
 from importlib import import_module
@@ -14,10 +14,11 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["explore", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
+__all__ = ["explore", "jit", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
 
 _PLACES = {
     "explore": ("schedsearch.api.exploring", "explore"),
+    "jit": ("schedsearch.api.jit", "jit"),
     "kernel": ("schedsearch.deploy.kernel", "kernel"),
     "open": ("schedsearch.api.opened", "open_store"),
     "record": ("schedsearch.deploy.recorder", "record"),

@@ -1,5 +1,6 @@
 # What type checkers and editors read: the entry points are loaded when they are first used.
 from schedsearch.api.exploring import explore
+from schedsearch.api.jit import jit
 from schedsearch.api.opened import open_store as open
 from schedsearch.api.recorded import tune_recorded
 from schedsearch.api.tuning import tune
@@ -9,4 +10,4 @@ from schedsearch.deploy.sources import using
 from schedsearch.transforms.own import register
 
 __version__: str
-__all__ = ["explore", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
+__all__ = ["explore", "jit", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]

@@ -730,7 +730,7 @@ class Loop:
     def _hand_on(self, assigned: list[tuple[Carried, Any]]) -> None:
         """Assign what the next round begins with: all at once."""
         builder = self.builder
-        stored = {each.data.buffer: each for each, _ in assigned if each.data}
+        stored = {each.data.buffer: each for each, _ in assigned if each.data is not None}
         body = builder.block
         ready: list[tuple[Data, Any]] = []
         for each, new in assigned:

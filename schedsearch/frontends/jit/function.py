@@ -326,8 +326,7 @@ def _result(
                 g.Store(array, *identity(shape), node, line=builder.line())
             )
         outputs[name] = array
-        weak = "float" if value.weak else ""
-        return Result("made", name, weak, array.type, array.shape)
+        return Result("made", name, value.weak is not None, array.type, array.shape)
     if isinstance(value, np.ndarray):
         raise Refusal(
             "a result that is an array from around the function",
@@ -375,7 +374,10 @@ def _nodes(value: Any, seen: set[int]) -> Iterator[Any]:
 
 
 def _free(
-    body: tuple[g.Statement, ...], arrays: list[g.Array], asserts: list[q.Affine]
+    body: tuple[g.Statement, ...],
+    arrays: list[g.Array],
+    asserts: list[q.Affine],
+    counts: bool = True,
 ) -> set[q.Var]:
     """All variables that a program mentions."""
     found: set[q.Var] = set()
@@ -399,7 +401,8 @@ def _free(
             case g.Store():
                 add(*stmt.index)
                 for node in _nodes(stmt.value, seen):
-                    add(*_affines(node))
+                    if counts or not isinstance(node, g.Count):
+                        add(*_affines(node))
     return found
 
 
@@ -439,6 +442,24 @@ def _check_scope(body: tuple[g.Statement, ...], own: set[q.Var]) -> None:
                 )
 
     check(body, frozenset(own))
+
+
+def sizes_as_data(traced: Traced, given: Mapping[str, Given]) -> list[str]:
+    """Whole numbers that no length, bound or index mentions: they may be data."""
+    arrays = [each for each in traced.program.parameters if isinstance(each, g.Array)]
+    found = _free(traced.program.body, arrays, [], counts=False)
+    found |= {v for each in traced.equal.values() for v in q.expr_vars(each)}
+    found |= {
+        v for each in _leaves(traced.result) if each.kind == "size" for v in q.expr_vars(each.value)
+    }
+    for condition in traced.program.asserts:
+        for each in _of_condition(condition):
+            found |= q.expr_vars(each)
+    return [
+        name
+        for name, kind in given.items()
+        if isinstance(kind, SizeOf) and kind.var in traced.sizes and kind.var not in found
+    ]
 
 
 # -- annotations -----------------------------------------------------------------------------------
