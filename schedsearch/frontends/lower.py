@@ -213,18 +213,61 @@ def _exo(condition: q.Expr) -> q.Expr:
 
 
 def store(stmt: g.Store, block: _Block) -> None:
-    """The nests of what the value needs, and one that stores it; through a temporary where the
-    array would be read after it is written, because NumPy computes the whole value first."""
-    stmt = _permuted(_typed(stmt))
+    """The nests of what the value needs, and those that store it."""
+    whole = _permuted(_typed(stmt))
+    parts = _parts(whole)
+    for part in parts:
+        prepare(part.value, block)
+    if any(_read_late(part, block) for part in parts[1:]):
+        parts = [whole]
+        prepare(whole.value, block)
+    for part in parts:
+        put(part, block)
+
+
+def put(stmt: g.Store, block: _Block) -> None:
+    """Through a temporary where the array would be read after it is written, because NumPy computes
+    the whole value first."""
     value = stmt.value
     into = _Target(block.work.arrays[stmt.array], stmt.array, stmt.vars, stmt.index)
-    prepare(value, block)
-    direct = _accumulates(stmt)
-    if not direct and isinstance(value, g.Reduce | g.Scan):
+    if not _accumulates(stmt) and isinstance(value, g.Reduce | g.Scan):
         keep(value, block)
     if value not in block.stored and _read_late(stmt, block):
         keep(value, block)
     compute(value, into, block, add=stmt.add)
+
+
+def _parts(stmt: g.Store) -> list[g.Store]:
+    """A sum in which there are reductions, one after another: `C = beta * C`, then the product is
+    added to that, and needs no array of its own."""
+    rest, sums = _split(stmt.value, minus=False)
+    values = [*sums] if rest is None else [rest, *sums]
+    return [
+        replace(stmt, value=value, add=stmt.add or number > 0)
+        for number, value in enumerate(values)
+    ]
+
+
+def _split(value: g.Value, *, minus: bool) -> tuple[g.Value | None, list[g.Reduce]]:
+    """What is no reduction, and reductions, which together are the value, or its negative."""
+    match value:
+        case g.Reduce("sum", source, axes):
+            return None, [g.Reduce("sum", _negative(source), axes) if minus else value]
+        case g.Apply("+" | "-" as op, (a, b)):
+            one, sums = _split(a, minus=minus)
+            other, more = _split(b, minus=minus != (op == "-"))
+            if sums or more:
+                both = [each for each in (one, other) if each is not None]
+                if len(both) == 2:
+                    return replace(value, function="+", args=tuple(both)), sums + more
+                return (both[0] if both else None), sums + more
+        case _:
+            pass
+    return (_negative(value) if minus else value), []
+
+
+def _negative(value: g.Value) -> g.Apply:
+    return g.Apply("neg", (value,), value.type, value.shape)
 
 
 def _typed(stmt: g.Store) -> g.Store:

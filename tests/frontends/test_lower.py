@@ -339,6 +339,7 @@ S = g.Array("s", "f32")
 P = g.Array("P", "f32", affine(q.as_affine(N) + 3, q.as_affine(M) + 1))
 Q = g.Array("Q", "f32", affine(N, M))
 T = g.Array("T", "f32", affine(3, N))
+G = g.Array("G", "f32", affine(N, N))
 a, x, y = g.Load(A), g.Load(X), g.Load(Y)
 t, u = g.fresh("t"), g.fresh("u")
 one = q.Affine(1)
@@ -353,6 +354,75 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
     "in_place_scan": ((N, A), (store(A, g.Scan("sum", a, 0)),)),
     "in_place_scan_of_other": ((N, A), (store(A, g.Scan("max", views.permute(a), 0)),)),
     "same_place": ((N, A), (store(A, apply("*", a, apply("+", a, 1))),)),
+    "gemm": ((N, A, G), (store(A, apply("+", matmul(g.Load(G), g.Load(G)), apply("*", 2, a))),)),
+    "sums_of_sums": (
+        (N, A, X),
+        (
+            store(
+                X,
+                apply(
+                    "-",
+                    g.Reduce("sum", a, (0,)),
+                    apply("-", g.Reduce("sum", a, (1,)), apply("+", x, g.Reduce("sum", x, (0,)))),
+                ),
+            ),
+        ),
+    ),
+    "subtracted": (
+        (N, A, G),
+        (
+            g.For(
+                t,
+                q.Affine(),
+                q.as_affine(N),
+                (
+                    shaping.stored(
+                        views.index(a, 0, t),
+                        apply(
+                            "-",
+                            views.index(a, 0, t),
+                            g.Reduce("sum", views.slice_(g.Load(G), 0, 0, t), (0,)),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
+    "decomposition": (
+        (N, A),
+        (
+            g.For(
+                t,
+                q.Affine(),
+                q.as_affine(N),
+                (
+                    g.For(
+                        u,
+                        q.Affine(),
+                        q.as_affine(t),
+                        (
+                            shaping.stored(
+                                views.index(views.index(a, 0, t), 0, u),
+                                apply(
+                                    "-",
+                                    views.index(views.index(a, 0, t), 0, u),
+                                    g.Reduce(
+                                        "sum",
+                                        apply(
+                                            "*",
+                                            views.slice_(views.index(a, 0, t), 0, 0, u),
+                                            views.slice_(views.index(a, 1, u), 0, 0, u),
+                                        ),
+                                        (0,),
+                                    ),
+                                ),
+                            ),
+                        ),
+                    ),
+                ),
+            ),
+        ),
+    ),
     "added_product": ((N, A), (store(A, matmul(a, a), add=True),)),
     "added": ((N, A, X), (store(A, views.broadcast_to(x, A.shape), add=True),)),
     "added_sums": ((N, A, X), (store(X, g.Reduce("sum", a, (1,)), add=True),)),
@@ -585,7 +655,17 @@ def test_a_product_is_the_plain_nest() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["same_place", "row_of_row_before", "elimination", "in_place_scan", "added_sums"]
+    "name",
+    [
+        "gemm",
+        "subtracted",
+        "decomposition",
+        "same_place",
+        "row_of_row_before",
+        "elimination",
+        "in_place_scan",
+        "added_sums",
+    ],
 )
 def test_no_temporary_where_nothing_is_read_late(name: str) -> None:
     params, body = STORES[name]
