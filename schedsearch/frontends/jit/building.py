@@ -131,7 +131,9 @@ class Builder:
             )
         if buffer.array is None:
             assert buffer.value is not None
-            late = buffer.reads or not is_plain(buffer.value)
+            # an array may be written later in the loop, which then has other elements in all
+            # rounds but the first; and NumPy computes it once
+            late = buffer.shape or buffer.reads or not is_plain(buffer.value)
             if buffer.mark or (late and self.inside_loops(buffer.block)):
                 self.store_pending(buffer)
         if buffer.array is not None:

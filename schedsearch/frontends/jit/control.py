@@ -39,6 +39,7 @@ UNROLLED = 16
 """Loops over constants of at most so many rounds are unrolled, as tracing does."""
 
 PASSES = 8
+_OWN = __name__.rpartition(".")[0]
 CHANGING = frozenset(
     "append extend insert pop remove clear update add discard setdefault sort reverse popitem "
     "appendleft popleft".split()
@@ -1000,8 +1001,10 @@ def facts(condition: q.Expr) -> list[q.Affine]:
 
 def is_users(function: Any) -> bool:
     """Whether a function is not of Python itself, or of NumPy."""
-    module = (getattr(function, "__module__", "") or "").split(".")[0]
-    return module not in sys.stdlib_module_names and module != "numpy" or module == "__main__"
+    whole = getattr(function, "__module__", "") or ""
+    module = whole.split(".")[0]
+    foreign = module in sys.stdlib_module_names or module == "numpy"
+    return (not foreign or module == "__main__") and not whole.startswith(_OWN)
 
 
 __all__ = ["Control", "views"]

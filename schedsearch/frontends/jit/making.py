@@ -267,8 +267,8 @@ def rolled(builder: Builder, value: Any, shift: Any, axis: Any = None) -> Data:
     )
     if first == q.Affine() or first == n:
         return copied(builder, data)
-    head = (*((slice(None),) * axis), slice(-by if by > 0 else -by, None))
-    tail = (*((slice(None),) * axis), slice(None, -by if by > 0 else -by))
+    head = (*((slice(None),) * axis), slice(-by, None))
+    tail = (*((slice(None),) * axis), slice(None, -by))
     return concatenate(builder, [data[head], data[tail]], axis)
 
 

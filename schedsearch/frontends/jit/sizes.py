@@ -83,6 +83,7 @@ class Sizes:
             factor for _, factor in low.terms
         ) < 0:
             raise refusal
+        self.asserts = [each for each in self.asserts if _least(each - low) < 0]
         self.asserts.append(low)
 
     def same(self, a: q.Affine, b: q.Affine) -> bool:
