@@ -25,8 +25,9 @@ from schedsearch.analysis.walkers import next_path, rest_of_block
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS, PLAIN
 from schedsearch.core.errors import RewriteError
+from schedsearch.core.functions import FUNCTIONS
 
-FLOAT_EXTERNS = frozenset({"expf", "fmaxf", "sin", "sqrt"})
+FLOAT_EXTERNS = frozenset(name for name, function in FUNCTIONS.items() if function.returns)
 """External functions that return a float in C, for arguments of any type."""
 
 Store = q.Assign | q.Reduce

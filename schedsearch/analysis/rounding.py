@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS
+from schedsearch.core.functions import FUNCTIONS
 
 _RANKS = ("", "i32", "f32", "f64")
-
-_RESULTS = {"sqrt": "f64", "sin": "f64", "expf": "f32", "fmaxf": "f32"}
-"""Functions of C's library by the type of their result; others have that of their arguments."""
 
 
 def rounds_as_stored(expr: q.Expr, stored: str) -> bool:
@@ -33,7 +31,8 @@ def _c_type(expr: q.Expr) -> str:
         case q.BinOp():
             return max(map(_promoted, (_c_type(expr.lhs), _c_type(expr.rhs))), key=_RANKS.index)
         case q.Extern():
-            return _RESULTS.get(expr.name, expr.type)
+            function = FUNCTIONS.get(expr.name)
+            return (function and function.returns) or expr.type
         case _:
             return "unknown"
 

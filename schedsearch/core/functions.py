@@ -26,9 +26,9 @@ class Function:
     type of its result in C, likewise. `own`: it is one of Exo's.
 
     `rounds`: its result is rounded. `correctly`: to the nearest number. `scale`: other faults show
-    with inputs of other size. `positive`: defined only, or everywhere, for positive numbers.
-    `instruction`: processors have one; others take about as long as an exponential. `largest`:
-    compilers reorder it like a sum.
+    with inputs of other size. `instruction`: processors have one; others take about as long as an
+    exponential. `largest`: compilers reorder it like a sum. `chooses`: the comparison of the first
+    two arguments by which it is the third or the fourth.
 
     `numpy`, `torch`: the function of that name does it element by element. `loop`: Python of
     numbers `{0}`, `{1}`, ..., of 0 and 1 in their type, `{zero}` and `{one}`.
@@ -44,9 +44,9 @@ class Function:
     rounds: bool = True
     correctly: bool = False
     scale: bool = False
-    positive: bool = False
     instruction: bool = False
     largest: bool = False
+    chooses: str = ""
     numpy: str = ""
     torch: str = ""
     loop: str = ""
@@ -76,6 +76,7 @@ _EXO = (
         own=True,
         rounds=False,
         instruction=True,
+        chooses="<",
         loop="({2} if {0} < {1} else {3})",
     ),
     Function(
@@ -152,7 +153,9 @@ def _curve(name: str, own: str = "") -> Function:
 def _choice(name: str, comparison: str) -> Function:
     text = f"a {comparison} b ? c : d"
     loop = f"({{2}} if {{0}} {comparison} {{1}} else {{3}})"
-    return Function(name, 4, text, text, rounds=False, instruction=True, loop=loop)
+    return Function(
+        name, 4, text, text, rounds=False, instruction=True, chooses=comparison, loop=loop
+    )
 
 
 _OURS = (
@@ -162,7 +165,6 @@ _OURS = (
         1,
         "log{f}(a)",
         scale=True,
-        positive=True,
         numpy="log",
         torch="log",
         loop="np.log({0})",
@@ -172,7 +174,6 @@ _OURS = (
         1,
         "sqrt{f}(a)",
         correctly=True,
-        positive=True,
         instruction=True,
         numpy="sqrt",
         torch="sqrt",
@@ -198,7 +199,6 @@ _OURS = (
         2,
         "pow{f}(a, b)",
         scale=True,
-        positive=True,
         numpy="power",
         torch="pow",
         loop="({0} ** {1})",
@@ -259,6 +259,16 @@ _OURS = (
         torch="atan2",
         loop="np.arctan2({0}, {1})",
     ),
+    Function(
+        "relu_",
+        1,
+        "a > 0 || a != a ? a : 0",
+        "a > 0 ? a : 0",
+        rounds=False,
+        instruction=True,
+        loop="max({0}, {zero})",
+    ),
+    _choice("select_lt", "<"),
     _choice("select_le", "<="),
     _choice("select_eq", "=="),
 )

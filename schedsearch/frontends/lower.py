@@ -40,14 +40,16 @@ At = tuple[q.Affine, ...]
 
 @dataclass
 class _Work:
-    """What grows while a program is lowered. Arrays are variables by identity of the node."""
+    """What grows while a program is lowered. `given` are expressions that are not negative, as the
+    program asserts; `facts` are those that bounds need beside them."""
 
     file: str
     arrays: dict[g.Array, q.Var]
     counts: dict[tuple[q.Affine, str], q.Expr] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
     externs: set[str] = field(default_factory=set)
-    asserts: list[q.Expr] = field(default_factory=list)
+    given: list[q.Affine] = field(default_factory=list)
+    facts: list[q.Affine] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -88,14 +90,14 @@ class _Block:
             raise Refusal(
                 show(value), "it is negative, as a length or an index from an end", "change bounds"
             )
-        condition = q.BinOp(">=", fact, q.Affine(), "bool")
-        if condition not in self.work.asserts:
-            self.work.asserts.append(condition)
+        facts, given = self.work.facts, self.work.given
+        if not any(never_negative(fact - known) for known in (*facts, *given)):
+            facts[:] = [*(each for each in facts if not never_negative(each - fact)), fact]
 
 
 def lower(program: g.Program) -> Lowered:
     arrays = {a: g.fresh(a.name) for a in program.parameters if isinstance(a, g.Array)}
-    work = _Work(program.file, arrays, asserts=list(program.asserts))
+    work = _Work(program.file, arrays, given=[*_not_negative(program.asserts)])
     out: list[q.Stmt] = []
     block = _Block(work, out, 0, guarded=program.bounded)
     for array in arrays:
@@ -110,7 +112,8 @@ def lower(program: g.Program) -> Lowered:
         else q.Arg(p, "size")
         for p in program.parameters
     )
-    proc = q.Proc(program.name, args, tuple(work.asserts), body)
+    facts = [q.BinOp(">=", each, q.Affine(), "bool") for each in work.facts]
+    proc = q.Proc(program.name, args, (*program.asserts, *facts), body)
     name = naming(proc, work.externs)
     proc = replace(proc, name=name.procedure)
     above = [HEADER, *filter(None, [module_text(work.externs).rstrip()])]
@@ -130,6 +133,21 @@ def lower(program: g.Program) -> Lowered:
         lines,
         program.file,
     )
+
+
+def _not_negative(conditions: Sequence[q.Expr]) -> Iterator[q.Affine]:
+    """Expressions that are not negative if conditions hold."""
+    for each in conditions:
+        match each:
+            case q.BinOp("and", a, b):
+                yield from _not_negative([a, b])
+            case q.BinOp(op, q.Affine() as a, q.Affine() as b):
+                if op in (">=", ">", "=="):
+                    yield a - b - (op == ">")
+                if op in ("<=", "<", "=="):
+                    yield b - a - (op == "<")
+            case _:
+                pass
 
 
 def _lines(body: tuple[q.Stmt, ...]) -> Iterator[int]:
@@ -632,7 +650,7 @@ def bound(expr: q.Expr) -> int:
 
 
 def extern(name: str, args: Sequence[q.Expr], kind: str, block: _Block) -> q.Expr:
-    if kind in INTEGERS and not FUNCTIONS[name].whole and not FUNCTIONS[name].own:
+    if kind in INTEGERS and not FUNCTIONS[name].whole:
         raise Refusal(name.rstrip("_"), "it is of floats", "convert its arguments (`astype`)")
     block.work.externs.add(name)
     if not any(map(_reads, args)):

@@ -11,6 +11,7 @@ import numpy as np
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.text import show_affine
 from schedsearch.peers.arraywise import (
     Access,
@@ -44,7 +45,7 @@ class Library:
 NUMPY = Library(
     module="numpy",
     operators={"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "neg": "negative"},
-    functions={"sin": "sin", "sqrt": "sqrt", "expf": "exp", "fmaxf": "maximum"},
+    functions={name: row.numpy for name, row in FUNCTIONS.items() if row.numpy},
     copy="np.copyto({to}, {value}, casting='unsafe')",
     permute="transpose",
     axis="axis",
@@ -52,7 +53,7 @@ NUMPY = Library(
 TORCH = Library(
     module="torch",
     operators={"+": "add", "-": "sub", "*": "mul", "/": "div", "neg": "neg"},
-    functions={"sin": "sin", "sqrt": "sqrt", "expf": "exp", "fmaxf": "maximum"},
+    functions={name: row.torch for name, row in FUNCTIONS.items() if row.torch},
     copy="{to}.copy_({value})",
     permute="permute",
     axis="dim",
@@ -227,24 +228,28 @@ class _Statement:
                 raise self.refused("it is no arithmetic")
 
     def extern(self, expr: q.Extern, into: str | None) -> Value:
-        if self.kind not in ("f16", "f32") and expr.name in ("expf", "fmaxf"):
+        function = FUNCTIONS.get(expr.name)
+        if function is None:
+            raise self.refused(f"{expr.name} is not known")
+        if self.kind not in ("f16", "f32") and function.precision == "f32":
             raise self.refused(f"{expr.name} computes in single precision")
         args = [self.value(arg, None) for arg in expr.args]
         if expr.name in self.library.functions:
             return self.call(self.library.functions[expr.name], *args, into=into)
         one = Value("1.0", self.kind)
-        if expr.name == "relu":
+        if expr.name.rstrip("_") == "relu":
             return self.call("maximum", args[0], self.number(0), into=into)
-        if expr.name == "sigmoid":
+        if expr.name.rstrip("_") == "sigmoid":
             raised = self.call("exp", self.call("neg", args[0], into=None), into=None)
             return self.call("/", one, self.call("+", raised, one, into=None), into=into)
-        if expr.name == "select":
+        if function.chooses:
             vars_ = self.merged(args)
-            less, yes, no = f"{args[0].text} < {args[1].text}", args[2].text, args[3].text
+            first, second, yes, no = (arg.text for arg in args)
             out = self.writer.new("t")
-            self.writer.say(f"{out} = np.where({less}, {yes}, {no})")
+            chosen = f"{first} {function.chooses} {second}"
+            self.writer.say(f"{out} = np.where({chosen}, {yes}, {no})")
             return Value(out, self.kind, vars_)
-        raise self.refused(f"{expr.name} is not known")
+        raise self.refused(f"the library has no {expr.name}")
 
     def number(self, value: float) -> Value:
         """A number as an array: PyTorch's functions, unlike operators, take no numbers."""

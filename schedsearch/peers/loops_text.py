@@ -6,20 +6,12 @@ from collections.abc import Iterator, Mapping
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.text import show_affine, show_atom
 from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.peers.array_text import DTYPES
 from schedsearch.peers.arraywise import NotArraywise, computed
 
-_FUNCTIONS = {
-    "sin": "np.sin({0})",
-    "sqrt": "np.sqrt({0})",
-    "expf": "np.exp({0})",
-    "fmaxf": "max({0}, {1})",
-    "relu": "max({0}, {zero})",
-    "sigmoid": "({one} / ({one} + np.exp(-{0})))",
-    "select": "({2} if {0} < {1} else {3})",
-}
 _BOOLEANS = ("and", "or")
 
 
@@ -35,11 +27,13 @@ def loops_text(proc: q.Proc, binding: Binding, compiled: bool = True) -> str:
     kinds |= {s.buf: _kind(s.type) for s in q.walk(inlined.body) if isinstance(s, q.Alloc)}
     writer = _Writer(kinds)
     names = ", ".join(_name(arg.var) for arg in data)
-    lines = ["import numpy as np"]
+    body = [*writer.block(inlined.body)]
+    lines = ["import math", ""] if any("math." in line for line in body) else []
+    lines += ["import numpy as np"]
     lines += ["from numba import njit"] if compiled else []
     lines += ["", "", *(["@njit(fastmath=True)"] if compiled else []), f"def kernel({names}):"]
     lines += [f"    {_name(var)} = {value}" for var, value in given.items()]
-    lines += [f"    {line}" for line in writer.block(inlined.body)] or ["    pass"]
+    lines += [f"    {line}" for line in body] or ["    pass"]
     lines += ["", "", f"def prepare({names}):", f"    return lambda: kernel({names})", ""]
     return "\n".join(lines)
 
@@ -125,9 +119,9 @@ class _Writer:
                 if op == "//":
                     raise NotArraywise("integers are divided otherwise in C")
                 return f"({self.expr(expr.lhs, kind)} {op} {self.expr(expr.rhs, kind)})"
-            case q.Extern() if expr.name in _FUNCTIONS:
+            case q.Extern() if expr.name in FUNCTIONS:
                 args = [self.expr(arg, kind) for arg in expr.args]
                 numbers = {"zero": f"np.{DTYPES[kind]}(0)", "one": f"np.{DTYPES[kind]}(1)"}
-                return f"({_FUNCTIONS[expr.name].format(*args, **numbers)})"
+                return f"({FUNCTIONS[expr.name].loop.format(*args, **numbers)})"
             case _:
                 raise NotArraywise(f"no loops for numba have {type(expr).__name__}")

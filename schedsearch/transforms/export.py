@@ -9,7 +9,9 @@ from typing import Any
 
 from schedsearch.analysis.conversions import Route
 from schedsearch.core import ast as q
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.trace import Trace
+from schedsearch.frontends.functions import definition, module_text
 from schedsearch.transforms.exo.fixed_sizes import specialize, specialize_lines
 from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.exo.memories import MEMORIES
@@ -34,7 +36,7 @@ from schedsearch.transforms.operators.transposing import Transpose, transpose_so
 from schedsearch.transforms.registry import carry_out
 from schedsearch.transforms.vector.extension import IMPORTS, vector_source
 from schedsearch.transforms.vector.fused.model import Fused, fused_name
-from schedsearch.transforms.vector.fused.source import fused_source, register_kinds
+from schedsearch.transforms.vector.fused.source import functions, fused_source, register_kinds
 from schedsearch.transforms.vector.instruction_sets import excerpt, find
 
 
@@ -70,7 +72,8 @@ def schedule_python(
     binding = specialize_lines(name, fixed or {})
     steps = list(_carried_out(specialize(procedure, fixed or {}), trace))
     operators = sorted({op.name for op, _ in steps} | ({"rename"} if binding else set()))
-    definitions = _definitions(arg for op, _ in steps for arg in op.args)
+    given = [arg for op, _ in steps for arg in op.args]
+    definitions = [*_functions(given, source.text), *_definitions(given)]
     body = [f"from exo.stdlib.scheduling import {', '.join(operators)}", ""] if operators else []
     body += [*binding, *(line for _, line in steps), "return p"]
     variable, extraction = _variable(source, name)
@@ -104,6 +107,13 @@ def _variable(source: Source, name: str) -> tuple[str, list[str]]:
     variable = source.variables[whole]
     nest = f'extract_subproc({variable}, {variable}.body()[{place}], "{name}")'
     return name, [f"from exo.stdlib.scheduling import extract_subproc\n\n_, {name} = {nest}"]
+
+
+def _functions(args: Sequence[OpArg], text: str) -> list[str]:
+    """Python text of the functions of instructions, as far as a module's `text` has none."""
+    used = {name for arg in args if isinstance(arg, Fused) for name in functions(arg)}
+    missing = [name for name in used if definition(FUNCTIONS[name]) not in text]
+    return [module_text(missing).strip()] if missing else []
 
 
 def _definitions(args: Iterable[OpArg]) -> list[str]:

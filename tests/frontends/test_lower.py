@@ -693,6 +693,22 @@ def test_what_it_tells_of_the_procedure() -> None:
     assert found.asserts == ("(N - 2 >= 0)",)
 
 
+def test_facts_are_asserted_once() -> None:
+    """The strongest, and none that the program asserts itself."""
+    body = [
+        shaping.stored(views.slice_(x, 0, 1, -1), types.constant(1, "f32")),
+        shaping.stored(views.slice_(x, 0, 3), types.constant(2, "f32")),
+        shaping.stored(views.slice_(x, 0, 2, -3), types.constant(3, "f32")),
+    ]
+    program = g.Program("p", (N, X), tuple(body))
+    assert lower(program).asserts == ("(N - 5 >= 0)",)
+    for op, number in ((">=", 5), (">", 4), ("==", 7)):
+        known = q.BinOp(op, q.as_affine(N), q.Affine(number), "bool")
+        assert lower(replace(program, asserts=(known,))).asserts == (f"(N {op} {number})",)
+    weak = q.BinOp(">", q.as_affine(N), q.Affine(3), "bool")
+    assert lower(replace(program, asserts=(weak,))).asserts == ("(N > 3)", "(N - 5 >= 0)")
+
+
 REFUSED = {
     "integers would be divided": store(I32, apply("/", g.Load(I32), g.Load(I32))),
     "it is of floats": store(I32, apply("exp", g.Load(I32))),

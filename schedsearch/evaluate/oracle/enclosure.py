@@ -18,6 +18,7 @@ from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.functions import FUNCTIONS
 
 # unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.
@@ -27,16 +28,12 @@ _FORMATS = {
     "f64": "{0x1p-52, TINY_F64, 0x1p53, 0x1.fffffffffffffp1023}",
 }
 
-_FUNCTIONS = {"sin", "expf", "sqrt", "sigmoid"}
-_SELECTIONS = {"select", "relu", "fmaxf"}
-KNOWN_EXTERNS = frozenset(_FUNCTIONS | _SELECTIONS)
-
 
 def unknown_externs(proc: q.Proc) -> tuple[str, ...]:
     """External functions of `proc` whose meaning is not known here."""
     parts = (part for s in q.walk(inline_calls(proc).body) for part in q.stmt_parts(s))
     names = (part.name for part in parts if isinstance(part, q.Extern))
-    return tuple(sorted({name for name in names if name not in KNOWN_EXTERNS}))
+    return tuple(sorted({name for name in names if name not in FUNCTIONS}))
 
 
 def enclosure_source(
@@ -356,9 +353,11 @@ class _Emitter(Indices):
                 return f"int_{name}({lhs}, {rhs})" if whole else f"{name}({lhs}, {rhs}, {kind})"
             case q.Extern():
                 args = [self.value(arg, kind) for arg in expr.args]
-                if expr.name in _FUNCTIONS:
+                function = FUNCTIONS[expr.name]
+                if function.rounds:
                     args.append(kind)
-                return f"hs_{expr.name}({', '.join(args)})"
+                text = f"hs_{expr.name}({', '.join(args)})"
+                return text if function.own or not whole else f"of_int({text})"
             case q.Affine() | q.Window():
                 raise AssertionError("not a data expression")
 

@@ -12,7 +12,8 @@ inputs are zero, except near the ends of each dimension, where tails are.
 always give 0), or with a diagonal that outweighs the rest of its row (solves stay stable).
 
 *Small* and *large* floats: where the scale of inputs matters, as it does to a sigmoid, to a
-constant that is added, and to a conversion to integers.
+constant that is added, and to a conversion to integers. Of both signs, else positive, as logarithms
+and roots need them.
 
 *Positive* floats: products of many stay near 1, and nothing cancels.
 
@@ -38,6 +39,7 @@ from schedsearch.analysis.accesses import read_buffers, written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.evaluate.oracle.enclosure import expression_kind
 
 SHARP = 0.4
@@ -110,8 +112,8 @@ LADDERS = {
         Rung(Fill.FLOATS, -64.0, -16.0),
         *(Rung(Fill.FLOATS, -1.0, 1.0, 2.0**-p) for p in (4, 8, 12, 13)),
     ),
-    Mode.SMALL: (Rung(Fill.FLOATS, -1e-3, 1e-3),),
-    Mode.LARGE: (Rung(Fill.FLOATS, -100.0, 100.0),),
+    Mode.SMALL: (Rung(Fill.FLOATS, -1e-3, 1e-3), Rung(Fill.FLOATS, 1e-4, 1e-3)),
+    Mode.LARGE: (Rung(Fill.FLOATS, -100.0, 100.0), Rung(Fill.FLOATS, 2.0, 100.0)),
     Mode.POSITIVE: (Rung(Fill.FLOATS, 0.5, 1.5),),
     Mode.WIDE: tuple(Rung(Fill.FLOATS, -(2.0**p), 2.0**p) for p in (30, 23, 17, 14, 10, 7)),
     Mode.BYTES: tuple(Rung(Fill.FLOATS, -(2.0**-p), 2.0**-p) for p in (0, 4, 8, 12)),
@@ -224,7 +226,7 @@ def _has_scale(stmt: q.Assign | q.Reduce) -> bool:
     addends: list[object] = [stmt.rhs]
     for node in q.walk_expr(stmt.rhs):
         if isinstance(node, q.Extern):
-            if node.name in ("sin", "expf", "sigmoid"):
+            if node.name in FUNCTIONS and FUNCTIONS[node.name].scale:
                 return True
             addends += node.args
         elif isinstance(node, q.BinOp) and node.op in "+-":

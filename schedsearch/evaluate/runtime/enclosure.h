@@ -154,8 +154,9 @@ INLINE struct enclosed quotient(struct enclosed a, struct enclosed b, struct for
 
 INLINE struct enclosed between(double low, double high)
 {
-    double value = low + (high - low) / 2;
-    return (struct enclosed){value, fmax(high - value, value - low), fmax(fabs(low), fabs(high))};
+    double value = low + (high - low) / 2, size = fmax(fabs(low), fabs(high));
+    double radius = fmax(high - value, value - low) + 0x1p-51 * size; /* which are rounded */
+    return (struct enclosed){value, low == high ? 0 : radius, size};
 }
 
 /* One or the other. */
@@ -177,6 +178,9 @@ INLINE struct enclosed in_int(double value, double radius)
         return ANYTHING;
     return (struct enclosed){value, radius, fabs(value) + radius};
 }
+
+/* What a function makes of integers. */
+INLINE struct enclosed of_int(struct enclosed a) { return in_int(a.value, a.radius); }
 
 INLINE struct enclosed int_sum(struct enclosed a, struct enclosed b)
 {
@@ -312,6 +316,202 @@ INLINE struct enclosed hs_fmaxf(struct enclosed a, struct enclosed b)
     if (a.radius + b.radius == 0 || fabs(a.value - b.value) > a.radius + b.radius)
         return a.value > b.value ? a : b;
     return either(a, b);
+}
+
+/* -- functions of front ends (core/functions.py) ------------------------------------------------
+ *
+ * C's, of the type of their arguments. Of glibc's functions errors of 2.3 units of the last place
+ * are known, of `tanh` (its manual, "Known Maximum Errors in Math Functions"; Zimmermann, "Accuracy
+ * of Mathematical Functions", 2021), libmvec promises 4; LAST_PLACES unit roundoffs are 4 at least.
+ * -ffast-math rewrites: `exp(x) * exp(y)` -> `exp(x + y)`, powers of constants to exponentials, and
+ * small powers to products. What that adds is in `places`.
+ */
+
+/* A function of which the values at the ends of the argument's interval are the least and the
+ * largest, whichever is which. */
+INLINE struct enclosed of_ends(double low, double value, double high, double places,
+                               struct format type)
+{
+    if (!isfinite(value))
+        return isfinite(low) || isfinite(high) ? ANYTHING : exactly(value);
+    double radius = fmax(fabs(high - value), fabs(value - low));
+    if (!isfinite(radius))
+        return ANYTHING;
+    return of_library(value, radius + places * type.unit * fabs(value), type);
+}
+
+#define LOW(a) ((a).value - (a).radius)
+#define HIGH(a) ((a).value + (a).radius)
+
+INLINE struct enclosed hs_exp(struct enclosed a, struct format type)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    double radius = a.radius > 0 ? exp(a.value) * expm1(a.radius) : 0;
+    double places = isfinite(a.value) ? fabs(a.value) : 0;
+    return of_library(exp(a.value), radius + places * type.unit * exp(a.value), type);
+}
+
+INLINE struct enclosed hs_sqrt_(struct enclosed a, struct format type) { return hs_sqrt(a, type); }
+
+INLINE struct enclosed hs_sin_(struct enclosed a, struct format type) { return hs_sin(a, type); }
+
+INLINE struct enclosed hs_cos(struct enclosed a, struct format type)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    return of_library(cos(a.value), fmin(a.radius, 2), type);
+}
+
+INLINE double sigmoid_of(double x)
+{
+    double e = exp(-fabs(x));
+    return (x < 0 ? e : 1) / (1 + e);
+}
+
+#define MONOTONE(name, of, places)                                                              \
+    INLINE struct enclosed hs_##name(struct enclosed a, struct format type)                     \
+    {                                                                                           \
+        double value = of(a.value);                                                             \
+        if (a.radius == 0)                                                                      \
+            return of_ends(value, value, value, places, type);                                  \
+        return a.radius == INFINITY ? ANYTHING                                                  \
+                                    : of_ends(of(LOW(a)), value, of(HIGH(a)), places, type);    \
+    }
+
+/* Of numbers that may be negative, NaN: not finite, so that anything is admissible. */
+MONOTONE(log, log, 0)
+MONOTONE(tanh, tanh, 0)
+MONOTONE(erf, erf, 0)
+/* An exponential, a sum, a quotient, which may be four roundings, a product. */
+MONOTONE(sigmoid_, sigmoid_of, 6)
+
+INLINE struct enclosed hull_of(double value, const double *others, int count, double places,
+                               struct format type)
+{
+    double low = value, high = value;
+    for (int i = 0; i < count; i++) {
+        if (!isfinite(others[i]))
+            return ANYTHING;
+        low = fmin(low, others[i]), high = fmax(high, others[i]);
+    }
+    return of_ends(low, value, high, places, type);
+}
+
+/* Of positive numbers it is monotone in both; of others, defined where the exponent is whole. */
+INLINE struct enclosed hs_pow_(struct enclosed a, struct enclosed b, struct format type)
+{
+    if (a.radius == INFINITY || b.radius == INFINITY)
+        return ANYTHING;
+    double value = pow(a.value, b.value);
+    if (a.radius == 0 && b.radius == 0 && !isfinite(value))
+        return exactly(value);
+    bool whole = b.radius == 0 && is_whole(b.value), crosses = LOW(a) <= 0 && HIGH(a) >= 0;
+    if (a.radius > 0 && crosses && !(whole && b.value >= 0))
+        return ANYTHING;
+    if (b.radius > 0 && !(LOW(a) > 0))
+        return ANYTHING;
+    double log_of = a.value != 0 ? fabs(b.value * log(fabs(a.value))) : 0;
+    double places = log_of + (whole ? fabs(b.value) : 0);
+    if (a.radius == 0 && b.radius == 0)
+        return hull_of(value, NULL, 0, isfinite(places) ? places : 0, type);
+    double ends[] = {pow(LOW(a), LOW(b)), pow(LOW(a), HIGH(b)), pow(HIGH(a), LOW(b)),
+                     pow(HIGH(a), HIGH(b)), value};
+    if (a.radius > 0 && crosses)
+        ends[4] = pow(0, b.value);
+    return hull_of(value, ends, 5, isfinite(places) ? places : 0, type);
+}
+
+/* A number that may become zero on its way. */
+INLINE struct enclosed perhaps_flushed(struct enclosed a, struct format type)
+{
+#ifdef MAY_FLUSH
+    if (a.value != 0 && fabs(a.value) - a.radius < type.tiny)
+        a.radius += type.tiny;
+#endif
+    return a;
+}
+
+/* The signs of zeros, which -ffast-math does not keep, are the two sides of the cut. */
+INLINE struct enclosed hs_atan2(struct enclosed a, struct enclosed b, struct format type)
+{
+    a = perhaps_flushed(a, type), b = perhaps_flushed(b, type);
+    if (a.radius == INFINITY || b.radius == INFINITY)
+        return ANYTHING;
+    double value = atan2(a.value, b.value);
+    bool exact = a.radius == 0 && b.radius == 0, signed_zeros = exact;
+#ifdef MAY_FLUSH
+    signed_zeros = false;
+#endif
+    if (!signed_zeros && LOW(a) <= 0 && HIGH(a) >= 0 && LOW(b) <= 0) {
+        double pi = 0x1.921fb54442d19p1;
+        return rounded(0, pi * (1 + LAST_PLACES * type.unit), pi, true, type);
+    }
+    if (exact)
+        return of_library(value, 0, type);
+    double ends[] = {atan2(LOW(a), LOW(b)), atan2(LOW(a), HIGH(b)), atan2(HIGH(a), LOW(b)),
+                     atan2(HIGH(a), HIGH(b))};
+    return hull_of(value, ends, 4, 0, type);
+}
+
+INLINE struct enclosed hs_abs_(struct enclosed a)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    return (struct enclosed){fabs(a.value), a.radius, a.size};
+}
+
+INLINE struct enclosed hs_floor(struct enclosed a)
+{
+    if (a.radius == INFINITY)
+        return ANYTHING;
+    if (!isfinite(a.value))
+        return a;
+    double low = floor(LOW(a)), high = floor(HIGH(a));
+    return low == high ? exactly(a.radius == 0 ? floor(a.value) : low) : between(low, high);
+}
+
+/* Where it is open which one is larger, the result is not: at least the larger one of both lows. */
+INLINE struct enclosed hs_max_(struct enclosed a, struct enclosed b)
+{
+    if (a.radius == INFINITY || b.radius == INFINITY)
+        return ANYTHING;
+    if (isnan(a.value) || isnan(b.value))
+        return isnan(a.value) ? a : b;
+    if (a.radius + b.radius == 0 || fabs(a.value - b.value) > a.radius + b.radius)
+        return a.value > b.value ? a : b;
+    struct enclosed hull = between(fmax(LOW(a), LOW(b)), fmax(HIGH(a), HIGH(b)));
+    hull.size = fmax(a.size, b.size);
+    return hull;
+}
+
+INLINE struct enclosed hs_min_(struct enclosed a, struct enclosed b)
+{
+    return negative(hs_max_(negative(a), negative(b)));
+}
+
+INLINE struct enclosed hs_relu_(struct enclosed a) { return hs_max_(a, exactly(0)); }
+
+INLINE struct enclosed hs_select_lt(struct enclosed a, struct enclosed b, struct enclosed yes,
+                                    struct enclosed no)
+{
+    return hs_select(a, b, yes, no);
+}
+
+INLINE struct enclosed hs_select_le(struct enclosed a, struct enclosed b, struct enclosed yes,
+                                    struct enclosed no)
+{
+    if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
+        return either(yes, no);
+    return a.value <= b.value ? yes : no;
+}
+
+INLINE struct enclosed hs_select_eq(struct enclosed a, struct enclosed b, struct enclosed yes,
+                                    struct enclosed no)
+{
+    if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
+        return either(yes, no);
+    return a.value == b.value ? yes : no;
 }
 
 /* -- elements --------------------------------------------------------------------------------- */

@@ -10,6 +10,7 @@ from collections.abc import Collection, Container
 from schedsearch.analysis.walkers import element_bits
 from schedsearch.core import ast as q
 from schedsearch.core.build import PEEL
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.records import Target
 from schedsearch.transforms.estimate.statements import Element, loads
 
@@ -91,10 +92,11 @@ def _alias_checks(read: set[Element], stores: set[Element], pointers: Collection
 
 
 def _is_maximum(stmt: q.Assign | q.Reduce) -> bool:
-    """Whether a statement is `m = fmaxf(m, ...)`, which compilers reorder like a sum."""
+    """Whether a statement is `m = fmaxf(m, ...)` or the like, which compilers reorder as a sum."""
     return (
         isinstance(stmt.rhs, q.Extern)
-        and stmt.rhs.name == "fmaxf"
+        and stmt.rhs.name in FUNCTIONS
+        and FUNCTIONS[stmt.rhs.name].largest
         and any(isinstance(arg, q.Read) and arg.buf == stmt.buf for arg in stmt.rhs.args)
     )
 

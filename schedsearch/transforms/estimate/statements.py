@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.core import ast as q
+from schedsearch.core.functions import FUNCTIONS
 
 LOAD = 0.5
 """Cost of a load where an operation costs 1: two loads a cycle."""
 EXTERN = 12.0
 """Operations of a vectorised exponential or the like, about."""
-SIMPLE_EXTERNS = frozenset({"fmaxf", "relu", "select", "sqrt"})
-"""External functions that are an instruction."""
 
 Element = tuple[q.Var, tuple[q.Affine, ...]]
 
@@ -38,7 +37,8 @@ def operations(stmt: q.Assign | q.Reduce) -> float:
     for node in q.walk_expr(stmt.rhs):
         match node:
             case q.Extern():
-                cost += 1.0 if node.name in SIMPLE_EXTERNS else EXTERN
+                function = FUNCTIONS.get(node.name)
+                cost += 1.0 if function and function.instruction else EXTERN
             case q.BinOp() | q.USub():
                 cost += 1.0
     product = isinstance(stmt.rhs, q.BinOp) and stmt.rhs.op == "*"

@@ -186,6 +186,8 @@ def prepare() -> None:
     z3.set_param("ctrl_c", False)  # z3 would take a Ctrl-C for itself and answer "unknown"
     z3.Z3_enable_concurrent_dec_ref(z3.main_ctx().ref())
     LoopIR_FindExterns.do_e = _note_externs
+    find = LoopIR_compiler.find_all_externs
+    LoopIR_compiler.find_all_externs = lambda procs: _each_text_once(find(procs))
     for name, text in (
         ("find_all_mems", lambda memory: memory.global_()),
         ("find_all_externs", lambda extern: extern[0].globl(extern[1]) or ""),
@@ -241,6 +243,15 @@ def _note_externs(finder: Any, expr: Any) -> None:
     if isinstance(expr, LoopIR.Extern):
         finder._externs.add((expr.f, expr.type.basetype().ctype()))
     super(LoopIR_FindExterns, finder).do_e(expr)
+
+
+def _each_text_once(externs: Iterable[Any]) -> list[Any]:
+    """Functions of front ends define all of their module, as Exo does not look into arguments."""
+    kept = dict[Any, Any]()
+    for extern in externs:
+        shared = extern[0].globl(extern[1]) if hasattr(extern[0], "known") else extern
+        kept[shared] = min(extern, kept.get(shared, extern), key=lambda each: each[0].name())
+    return [*kept.values()]
 
 
 def _sorted_by_text(

@@ -25,6 +25,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, INTEGERS
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.exo.checks import sums_in_order
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import At, Index, Instruction, Op, Pair, Parts, run_op
@@ -185,17 +186,6 @@ def _adds_floats(ast: q.Proc) -> bool:
     )
 
 
-_SAME = {
-    "f32": frozenset({"relu", "select", "fmaxf", "expf"}),
-    "f64": frozenset({"relu", "select", "sqrt", "sin", "sigmoid"}),
-}
-"""Functions that both compute in the type of their arguments, and give results of it."""
-
-_AS_STORED = {"f32": frozenset({"sqrt"}), "f64": frozenset[str]()}
-"""Functions that C computes in f64, whose result is the same once it is rounded to f32: a
-square root that is rounded twice is (Figueroa, 1995)."""
-
-
 def sums_lanes(fused: Fused) -> bool:
     """Whether it adds the floating-point values of all lanes to one element."""
     return any(
@@ -229,14 +219,21 @@ def _same_as_c(expr: q.Expr, kind: str, rounded: bool) -> bool:
     """`rounded`: the value is next rounded to `kind`."""
     match expr:
         case q.Extern():
-            known = _SAME.get(kind, frozenset[str]())
-            if rounded:
-                known = known | _AS_STORED.get(kind, frozenset[str]())
             # C converts every argument to the type of the function's.
-            return expr.name in known and all(_same_as_c(arg, kind, True) for arg in expr.args)
+            same = _is_same(expr.name, kind, rounded)
+            return same and all(_same_as_c(arg, kind, True) for arg in expr.args)
         case q.BinOp():
             return _same_as_c(expr.lhs, kind, False) and _same_as_c(expr.rhs, kind, False)
         case q.USub():
             return _same_as_c(expr.arg, kind, False)
         case _:
             return True
+
+
+def _is_same(name: str, kind: str, rounded: bool) -> bool:
+    """Whether C computes a function of numbers of a type in that type, or in f64 with the same
+    result once it is `rounded` to f32, as a square root is (Figueroa, 1995)."""
+    function = FUNCTIONS.get(name)
+    if function is None or kind not in ("f32", "f64"):
+        return False
+    return function.precision in ("", kind) or (function.correctly and rounded)

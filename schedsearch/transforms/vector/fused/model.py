@@ -13,9 +13,6 @@ from schedsearch.core.keys import digest
 from schedsearch.core.text import header
 from schedsearch.transforms.vector.registers import set_name
 
-EXTERNS = frozenset({"relu", "select", "sqrt", "fmaxf", "expf", "sin", "sigmoid"})
-"""Exo's external functions that have a vector form."""
-
 MAX_PLACES = 8
 """Most places at which an instruction accesses one array that is given whole."""
 

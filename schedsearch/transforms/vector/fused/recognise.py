@@ -20,9 +20,9 @@ from schedsearch.analysis.independence import box_of, separates
 from schedsearch.analysis.ranges import Ranges
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
+from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.vector.fused.model import (
     COPY,
-    EXTERNS,
     LANE,
     MAX_PLACES,
     Fused,
@@ -119,7 +119,7 @@ def _computable(stmt: q.Assign | q.Reduce) -> bool:
                 if node.op not in "+-*/" or (node.op == "/" and kind == "i32"):
                     return False
             case q.Extern():
-                if node.name not in EXTERNS or kind == "i32":
+                if node.name not in FUNCTIONS or kind == "i32":
                     return False
             case q.Window() | q.ReadConfig():
                 return False

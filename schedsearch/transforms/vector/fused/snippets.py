@@ -8,21 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from schedsearch.core.element_types import ELEMENT_TYPES
+from schedsearch.core.functions import FUNCTIONS, LETTERS
 from schedsearch.transforms.vector.registers import set_name
 
 Snippet = tuple[str, str]
-
-_EXTERNS = {
-    "relu": "a[l] > 0 ? a[l] : 0",
-    "select": "a[l] < b[l] ? c[l] : d[l]",
-    "sqrt": "sqrt{f}(a[l])",
-    # Of a NaN and a number, the number.
-    "fmaxf": "{single}a[l] > {single}b[l] || b[l] != b[l] ? {single}a[l] : {single}b[l]",
-    "expf": "expf(a[l])",
-    "sin": "sin{f}(a[l])",
-    "sigmoid": "1 / (1 + exp{f}(-a[l]))",
-}
-_ARITY = {"select": 4, "fmaxf": 2}
 
 # Masked intrinsics by bytes of a register: width in their names, and what they need.
 _WIDTHS = {64: ("512", "__AVX512F__"), 32: ("256", "__AVX512VL__"), 16: ("", "__AVX512VL__")}
@@ -55,13 +44,11 @@ def conversion(before: str, after: str, lanes: int) -> Snippet:
 
 
 def extern(name: str, kind: str, lanes: int) -> Snippet:
-    """One of Exo's external functions, in single precision on single-precision numbers; two of
-    them, by name, on all."""
-    vec = set_name(kind, lanes)
-    params = ", ".join(f"{vec} {letter}" for letter in "abcd"[: _ARITY.get(name, 1)])
-    value = _EXTERNS[name].format(
-        f="f" if kind == "f32" else "", single="" if kind == "f32" else "(float)"
-    )
+    """An external function, in single precision on single-precision numbers; two of Exo's, by
+    name, on all."""
+    vec, row = set_name(kind, lanes), FUNCTIONS[name]
+    params = ", ".join(f"{vec} {letter}" for letter in LETTERS[: row.arity])
+    value = row.c_of(kind, "{}[l]")
     function = f"{vec}_{name}"
     title, text = _lanewise(function, kind, lanes, params, value)
     return title, f"#include <math.h>\n{text}"

@@ -20,7 +20,9 @@ from typing import Any
 from schedsearch.analysis.conversions import promoted
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
-from schedsearch.transforms.vector.extension import define, vector_set
+from schedsearch.core.functions import FUNCTIONS
+from schedsearch.frontends.functions import module_text
+from schedsearch.transforms.vector.extension import define, execute, vector_set
 from schedsearch.transforms.vector.fused import snippets
 from schedsearch.transforms.vector.fused.model import (
     LANE,
@@ -41,12 +43,23 @@ from schedsearch.transforms.vector.registers import memory_name
 @cache
 def fused_instruction(fused: Fused) -> Any:
     """The Exo procedure; the same object for equal instructions."""
-    memories = {}
+    given = {name: _defined(name) for name in functions(fused)}
     for kind in register_kinds(fused):
         memory = memory_name(kind, fused.lanes)
-        memories[memory] = vector_set(kind, fused.lanes)[memory]
+        given[memory] = vector_set(kind, fused.lanes)[memory]
     name = fused_name(fused)
-    return define(name, fused_source(fused), memories)[name]
+    return define(name, fused_source(fused), given)[name]
+
+
+@cache
+def _defined(name: str) -> Any:
+    """A function that is not Exo's; equal to those that modules define."""
+    return execute(name, module_text([name]), {})[name]
+
+
+def functions(fused: Fused) -> list[str]:
+    """External functions of the instruction that are not Exo's."""
+    return [name for name in _externs(fused) if not FUNCTIONS[name].own]
 
 
 def register_kinds(fused: Fused) -> tuple[str, ...]:
@@ -55,8 +68,8 @@ def register_kinds(fused: Fused) -> tuple[str, ...]:
 
 
 def fused_source(fused: Fused) -> str:
-    """Python text that defines the instruction; needs `extension.IMPORTS` before it, and
-    the vector sets of `register_kinds`."""
+    """Python text that defines the instruction; needs `extension.IMPORTS` before it, the
+    vector sets of `register_kinds`, and `functions`."""
     name = fused_name(fused)
     params = ["n: size"] if fused.counted else []
     asserts = []
@@ -71,7 +84,7 @@ def fused_source(fused: Fused) -> str:
         if op.moves:
             asserts.append(f"    assert stride(x{uid}, {len(op.box) - 1}) == 1")
     code = c_function(fused)
-    externs = _externs(fused)
+    externs = [name for name in _externs(fused) if FUNCTIONS[name].own]
     return "\n".join(
         [
             *([f"from exo.libs.externs import {', '.join(externs)}", "", ""] if externs else []),
