@@ -67,16 +67,13 @@ def _benchmark(info: dict[str, Any], small: bool) -> Benchmark:
     function = getattr(importlib.import_module(f"{place}.{name}_numpy"), info["func_name"])
     sizes = dict(info["parameters"]["S"])
     if small:
-        reduced = {key: _reduced(n, place) for place, (key, n) in enumerate(sizes.items())}
+        order = sorted({n for n in sizes.values() if isinstance(n, int) and n > SMALL})
+        reduced = {k: 12 + 2 * order.index(n) if n in order else n for k, n in sizes.items()}
         try:
             return _with_values(info, place, function, reduced)
         except Exception:  # sizes that depend on each other
             pass
     return _with_values(info, place, function, sizes)
-
-
-def _reduced(value: Any, place: int) -> Any:
-    return 12 + 2 * place if isinstance(value, int) and value > SMALL else value
 
 
 def _with_values(

@@ -60,6 +60,7 @@ class Buffer:
         self.depth = len(builder.predicates)
         self.mark: Mark | None = None
         self.name = array.name if array else ""
+        self.moved = ""
         self.stands = array or g.Array("", self.type, self.shape)
         if array is None:
             builder.pending.add(self)
@@ -172,10 +173,10 @@ class Builder:
         if buffer.array is None:
             self.store_pending(buffer)
         assert buffer.array is not None
-        if buffer.array in self.moved:
+        if reason := self.moved.get(buffer.array, buffer.moved):
             raise Refusal(
                 f"assignment to elements of {buffer.name or 'an array'}",
-                self.moved[buffer.array],
+                reason,
                 "assign to elements of one array throughout (`x[:] = ...`), or copy it",
             )
         return buffer.array
@@ -187,9 +188,12 @@ class Builder:
         index: tuple[q.Affine, ...],
         value: g.Value,
         add: bool = False,
+        *,
+        carried: bool = False,
     ) -> None:
-        """`buffer[index] = value`, under the conditions on data that hold here."""
-        array = self.writable(buffer)
+        """`buffer[index] = value`, under the conditions on data that hold here. `carried`: what a
+        loop hands on to its next round, of which the function knows nothing."""
+        array = buffer.array if carried and buffer.array else self.writable(buffer)
         conditions = [each.condition for each in self.predicates if each.depth >= buffer.depth]
         if conditions:
             now = views.view(g.Load(array), value.shape, lambda at: _moved(index, vars, at))

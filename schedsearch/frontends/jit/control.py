@@ -734,12 +734,14 @@ class Loop:
         stored = {each.data.buffer: each for each, _ in assigned if each.data is not None}
         body = builder.block
         ready: list[tuple[Data, Any]] = []
+        news = [new.buffer for _, new in assigned if isinstance(new, Data)]
+        alone = {b for b in news if news.count(b) == 1 and b.block is body and b not in stored}
         for each, new in assigned:
             data = each.data
             assert data is not None
             if isinstance(new, Data) and new.buffer is data.buffer and new.same_place(data):
                 continue
-            self._aliases(each, new, body.written)
+            self._aliases(each, new, body.written, alone)
             if isinstance(new, Data) and new.buffer in stored:
                 from schedsearch.frontends.jit.making import copied
 
@@ -756,35 +758,43 @@ class Loop:
                 one, other = node.args
                 if isinstance(one, g.Load) and one.array is data.buffer.array:
                     node, add = other, True
-            builder.store(data.buffer, *identity(shape), node, add)
+            builder.store(data.buffer, *identity(shape), node, add, carried=True)
 
     def _apart(self, value: Data) -> Data:
         buffer = self.builder.allocate("t", value.type, ())
         self.builder.store(buffer, (), (), value.node())
         return Data(self.builder, buffer, weak=value.weak)
 
-    def _aliases(self, each: Carried, new: Any, written: set[g.Array]) -> None:
-        """Two names of one array, of which one is a copy here: neither may be written."""
+    def _aliases(
+        self, each: Carried, new: Any, written: set[g.Array], alone: set[Buffer]
+    ) -> None:
+        """Two names of one array, of which one is a copy here: neither may be written. `alone` are
+        arrays that this round made for one name."""
         data = each.data
         assert data is not None
         if not data.ndim:
             return
         reason = f"{each.name} is assigned in a loop, and may be another name of it"
-        others: list[Buffer] = [v.buffer for v in (each.first, new) if isinstance(v, Data)]
-        known = [other.array for other in others if other.array is not None]
-        refusal = Refusal(
-            f"assignment to elements, where {each.name} is assigned in a loop",
-            "both may be one array in some rounds",
-            f"assign to {each.name}[:], or copy it",
-        )
-        if any(array in written for array in known):
-            raise refusal
-        if known and data.buffer.array in written:
-            raise refusal
-        for array in known:
+        known = []
+        for value in (each.first, new):
+            if not isinstance(value, Data):
+                continue
+            if value is new and value.buffer in alone:
+                continue
+            if value.buffer.array is None:
+                value.buffer.moved = reason
+            else:
+                known.append(value.buffer.array)
+        own = data.buffer.array
+        assert own is not None
+        if any(array in written for array in (*known, *([own] if known else []))):
+            raise Refusal(
+                f"assignment to elements, where {each.name} is assigned in a loop",
+                "both may be one array in some rounds",
+                f"assign to {each.name}[:], or copy it",
+            )
+        for array in (*known, *([own] if known else [])):
             self.builder.moved[array] = reason
-        if known and data.buffer.array is not None:
-            self.builder.moved[data.buffer.array] = reason
 
     def leave(self, *thunks: Thunk) -> tuple[Any, ...]:
         values = [value_of(t, n) for t, n in zip(thunks, self.names, strict=True)]

@@ -43,26 +43,23 @@ class Sizes:
         """An expression of sizes that is nowhere more than `value`, or than a multiple of it."""
         value = self.resolved(value)
         while True:
-            atom = next((a for a, _ in value.terms if isinstance(a, q.FloorDiv | q.Mod)), None)
-            if atom is None:
-                break
-            factor, rest = value.coefficient(atom), value - q.as_affine(atom).scaled(
-                value.coefficient(atom)
-            )
+            for var, lo, hi in reversed(self.loops):
+                factor = value.coefficient(var)
+                if factor:
+                    bound = lo if factor > 0 else hi - 1
+                    value = value - q.as_affine(var).scaled(factor) + bound.scaled(factor)
+                    value = self.resolved(value)
+            atoms = [a for a, _ in value.terms if isinstance(a, q.FloorDiv | q.Mod)]
+            if not atoms:
+                return value
+            atom = max(atoms, key=lambda a: len(q.atom_order(a)))  # others may be within it
+            factor = value.coefficient(atom)
+            rest = value - q.as_affine(atom).scaled(factor)
             if isinstance(atom, q.Mod):
                 value = rest + min(factor * (atom.den - 1), 0)
             else:  # times the divisor: quotients are between (n - d + 1) / d and n / d
                 least = atom.num - (atom.den - 1) if factor > 0 else atom.num
                 value = rest.scaled(atom.den) + least.scaled(factor)
-        for var, lo, hi in reversed(self.loops):
-            factor = value.coefficient(var)
-            if factor:
-                bound = lo if factor > 0 else hi - 1
-                value = value - q.as_affine(var).scaled(factor)
-                value = self.resolved(value + bound.scaled(factor))
-                if any(isinstance(a, q.FloorDiv | q.Mod) for a, _ in value.terms):
-                    return self.lowest(value)
-        return value
 
     def never_negative(self, value: q.Affine) -> bool:
         """Whether it is shown to be 0 at least."""
