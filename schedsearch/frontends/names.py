@@ -13,7 +13,8 @@ from schedsearch.core.words import C_WORDS, CPP_WORDS
 
 _EXO = {
     *("proc", "instr", "config", "DRAM", "size", "index", "seq", "par", "stride", "bool", "int"),
-    *("R", "f16", "f32", "f64", "i8", "ui8", "ui16", "i32", "ctxt", "R", "annotations"),
+    *("R", "f16", "f32", "f64", "i8", "ui8", "ui16", "i32", "ctxt", "annotations"),
+    *("CFunction", "Extern", "Extern_Typecheck_Error", "LoopIR"),
 }
 
 TAKEN = frozenset({*keyword.kwlist, *C_WORDS, *CPP_WORDS, *_EXO, *dir(builtins)})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,10 @@ class Kernels:
             path.write_text(each.text)
             procedure = pick(load_source(path), each.name)
             self.procs.append(mirror(procedure))
-            codes.append(generate_c(procedure))
+            code = generate_c(procedure)
+            # each has its own functions: they are not those of the text before
+            own = code.source.replace(" HAVE_", f" HAVE_{number}_")
+            codes.append(replace(code, source=own))
         # integers wrap, as in NumPy; what overflows an `int` does too
         self.library = Library(codes, folder, ("-O1", "-fwrapv"))
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from frontends.kernels import Kernels, calls, data, same, store
@@ -301,7 +301,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
 
 
 @pytest.mark.normal
-@settings(max_examples=12, derandomize=True)
+@settings(max_examples=12, derandomize=True, phases=[Phase.generate])
 @given(
     sizes=st.fixed_dictionaries({name: st.integers(1, 7) for name in "NMK"}),
     seed=st.integers(0, 2**32 - 1),
@@ -618,7 +618,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> Kernels:
 
 
 @pytest.mark.normal
-@settings(max_examples=12, derandomize=True)
+@settings(max_examples=12, derandomize=True, phases=[Phase.generate])
 @given(
     sizes=st.fixed_dictionaries({name: st.integers(1, 7) for name in "NM"}),
     seed=st.integers(0, 2**32 - 1),
