@@ -138,14 +138,17 @@ class Builder:
             if buffer.mark or (late and self.inside_loops(buffer.block)):
                 self.store_pending(buffer)
         if buffer.array is not None:
-            return g.Load(buffer.array)
+            load = g.Load(buffer.array)
+            if buffer.array.shape == buffer.shape:
+                return load
+            return views.view(load, buffer.shape, lambda at: at)
         assert buffer.value is not None
         return buffer.value
 
     def store_pending(self, buffer: Buffer) -> g.Array:
         """Storage for a pending value, filled where its value is still that which it was."""
         assert buffer.value is not None
-        array = g.Array(buffer.name or "t", buffer.type, buffer.shape)
+        array = g.Array(buffer.name or "t", buffer.type, self.room(buffer.shape))
         place = len(buffer.block.statements)
         if buffer.mark:
             place = buffer.block.statements.index(buffer.mark)
@@ -160,10 +163,28 @@ class Builder:
         return array
 
     def allocate(self, name: str, kind: str, shape: g.Shape) -> Buffer:
-        array = g.Array(name, kind, tuple(map(self.sizes.resolved, shape)))
+        shape = tuple(map(self.sizes.resolved, shape))
+        array = g.Array(name, kind, self.room(shape))
         self.block.statements.append(g.Allocate(array, self.line()))
         self.block.arrays.add(array)
-        return Buffer(self, None, array)
+        buffer = Buffer(self, None, array)
+        buffer.shape = shape
+        buffer.stands = g.Array("", kind, shape)
+        return buffer
+
+    def room(self, shape: g.Shape) -> g.Shape:
+        """Lengths of storage, which Exo wants to be 1 at least: those that may be 0 in some rounds
+        get one more."""
+        found = []
+        for n in shape:
+            least = self.sizes.lowest(n - 1)
+            if least.is_const and least.const == -1 and not self.sizes.never_negative(n - 1):
+                n = n + 1
+            elif not self.sizes.never_negative(n - 1):
+                short = Refusal(f"an array of length {shown(n)}", "it is empty", "make it longer")
+                self.sizes.need(n - 1, short)
+            found.append(n)
+        return tuple(found)
 
     # -- statements --
 
@@ -241,8 +262,12 @@ class Builder:
         lo, hi = self.sizes.resolved(lo), self.sizes.resolved(hi)
         loop: g.Statement = g.For(var, lo, hi, body, self.line())
         least = self.sizes.lowest(hi - lo)
-        if least.is_const and least.const < 0 and not self.sizes.never_negative(hi - lo):
-            loop = g.If(q.BinOp("<", lo, hi, "bool"), (loop,), (), loop.line)
+        if not self.sizes.never_negative(hi - lo):
+            if least.is_const:
+                loop = g.If(q.BinOp("<", lo, hi, "bool"), (loop,), (), loop.line)
+            else:
+                wrong = Refusal("range", "its bounds are the wrong way round", "order them")
+                self.sizes.need(hi - lo, wrong)
         self.block.statements.append(loop)
 
 

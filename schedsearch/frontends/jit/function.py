@@ -21,6 +21,7 @@ from schedsearch.frontends.jit.control import Control, is_users
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, simplified
 from schedsearch.frontends.jit.rewrite import rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
+from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Refusal, refused
 
 TRACES = 12
@@ -261,6 +262,11 @@ def _finished(
         conditions,
         builder.file,
     )
+    if sizes.guarded:
+        try:
+            lower(program)
+        except UserError:  # it does not know that the bodies of loops see no empty ranges
+            program = replace(program, bounded=True)
     results = {name: _leaf(result, name) for name in outputs}
     arguments = tuple(name for name in given if name in arrays)
     return Traced(program, result, dict(sizes.equal), counted, arguments, results)
@@ -301,6 +307,8 @@ def _result(
                 "a result that is a whole number", "it would be int64", "use float() or np.int32()"
             )
         whole = not isinstance(value.view, g.View)
+        if value.buffer.array is not None:
+            whole = whole and value.buffer.array.shape == value.buffer.shape
         for name, array in arrays.items():
             if value.buffer.array is array and whole and value.ndim:
                 return Result("argument", name)

@@ -23,13 +23,15 @@ class FreezeError(Exception):
 @dataclass
 class Sizes:
     """`own` are sizes of arguments, 1 at least. `equal` says which are others'; each trace begins
-    with what the one before found. Conditions are affine expressions, 0 at least."""
+    with what the one before found. Conditions are affine expressions, 0 at least; `guards` hold
+    where the trace is: in a branch, in a loop that is not empty. `guarded`: one was needed."""
 
     own: set[q.Var] = field(default_factory=set)
     equal: dict[q.Var, q.Affine] = field(default_factory=dict)
     asserts: list[q.Affine] = field(default_factory=list)
     loops: list[tuple[q.Var, q.Affine, q.Affine]] = field(default_factory=list)
     guards: list[q.Affine] = field(default_factory=list)
+    guarded: bool = False
 
     def resolved(self, value: q.Affine) -> q.Affine:
         while self.equal:
@@ -64,10 +66,16 @@ class Sizes:
     def never_negative(self, value: q.Affine) -> bool:
         """Whether it is shown to be 0 at least."""
         value = self.resolved(value)
+        rest = [value, *(value - each for each in self.asserts)]
+        if any(_least(self.lowest(each)) >= 0 for each in rest):
+            return True
         known = [*self.guards, *self.asserts]
-        rest = [value, *(value - each for each in known)]
+        rest = [value - each for each in self.guards]
         rest += [value - a - b for n, a in enumerate(self.guards) for b in known[n + 1 :]]
-        return any(_least(self.lowest(each)) >= 0 for each in rest)
+        if any(_least(self.lowest(each)) >= 0 for each in rest):
+            self.guarded = True
+            return True
+        return False
 
     def need(self, value: q.Affine, refusal: Refusal) -> None:
         """Assert that it is 0 at least. Raises `refusal` where it cannot be."""
