@@ -24,8 +24,8 @@ from schedsearch.frontends import views
 from schedsearch.frontends.jit.sizes import Sizes
 from schedsearch.frontends.lowered import Refusal
 
-_HERE = str(Path(__file__).parent)
-_NUMPY = str(Path(np.__file__).parent)
+OURS = str(Path(__file__).parents[1])
+NUMPY = str(Path(np.__file__).parent)
 
 SIZE_WORDS = "index by constants, loop variables and sizes"
 
@@ -280,8 +280,8 @@ def where() -> tuple[str, int]:
     frame = sys._getframe(1)
     while frame.f_back is not None:
         name = frame.f_code.co_filename
-        ours = name.startswith((_HERE, _NUMPY)) or name.endswith(("/contextlib.py", "/_weakrefset.py"))
-        if not ours and not name.startswith("<__array"):
+        library = ("/contextlib.py", "/_weakrefset.py")
+        if not name.startswith((OURS, NUMPY, "<__array")) and not name.endswith(library):
             return name, frame.f_lineno
         frame = frame.f_back
     return "", 0

@@ -16,8 +16,17 @@ from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.jit import operations
-from schedsearch.frontends.jit.building import Buffer, Builder, Mark, finished, parts, where
+from schedsearch.frontends.jit.building import (
+    NUMPY,
+    OURS,
+    Buffer,
+    Builder,
+    finished,
+    identity,
+    parts,
+)
 from schedsearch.frontends.jit.control import Control, is_users
+from schedsearch.frontends.jit.indexing import Masked
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, simplified
 from schedsearch.frontends.jit.rewrite import rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
@@ -221,10 +230,7 @@ def _place(error: BaseException, file: str, line: int) -> tuple[str, int]:
 
 
 def _is_ours(name: str) -> bool:
-    from schedsearch.frontends.jit import building
-
-    ours = (building._HERE, building._NUMPY, "<")
-    return name.startswith(ours) or "/frontends/" in name or name.endswith("/contextlib.py")
+    return name.startswith((OURS, NUMPY, "<")) or name.endswith("/contextlib.py")
 
 
 # -- results ---------------------------------------------------------------------------------------
@@ -297,6 +303,8 @@ def _result(
         kind = "tuple" if isinstance(value, tuple) else "list"
         inner = tuple(_result(builder, each, arrays, outputs, taken) for each in value)
         return Result(kind, parts=inner) if inner else Result("value", value=value)
+    if isinstance(value, Masked):
+        raise value.refusal()
     if isinstance(value, Mask):
         raise Refusal("a result of truth values", "kernels have none", "use np.where(mask, 1.0, 0.0)")
     if isinstance(value, Index):
@@ -327,8 +335,6 @@ def _result(
         else:
             shape = tuple(map(builder.sizes.resolved, value.lengths))
             array = g.Array(name, value.type, shape)
-            from schedsearch.frontends.jit.building import identity
-
             node = operations.broadcast_node(builder, value.node(), shape)
             builder.stack[0].statements.append(
                 g.Store(array, *identity(shape), node, line=builder.line())
@@ -523,6 +529,3 @@ def _length(node: ast.expr, sizes: dict[str, q.Var]) -> q.Affine:
             return _length(b, sizes).scaled(n)
         case _:
             raise ValueError
-
-
-__all__ = ["Mark", "Traced", "annotated", "replace", "trace", "where"]

@@ -210,6 +210,8 @@ class Index:
     def __index__(self) -> int:
         if self.value.is_const:
             return self.value.const
+        if not self.builder.preprocess:
+            raise control_flow("a size or an index as a Python number", self.builder)
         raise self.frozen(q.Affine(), NOT_A_NUMBER)
 
     __int__ = __index__
@@ -370,7 +372,7 @@ class Data:
         return types.DTYPES[self.type]
 
     @property
-    def T(self) -> Any:  # noqa: N802
+    def T(self) -> Any:
         return self.transpose()
 
     @property

@@ -271,6 +271,20 @@ def _assigned(names: Sequence[str], value: ast.expr) -> ast.stmt:
     return ast.Assign([target], value)
 
 
+def locate(node: ast.AST, line: int) -> None:
+    """Give new nodes the line of what they are in. Not its last line: Python says of a call of
+    an attribute that it is there."""
+    if "lineno" in node._attributes:
+        if not hasattr(node, "lineno"):
+            for name, value in [("lineno", line), ("end_lineno", line)]:
+                setattr(node, name, value)
+            for name in ("col_offset", "end_col_offset"):
+                setattr(node, name, 0)
+        line = getattr(node, "lineno", line)
+    for each in ast.iter_child_nodes(node):
+        locate(each, line)
+
+
 class _Rewriter(ast.NodeTransformer):
     def __init__(self, file: str) -> None:
         self.file = file
@@ -297,12 +311,18 @@ class _Rewriter(ast.NodeTransformer):
             found = self.visit(stmt)
             many = found if isinstance(found, list) else [found]
             for each in many:
-                out.append(ast.fix_missing_locations(ast.copy_location(each, stmt)))
+                locate(each, stmt.lineno)
+                out.append(each)
         return out or [ast.Pass()]
 
     def fresh(self, letter: str) -> str:
         self.count += 1
         return f"__{letter}{self.count}"
+
+    def at(self, node: ast.expr, made: ast.expr) -> ast.expr:
+        """A call in the place of an expression, at its line."""
+        locate(made, node.lineno)
+        return made
 
     def refuse(self, node: ast.AST, parts: tuple[str, str, str]) -> Any:
         raise refused(self.file, getattr(node, "lineno", 0), *parts)
@@ -473,30 +493,25 @@ class _Rewriter(ast.NodeTransformer):
         if isinstance(node.ctx, ast.Store):
             node.value, node.slice = _call("__b", "target", owner), key
             return node
-        return ast.copy_location(_call("__b", "item", owner, _key(key)), node)
+        return self.at(node, _call("__b", "item", owner, _key(key)))
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals"):
             self.refuse(node, (f"{node.func.id}()", "it is unknown", "leave it out"))
-        return ast.copy_location(
-            ast.Call(
-                ast.Attribute(ast.Name("__b", ast.Load()), "call", ast.Load()),
-                [node.func, *node.args],
-                node.keywords,
-            ),
-            node,
-        )
+        function = ast.Attribute(ast.Name("__b", ast.Load()), "call", ast.Load())
+        made = ast.Call(function, [node.func, *node.args], node.keywords)
+        return self.at(node, made)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.AST:
         name = "and_" if isinstance(node.op, ast.And) else "or_"
         parts = [_thunk(self.visit(each)) for each in node.values]
-        return ast.copy_location(_call("__b", name, *parts), node)
+        return self.at(node, _call("__b", name, *parts))
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         self.generic_visit(node)
         if isinstance(node.op, ast.Not):
-            return ast.copy_location(_call("__b", "not_", node.operand), node)
+            return self.at(node, _call("__b", "not_", node.operand))
         return node
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
@@ -508,12 +523,12 @@ class _Rewriter(ast.NodeTransformer):
             ast.Compare(copy.deepcopy(values[n]), [op], [values[n + 1]])
             for n, op in enumerate(node.ops)
         ]
-        return ast.copy_location(_call("__b", "and_", *map(_thunk, pairs)), node)
+        return self.at(node, _call("__b", "and_", *map(_thunk, pairs)))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
         self.generic_visit(node)
         made = _call("__b", "ternary", node.test, _thunk(node.body), _thunk(node.orelse))
-        return ast.copy_location(made, node)
+        return self.at(node, made)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
         return self.refuse(node, (":=", "it is unknown", "assign the variable before"))
