@@ -14,7 +14,17 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = ["explore", "jit", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
+__all__ = [
+    "explore",
+    "jit",
+    "kernel",
+    "open",
+    "record",
+    "register",
+    "tune",
+    "tune_recorded",
+    "using",
+]
 
 _PLACES = {
     "explore": ("schedsearch.api.exploring", "explore"),

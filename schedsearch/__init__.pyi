@@ -10,4 +10,14 @@ from schedsearch.deploy.sources import using
 from schedsearch.transforms.own import register
 
 __version__: str
-__all__ = ["explore", "jit", "kernel", "open", "record", "register", "tune", "tune_recorded", "using"]
+__all__ = [
+    "explore",
+    "jit",
+    "kernel",
+    "open",
+    "record",
+    "register",
+    "tune",
+    "tune_recorded",
+    "using",
+]

@@ -100,8 +100,8 @@ def tried(benchmark: Benchmark) -> Row:
     except (UserError, TypeError, ValueError) as error:
         return Row(benchmark.name, str(error).replace("\n", " "))
     seconds = perf_counter() - begin
-    error, wrong = _compared([wanted, *plain], [found, *ours])
-    return Row(benchmark.name, f"wrong: {wrong}" if wrong else "", error, seconds)
+    away, wrong = _compared([wanted, *plain], [found, *ours])
+    return Row(benchmark.name, f"wrong: {wrong}" if wrong else "", away, seconds)
 
 
 def _compared(wanted: Any, found: Any) -> tuple[float, str]:

@@ -66,7 +66,11 @@ class Jitted:
         if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
             file, line = place_of(function)
             raise refused(
-                file, line, f"{function.__name__}(*args)", "a kernel has fixed arguments", "name them"
+                file,
+                line,
+                f"{function.__name__}(*args)",
+                "a kernel has fixed arguments",
+                "name them",
             )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -145,7 +149,10 @@ class Jitted:
                 if name not in values:
                     file, line = place_of(self._function)
                     raise refused(
-                        file, line, f"argument {name}", "its type is unknown",
+                        file,
+                        line,
+                        f"argument {name}",
+                        "its type is unknown",
                         'give an example, or annotate it ("f64[N, M]")',
                     )
                 kind = _from_value(self._function, name, values[name], names)
@@ -171,7 +178,7 @@ class _AgainError(Exception):
 
 def _plain(value: Any) -> Any:
     """Tensors and buffers as NumPy arrays on the same memory."""
-    simple = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
+    simple: Any = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
     if isinstance(value, simple):
         return value
     if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
@@ -240,7 +247,9 @@ def _check(function: Any, name: str, kind: Given, value: Any) -> None:
             fits = False
     if not fits:
         got = f"{value.dtype} of rank {value.ndim}" if isinstance(value, np.ndarray) else value
-        raise TypeError(f"{function.__name__}, argument {name}: it is annotated otherwise; got {got}")
+        raise TypeError(
+            f"{function.__name__}, argument {name}: it is annotated otherwise; got {got}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,9 +273,7 @@ class _Specialised:
     def named(self) -> tuple[tuple[str, q.Var], ...]:
         """Sizes that no shape tells, which the kernel is given by name."""
         parameters = self.traced.program.parameters
-        told = {
-            n.as_var for each in parameters if isinstance(each, g.Array) for n in each.shape
-        }
+        told = {n.as_var for each in parameters if isinstance(each, g.Array) for n in each.shape}
         pairs = zip(self.lowered.parameters, parameters, strict=True)
         return tuple((n, p) for n, p in pairs if isinstance(p, q.Var) and p not in told)
 

@@ -60,9 +60,7 @@ def relu(x):
 
 
 @example(
-    lambda r: tuple(
-        (r.random(s) - 0.5).astype(np.float32) for s in [(4, 5), (5, 6), 6, (6, 3), 3]
-    )
+    lambda r: tuple((r.random(s) - 0.5).astype(np.float32) for s in [(4, 5), (5, 6), 6, (6, 3), 3])
 )
 def mlp(x, w1, b1, w2, b2):
     x = relu(x @ w1 + b1)
@@ -204,17 +202,17 @@ def seidel_2d(steps, n, A):
 
 @example(lambda r: (r.random((9, 10, 3)), np.zeros((5, 6, 3)), r.random((5, 6, 3))))
 def hdiff(field, out, coefficient):
-    I, J = out.shape[0], out.shape[1]
-    lap = 4.0 * field[1 : I + 3, 1 : J + 3] - (
-        field[2 : I + 4, 1 : J + 3]
-        + field[0 : I + 2, 1 : J + 3]
-        + field[1 : I + 3, 2 : J + 4]
-        + field[1 : I + 3, 0 : J + 2]
+    rows, columns = out.shape[0], out.shape[1]
+    lap = 4.0 * field[1 : rows + 3, 1 : columns + 3] - (
+        field[2 : rows + 4, 1 : columns + 3]
+        + field[0 : rows + 2, 1 : columns + 3]
+        + field[1 : rows + 3, 2 : columns + 4]
+        + field[1 : rows + 3, 0 : columns + 2]
     )
-    res = lap[1:, 1 : J + 1] - lap[:-1, 1 : J + 1]
-    up = field[2 : I + 3, 2 : J + 2] - field[1 : I + 2, 2 : J + 2]
+    res = lap[1:, 1 : columns + 1] - lap[:-1, 1 : columns + 1]
+    up = field[2 : rows + 3, 2 : columns + 2] - field[1 : rows + 2, 2 : columns + 2]
     flux = np.where(res * up > 0, 0, res)
-    out[:] = field[2 : I + 2, 2 : J + 2] - coefficient * (flux[1:] - flux[:-1])
+    out[:] = field[2 : rows + 2, 2 : columns + 2] - coefficient * (flux[1:] - flux[:-1])
 
 
 @example(lambda r: (r.random(9),))
@@ -233,8 +231,7 @@ def durbin(r):
 def pairs(a, b):
     if a + b == 3:
         return 1
-    else:
-        return 0
+    return 0
 
 
 @example(lambda r: (7, r.integers(0, 4, 7).astype(np.int32)))
@@ -248,9 +245,7 @@ def nussinov(n, seq):
                 table[i, j] = max(table[i, j], table[i + 1, j])
             if j - 1 >= 0 and i + 1 < n:
                 if i < j - 1:
-                    table[i, j] = max(
-                        table[i, j], table[i + 1, j - 1] + pairs(seq[i], seq[j])
-                    )
+                    table[i, j] = max(table[i, j], table[i + 1, j - 1] + pairs(seq[i], seq[j]))
                 else:
                     table[i, j] = max(table[i, j], table[i + 1, j - 1])
             for k in range(i + 1, j):

@@ -63,9 +63,13 @@ class Writer:
             case 11:
                 name = self.fresh("w")
                 view = self.rng.choice(
-                    [f"{self.pick(self.squares)}[1]", f"{self.pick(self.squares)}.T[-1]",
-                     f"{self.pick(self.rows)}[::-1]", f"{self.pick(self.rows)}.copy()",
-                     "np.zeros(n)"]
+                    [
+                        f"{self.pick(self.squares)}[1]",
+                        f"{self.pick(self.squares)}.T[-1]",
+                        f"{self.pick(self.rows)}[::-1]",
+                        f"{self.pick(self.rows)}.copy()",
+                        "np.zeros(n)",
+                    ]
                 )
                 self.put(depth, f"{name} = {view}")
                 self.rows.append(name)

@@ -340,7 +340,9 @@ def condition_shape(condition: g.Condition) -> g.Shape | None:
         case g.Compare():
             return condition.lhs.shape
         case g.Logical():
-            return next((s for each in condition.args if (s := condition_shape(each)) is not None), None)
+            return next(
+                (s for each in condition.args if (s := condition_shape(each)) is not None), None
+            )
         case _:
             return None
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends import types, views
+from schedsearch.frontends import types
 from schedsearch.frontends.jit import operations
 from schedsearch.frontends.jit.building import Buffer, Builder, Predicate, finished, identity
 from schedsearch.frontends.jit.functions import FUNCTIONS, MAKERS, function_call, ufunc_call
@@ -41,9 +41,13 @@ UNROLLED = 16
 PASSES = 8
 _OWN = __name__.rpartition(".")[0]
 CHANGING = frozenset(
-    "append extend insert pop remove clear update add discard setdefault sort reverse popitem "
-    "appendleft popleft".split()
+    {
+        *("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard"),
+        *("setdefault", "sort", "reverse", "popitem", "appendleft", "popleft"),
+    }
 )
+"""Methods that change what they belong to."""
+
 FOREIGN = frozenset(
     {print, builtins.open, builtins.input, builtins.next, builtins.exec, builtins.eval}
 )
@@ -151,11 +155,7 @@ class Control:
                 "its value would be that of the trace, in every call",
                 "compute it before, and give it as an argument",
             )
-        if (
-            isinstance(owner, list | dict | set)
-            and name in CHANGING
-            and self.builder.symbolic
-        ):
+        if isinstance(owner, list | dict | set) and name in CHANGING and self.builder.symbolic:
             raise Refusal(
                 f".{name} of a {type(owner).__name__} in a loop or branch",
                 "it would happen once, while the function is traced",
@@ -247,11 +247,8 @@ class Control:
         return operations.truth(self.builder, value)
 
     def _sum(self, values: Any, start: Any = 0) -> Any:
-        if isinstance(values, Data):
-            if not isinstance(values.shape[0], int):
-                return operations.reduce(
-                    self.builder, "sum", values, 0, dtype=values.dtype
-                ) + start
+        if isinstance(values, Data) and not isinstance(values.shape[0], int):
+            return operations.reduce(self.builder, "sum", values, 0, values.dtype) + start
         return sum(values, start)
 
     def _enumerate(self, values: Any, start: Any = 0) -> Any:
@@ -266,7 +263,7 @@ class Control:
     def _zip(self, *many: Any, **kwargs: Any) -> Any:
         found = [self._items(each) for each in many]
         if not any(found):
-            return zip(*many, **kwargs)
+            return zip(*many, **kwargs)  # noqa: B905
         if not all(found):
             raise Refusal("zip", "only some of its arguments are arrays", "loop over indices")
         ranges = [each.range for each in found if each]
@@ -411,9 +408,7 @@ class Control:
             in_place(name, old, other)
             return
         result = in_place(name, old, other)
-        if not isinstance(result, Data) or not np.can_cast(
-            result.dtype, value.dtype, "same_kind"
-        ):
+        if not isinstance(result, Data) or not np.can_cast(result.dtype, value.dtype, "same_kind"):
             value[key] = result
             return
         assign(value, key, result, old=old, how=name, other=other)
@@ -451,7 +446,9 @@ class Control:
     def branch(
         self, test: Any, names: Sequence[str], live: Sequence[str], thunks: Sequence[Thunk]
     ) -> Branch:
-        found = operations.truth(self.builder, test) if isinstance(test, Data | Index) else bool(test)
+        found = (
+            operations.truth(self.builder, test) if isinstance(test, Data | Index) else bool(test)
+        )
         if isinstance(found, Mask) and found.ndim:
             raise control_flow("if on an array", self.builder)
         return Branch(self, found, tuple(names), frozenset(live), thunks)
@@ -523,12 +520,10 @@ def unchanged(a: Any, b: Any) -> bool:
     if isinstance(a, Data) and isinstance(b, Data):
         same = type(a) is type(b) and a.weak == b.weak
         return same and a.buffer is b.buffer and a.same_place(b)
-    simple = (int, float, str, bool, type(None), tuple)
-    if isinstance(a, simple) and type(a) is type(b):
-        return bool(a == b) if not isinstance(a, tuple) else len(a) == len(b) and all(
-            map(unchanged, a, b)
-        )
-    return False
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(unchanged, a, b))
+    simple = (int, float, str, bool, type(None))
+    return isinstance(a, simple) and type(a) is type(b) and bool(a == b)
 
 
 def joined_kind(name: str, values: Sequence[Any]) -> tuple[str, type | None]:
@@ -765,9 +760,7 @@ class Loop:
         self.builder.store(buffer, (), (), value.node())
         return Data(self.builder, buffer, weak=value.weak)
 
-    def _aliases(
-        self, each: Carried, new: Any, written: set[g.Array], alone: set[Buffer]
-    ) -> None:
+    def _aliases(self, each: Carried, new: Any, written: set[g.Array], alone: set[Buffer]) -> None:
         """Two names of one array, of which one is a copy here: neither may be written. `alone` are
         arrays that this round made for one name."""
         data = each.data
@@ -810,9 +803,7 @@ class Loop:
             elif each.kind == "step":
                 total = as_place(self.builder, each.first)
                 assert total is not None
-                found.append(
-                    simplified(self.builder, total + self._rounds().scaled(each.step))
-                )
+                found.append(simplified(self.builder, total + self._rounds().scaled(each.step)))
             else:
                 assert each.data is not None
                 found.append(Data(self.builder, each.data.buffer, weak=each.data.weak))
@@ -932,11 +923,10 @@ class Branch:
 
     def _joined(self, name: str, one: Any, other: Any) -> Any:
         if isinstance(one, tuple) and isinstance(other, tuple) and len(one) == len(other):
-            if all(not isinstance(e, Data) or e.ndim == 0 for e in (*one, *other)) or True:
-                return tuple(
-                    a if unchanged(a, b) else self._joined_at(name, a, b, n)
-                    for n, (a, b) in enumerate(zip(one, other, strict=True))
-                )
+            return tuple(
+                a if unchanged(a, b) else self._joined_at(name, a, b, n)
+                for n, (a, b) in enumerate(zip(one, other, strict=True))
+            )
         if isinstance(self.test, Mask) and self.test.index is None:
             if isinstance(one, Data) and isinstance(other, Data):
                 self._same_lengths(name, one, other)
@@ -1015,6 +1005,3 @@ def is_users(function: Any) -> bool:
     module = whole.split(".")[0]
     foreign = module in sys.stdlib_module_names or module == "numpy"
     return (not foreign or module == "__main__") and not whole.startswith(_OWN)
-
-
-__all__ = ["Control", "views"]

@@ -50,7 +50,7 @@ class ScalarOf:
     """A number that is data. `weak`: Python's, which takes the type of what it meets."""
 
     type: str
-    weak: type | None = None
+    weak: Any = None
 
 
 @dataclass(frozen=True)
@@ -306,7 +306,9 @@ def _result(
     if isinstance(value, Masked):
         raise value.refusal()
     if isinstance(value, Mask):
-        raise Refusal("a result of truth values", "kernels have none", "use np.where(mask, 1.0, 0.0)")
+        raise Refusal(
+            "a result of truth values", "kernels have none", "use np.where(mask, 1.0, 0.0)"
+        )
     if isinstance(value, Index):
         return Result("size", value=builder.sizes.resolved(value.value))
     if isinstance(value, Data):
@@ -479,9 +481,7 @@ def sizes_as_data(traced: Traced, given: Mapping[str, Given]) -> list[str]:
 # -- annotations -----------------------------------------------------------------------------------
 
 
-def annotated(
-    function: Any, sizes: dict[str, q.Var], name: str, annotation: Any
-) -> Given | None:
+def annotated(function: Any, sizes: dict[str, q.Var], name: str, annotation: Any) -> Given | None:
     """The kind of an argument, from its annotation: `"f64[N, M]"`, `"f64"`, `"size"`, `float`.
     None for others."""
     if annotation is float or annotation == "float":

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core import ast as q
+from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
 from schedsearch.frontends.jit import making, operations
 from schedsearch.frontends.jit.building import Builder
@@ -197,7 +198,9 @@ def _array(builder: Builder, value: Any, dtype: Any = None) -> Any:
     found = operand(builder, value)
     if not isinstance(found, Data):
         found = Data.of(builder, operations.as_node(builder, found, "f64"))
-    return making.copied(builder, found if dtype is None else making.converted(builder, found, dtype))
+    return making.copied(
+        builder, found if dtype is None else making.converted(builder, found, dtype)
+    )
 
 
 def _asarray(builder: Builder, value: Any, dtype: Any = None) -> Any:
@@ -232,7 +235,7 @@ def _reshape(builder: Builder, a: Any, *shape: Any, **more: Any) -> Any:
     lengths = [wanted_place(builder, each, "a length") for each in sizes]
     if len(lengths) == 1 and lengths[0] == q.Affine(-1):
         lengths = [wanted_place(builder, data.size, "a length")]
-    if isinstance(data.view, operations.g.View):  # NumPy copies what is not contiguous
+    if isinstance(data.view, g.View):  # NumPy copies what is not contiguous
         data = making.copied(builder, data)
     old = data.lengths
     if len(old) == len(lengths):
@@ -240,17 +243,15 @@ def _reshape(builder: Builder, a: Any, *shape: Any, **more: Any) -> Any:
             if n.is_const == m.is_const and m != q.Affine(-1):
                 builder.sizes.same(n, m)
     lengths = [builder.sizes.resolved(n) for n in lengths]
-    stand = operations.g.Load(operations.g.Array("", data.type, data.lengths))
+    stand = g.Load(g.Array("", data.type, data.lengths))
     try:
         found = views.reshape(stand, lengths)
     except Refusal as refusal:
         from schedsearch.frontends.jit.proxies import frozen
 
-        names = sum(
-            (n for n in [*data.lengths, *lengths] if not n.is_const), start=q.Affine()
-        )
+        names = sum((n for n in [*data.lengths, *lengths] if not n.is_const), start=q.Affine())
         raise frozen(builder, names, refusal) from None
-    if not isinstance(found, operations.g.View):
+    if not isinstance(found, g.View):
         return data
     names_of = found.vars
 
@@ -302,7 +303,8 @@ def _diagonal(builder: Builder, a: Any, offset: int = 0) -> Any:
     data = operand(builder, a)
     if data.ndim != 2 or offset:
         raise unknown("np.diagonal of other than the main diagonal of two axes")
-    operations.shared(builder, *data.lengths, "np.diagonal")
+    one, other = data.lengths
+    operations.shared(builder, one, other, "np.diagonal")
     return data.seen(data.lengths[:1], lambda at: (at[0], at[0]))
 
 

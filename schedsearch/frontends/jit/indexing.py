@@ -108,7 +108,7 @@ def _sliced(builder: Builder, view: g.Value, axis: int, key: slice) -> g.Value:
     if not step_at.is_const or step_at.const == 0:
         raise Refusal("a step", "it is no constant, or 0", "give it as a constant")
     step = step_at.const
-    ends = []
+    ends: list[q.Affine | None] = []
     for bound in (key.start, key.stop):
         if bound is None:
             ends.append(None)
@@ -258,7 +258,7 @@ class Masked(Data):
 
     __getitem__ = __setitem__ = __matmul__ = __rmatmul__ = _compared = __getattr__ = _refuse
     __array_ufunc__ = __array_function__ = __len__ = __iter__ = transpose = _refuse
-    shape = size = property(_refuse)  # type: ignore[assignment]
+    shape = size = property(_refuse)
 
     def node(self) -> g.Value:
         raise self.refusal()

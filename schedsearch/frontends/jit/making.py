@@ -158,9 +158,7 @@ def padded(builder: Builder, value: Any, width: Any, mode: Any = "constant", **m
     return made
 
 
-def by_place(
-    builder: Builder, lengths: g.Shape, holds: Any, then: g.Value, other: g.Value
-) -> Data:
+def by_place(builder: Builder, lengths: g.Shape, holds: Any, then: g.Value, other: g.Value) -> Data:
     """Elements chosen by their place."""
     names, at = identity(lengths)
     return Data.of(builder, g.Select(g.Inside(names, holds(at)), then, other))
@@ -208,9 +206,7 @@ def counted(builder: Builder, n: q.Affine, kind: str, value: Any) -> Data:
 
 
 def arange(builder: Builder, *bounds: Any, dtype: Any = None, step: Any = 1) -> Data:
-    start, stop, step = (
-        (0, bounds[0], step) if len(bounds) == 1 else (*bounds, step)[:3]
-    )
+    start, stop, step = (0, bounds[0], step) if len(bounds) == 1 else (*bounds, step)[:3]
     if dtype is None:
         raise Refusal(
             "np.arange as data",
@@ -228,9 +224,7 @@ def arange(builder: Builder, *bounds: Any, dtype: Any = None, step: Any = 1) -> 
     from schedsearch.frontends.jit.proxies import simplified
 
     first = simplified(builder, low)
-    return counted(
-        builder, n, types.named(dtype, "np.arange"), lambda i: i * by.const + first
-    )
+    return counted(builder, n, types.named(dtype, "np.arange"), lambda i: i * by.const + first)
 
 
 def linspace(

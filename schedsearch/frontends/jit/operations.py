@@ -167,9 +167,7 @@ def broadcast_node(builder: Builder, node: g.Value, shape: g.Shape) -> g.Value:
     missing = len(shape) - len(own)
 
     def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
-        return [
-            q.Affine() if n == views.ONE else i for n, i in zip(own, at[missing:], strict=True)
-        ]
+        return [q.Affine() if n == views.ONE else i for n, i in zip(own, at[missing:], strict=True)]
 
     return views.view(node, shape, places)
 
@@ -490,14 +488,10 @@ def variance(
     return elementwise(builder, np.true_divide, (total, count - ddof if ddof else count))
 
 
-def scan(
-    builder: Builder, function: str, value: Any, axis: Any = None, dtype: Any = None
-) -> Any:
+def scan(builder: Builder, function: str, value: Any, axis: Any = None, dtype: Any = None) -> Any:
     data = operand(builder, value)
     if axis is None and data.ndim != 1:
-        raise Refusal(
-            f"np.cum{function}", "without an axis it is of all elements", "give an axis"
-        )
+        raise Refusal(f"np.cum{function}", "without an axis it is of all elements", "give an axis")
     kind = types.named(dtype, f"np.cum{function}") if dtype is not None else ""
     kind = kind or types.reduced_type(function, data.type)
     (place,) = axes_of(builder, axis, data.ndim)
@@ -572,9 +566,11 @@ def dot(builder: Builder, one: Any, other: Any) -> Any:
 def outer(builder: Builder, ufunc: Any, one: Any, other: Any) -> Any:
     """`ufunc.outer`."""
     a, b = operand(builder, one), operand(builder, other)
-    a = a.seen(
-        (*a.lengths, *(views.ONE,) * len(lengths_of(b))), lambda at: at[: a.ndim]
-    ) if lengths_of(b) else a
+    a = (
+        a.seen((*a.lengths, *(views.ONE,) * len(lengths_of(b))), lambda at: at[: a.ndim])
+        if lengths_of(b)
+        else a
+    )
     return elementwise(builder, ufunc, (a, b))
 
 

@@ -609,7 +609,7 @@ class Mask(Data):
     index: q.Expr | None = None
 
     @classmethod
-    def of(  # type: ignore[override]
+    def of(
         cls,
         builder: Builder,
         found: g.Condition | g.Value,
@@ -618,9 +618,7 @@ class Mask(Data):
     ) -> Mask:
         value: g.Value
         if isinstance(found, g.Compare | g.Inside | g.Logical):
-            one, zero = (
-                views.broadcast_to(g.Constant(n, "f32"), shape or ()) for n in (1.0, 0.0)
-            )
+            one, zero = (views.broadcast_to(g.Constant(n, "f32"), shape or ()) for n in (1.0, 0.0))
             value = g.Select(found, one, zero)
         else:
             value = found

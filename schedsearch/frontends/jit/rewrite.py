@@ -94,7 +94,7 @@ def rewritten(function: types.FunctionType, control: Any) -> Callable[..., Any]:
         decorator_list=[],
     )
     if hasattr(ast, "TypeAlias"):  # Python 3.12
-        around.type_params = []
+        around.type_params = []  # type: ignore[attr-defined]
     module = ast.fix_missing_locations(ast.Module([around], []))
     space: dict[str, Any] = {}
     exec(compile(module, file, "exec"), space)
@@ -154,9 +154,7 @@ def loaded(node: ast.AST | None) -> set[str]:
 Liveness = dict[ast.stmt, tuple[frozenset[str], frozenset[str]]]
 
 
-def live_before(
-    body: Sequence[ast.stmt], after: frozenset[str], known: Liveness
-) -> frozenset[str]:
+def live_before(body: Sequence[ast.stmt], after: frozenset[str], known: Liveness) -> frozenset[str]:
     """Variables that may be read, at the beginning of statements, before they are assigned.
     `known` gets, for loops and branches, those at the head of the body, and those after."""
     for stmt in reversed(body):
@@ -187,8 +185,8 @@ def _live(stmt: ast.stmt, after: frozenset[str], known: Liveness) -> frozenset[s
             return inside.union(*(loaded(each.context_expr) for each in stmt.items))
         case ast.FunctionDef():
             return (after - {stmt.name}) | loaded(stmt)
-        case ast.AugAssign(target=ast.Name()):
-            return after | {stmt.target.id} | loaded(stmt.value)
+        case ast.AugAssign(target=ast.Name(id=name)):
+            return after | {name} | loaded(stmt.value)
         case ast.Break() | ast.Continue():
             return after | {RESULT}
         case _:
@@ -442,7 +440,7 @@ class _Rewriter(ast.NodeTransformer):
             _assigned(names, _call(branch, "leave", *_thunks(names))),
         ]
 
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         name = ast.Constant(AUGMENTED[type(node.op)])
         value = self.visit(node.value)
         match node.target:
@@ -530,7 +528,7 @@ class _Rewriter(ast.NodeTransformer):
         made = _call("__b", "ternary", node.test, _thunk(node.body), _thunk(node.orelse))
         return self.at(node, made)
 
-    def visit_NamedExpr(self, node: ast.NamedExpr) -> ast.AST:
+    def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         return self.refuse(node, (":=", "it is unknown", "assign the variable before"))
 
 
@@ -566,17 +564,17 @@ def counting(node: ast.While) -> tuple[str, str, ast.expr, int] | None:
 
 
 def _step(stmt: ast.stmt, name: str) -> int | None:
+    """By how much a statement `name += 1` or `name = name + 1` counts. None for others."""
     match stmt:
-        case ast.AugAssign(
-            target=ast.Name(id=target), op=ast.Add() | ast.Sub() as op, value=ast.Constant(value=n)
-        ) if target == name and isinstance(n, int):
-            return n if isinstance(op, ast.Add) else -n
+        case ast.AugAssign(target=ast.Name(id=target), op=op, value=ast.Constant(value=n)):
+            source = target
         case ast.Assign(
             targets=[ast.Name(id=target)],
-            value=ast.BinOp(
-                left=ast.Name(id=source), op=ast.Add() | ast.Sub() as op, right=ast.Constant(value=n)
-            ),
-        ) if target == source == name and isinstance(n, int):
-            return n if isinstance(op, ast.Add) else -n
+            value=ast.BinOp(left=ast.Name(id=source), op=op, right=ast.Constant(value=n)),
+        ):
+            pass
         case _:
             return None
+    if not target == source == name or type(n) is not int:
+        return None
+    return {ast.Add: n, ast.Sub: -n}.get(type(op))

@@ -84,9 +84,10 @@ class Sizes:
         low = self.lowest(value)
         if low.is_const or not all(isinstance(a, q.Var) and a in self.own for a, _ in low.terms):
             raise refusal
-        if all(factor < 0 for _, factor in low.terms) and low.const + sum(
-            factor for _, factor in low.terms
-        ) < 0:
+        if (
+            all(factor < 0 for _, factor in low.terms)
+            and low.const + sum(factor for _, factor in low.terms) < 0
+        ):
             raise refusal
         self.asserts = [each for each in self.asserts if _least(each - low) < 0]
         self.asserts.append(low)
