@@ -334,6 +334,24 @@ def test_results_have_numpy_types(other: Any) -> None:
     checked(mixed, row().astype(np.float32), (row() * 9 + 9).astype(other), 2.0)
 
 
+def test_numbers_are_those_of_python_or_of_numpy() -> None:
+    """Python's take the type of what they meet; what NumPy makes of them is float64."""
+    two = np.float64(2.0)
+
+    def numbers(n, s, x):
+        a = 2.0 * s + n
+        b = np.sqrt(s)
+        c = a if x[0] > 0 else 1.0
+        return a * x, b * x, two * x, c * x, n / 3 * x, np.where(x > 0, 1.0, 2.0), a, np.exp(n) * x
+
+    checked(numbers, 3, 0.7, row().astype(np.float32))
+    assert "int64" in refusal(lambda_of_ints, row())
+
+
+def lambda_of_ints(x):
+    return np.where(x > 0, 1, 2)
+
+
 def refusal(function: Callable[..., Any], *args: Any, **options: Any) -> str:
     with pytest.raises(UserError) as error:
         schedsearch.jit(function, **options).lowered(*args)

@@ -220,14 +220,16 @@ class Control:
             if isinstance(better, bool):
                 result = each if better else result
             else:
-                result = operations.select(self.builder, better, each, result)
+                result = operations.select(
+                    self.builder, better, each, result, python=True
+                )
         return result
 
     def _abs(self, value: Any) -> Any:
         if isinstance(value, Index):
             if self.builder.sizes.never_negative(value.value):
                 return value
-            return operations.elementwise(self.builder, np.absolute, (value,))
+            return operations.elementwise(self.builder, np.absolute, (value,), python=True)
         return abs(value)
 
     def _float(self, value: Any = 0.0) -> Any:
@@ -933,7 +935,7 @@ class Branch:
             if not (isinstance(one, Mask | bool) and isinstance(other, Mask | bool)):
                 joined_kind(name, (one, other))
                 self._no_alias(name, one, other)
-            return operations.select(self.builder, self.test, one, other)
+            return operations.select(self.builder, self.test, one, other, python=True)
         nodes = [each.get(name) for each in self.nodes]
         return self._stored(name, (one, other), nodes)
 

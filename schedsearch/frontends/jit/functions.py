@@ -26,7 +26,7 @@ def unknown(name: str) -> Refusal:
     return Refusal(
         name,
         "schedsearch does not know it",
-        "write it with arithmetic, slices, loops and functions in docs/how-to/jit.md",
+        "write it with arithmetic, slices, loops and elementary functions",
     )
 
 

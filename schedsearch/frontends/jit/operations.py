@@ -52,13 +52,13 @@ LARGEST_CONSTANT = 64
 
 def operand(builder: Builder, value: Any) -> Any:
     """What operators take: Data, Index, Python numbers. NumPy's numbers are of their own type."""
-    if isinstance(value, Data | Index | bool | int | float):
-        return value
     if isinstance(value, np.bool_):
         return bool(value)
-    if isinstance(value, np.generic):
+    if isinstance(value, np.generic):  # before float, which np.float64 is too
         kind = types.named(value.dtype, f"{type(value).__name__}({value})")
         return Data.of(builder, g.Constant(value.item(), kind))
+    if isinstance(value, Data | Index | bool | int | float):
+        return value
     if isinstance(value, list | tuple) and value:
         if any(isinstance(each, Data | Index) for each in value):
             from schedsearch.frontends.jit.making import stack
@@ -202,8 +202,11 @@ def sizes_in(values: Sequence[Any]) -> frozenset[q.Var] | None:
     return found
 
 
-def elementwise(builder: Builder, ufunc: Any, given: Sequence[Any], dtype: Any = None) -> Any:
-    """A function of elements at the same places."""
+def elementwise(
+    builder: Builder, ufunc: Any, given: Sequence[Any], dtype: Any = None, *, python: bool = False
+) -> Any:
+    """A function of elements at the same places. Of Python's numbers alone an operator gives one
+    of them (`python`), a function of NumPy one of its own, which is float64."""
     values = [operand(builder, each) for each in given]
     name = ufunc.__name__
     if name == "square":
@@ -221,9 +224,9 @@ def elementwise(builder: Builder, ufunc: Any, given: Sequence[Any], dtype: Any =
             "no function of kernels computes it exactly",
             f"write it with {', '.join(sorted({*APPLIED} - {'divide', 'fabs'}))}",
         )
-    if name == "power" and (found := _power(builder, *values)) is not None:
+    if name == "power" and (found := _power(builder, *values, python)) is not None:
         return found
-    weak = weak_result(values, ufunc)
+    weak = weak_result(values, ufunc) if python else None
     if weak:
         kinds: tuple[str, ...] = ("f64",) * ufunc.nin
         out = "f64"
@@ -265,7 +268,7 @@ def _folded(node: g.Apply) -> g.Value:
     return g.Constant(value.item(), node.type)
 
 
-def _power(builder: Builder, base: Any, exponent: Any) -> Any:
+def _power(builder: Builder, base: Any, exponent: Any, python: bool) -> Any:
     """Small whole exponents are products, as in NumPy; 0.5 is a root. None: pow."""
     value: Any = exponent
     if isinstance(exponent, Data) and not exponent.ndim:
@@ -277,15 +280,15 @@ def _power(builder: Builder, base: Any, exponent: Any) -> Any:
     if isinstance(value, float) and not floats:
         return None
     if value == 0.5 and floats:
-        return elementwise(builder, np.sqrt, (base,))
+        return elementwise(builder, np.sqrt, (base,), python=python)
     if value == int(value) and 1 <= value <= 4:
         result = base
         for _ in range(int(value) - 1):
-            result = elementwise(builder, np.multiply, (result, base))
-        return result if value > 1 else elementwise(builder, np.multiply, (base, 1))
+            result = elementwise(builder, np.multiply, (result, base), python=python)
+        return result if value > 1 else elementwise(builder, np.multiply, (base, 1), python=python)
     if value in (-1, -2) and floats:
-        below = base if value == -1 else elementwise(builder, np.multiply, (base, base))
-        return elementwise(builder, np.true_divide, (1.0, below))
+        below = base if value == -1 else elementwise(builder, np.multiply, (base, base), python=python)
+        return elementwise(builder, np.true_divide, (1.0, below), python=python)
     return None
 
 
@@ -378,8 +381,10 @@ def negated(expr: q.Expr) -> q.Expr:
     return q.BinOp(NEGATED[expr.op], expr.lhs, expr.rhs, "bool")
 
 
-def select(builder: Builder, mask: Any, then: Any, other: Any) -> Any:
-    """`np.where` with three arguments."""
+def select(
+    builder: Builder, mask: Any, then: Any, other: Any, *, python: bool = False
+) -> Any:
+    """`np.where` with three arguments; of Python's numbers, `a if c else b` (`python`)."""
     condition = truth(builder, mask)
     values = [operand(builder, each) for each in (then, other)]
     if isinstance(condition, bool):
@@ -392,7 +397,7 @@ def select(builder: Builder, mask: Any, then: Any, other: Any) -> Any:
         inverse = logical(builder, "not", (condition,))
         one = logical(builder, "and", (condition, values[0]))
         return logical(builder, "or", (one, logical(builder, "and", (inverse, values[1]))))
-    weak = weak_result(values, np.add)
+    weak = weak_result(values, np.add) if python else None
     kind = "f64" if weak else types.named(_common(values), "np.where")
     nodes = [as_node(builder, each, kind) for each in values]
     shape = broadcast_lengths(builder, [condition.lengths, *(each.shape for each in nodes)])

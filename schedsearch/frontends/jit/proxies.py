@@ -78,7 +78,7 @@ class Index:
     def _data(self, name: str, a: Any, b: Any) -> Any:
         from schedsearch.frontends.jit.operations import elementwise
 
-        return elementwise(self.builder, getattr(np, name), (a, b))
+        return elementwise(self.builder, getattr(np, name), (a, b), python=True)
 
     def __add__(self, other: Any) -> Any:
         found = self._affine(other, lambda a, b: a + b)
@@ -270,6 +270,8 @@ def wanted_place(builder: Builder, value: Any, what: str) -> q.Affine:
             SIZE_WORDS,
         )
     try:
+        if isinstance(value, bool | np.bool_):
+            raise TypeError
         return q.Affine(operator.index(value))
     except TypeError:
         reason = f"{type(value).__name__} is no whole number"
@@ -470,7 +472,7 @@ class Data:
     def _binary(self, name: str, a: Any, b: Any) -> Any:
         from schedsearch.frontends.jit.operations import elementwise
 
-        return elementwise(self.builder, getattr(np, name), (a, b))
+        return elementwise(self.builder, getattr(np, name), (a, b), python=True)
 
     def _in_place(self, name: str, other: Any) -> Any:
         from schedsearch.frontends.jit.indexing import assign
@@ -566,7 +568,7 @@ class Data:
     def _unary(self, name: str) -> Any:
         from schedsearch.frontends.jit.operations import elementwise
 
-        return elementwise(self.builder, getattr(np, name), (self,))
+        return elementwise(self.builder, getattr(np, name), (self,), python=True)
 
     def _compared(self, op: str, other: Any) -> Any:
         from schedsearch.frontends.jit.operations import compare
