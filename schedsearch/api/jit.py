@@ -216,6 +216,8 @@ def _from_value(function: Any, name: str, value: Any, names: dict[str, q.Var]) -
                 "convert it with astype",
             )
         kind = _NAMES[value.dtype]
+        if isinstance(value, np.ndarray) and not value.ndim:
+            raise refuse("an array of rank 0", "kernels do not write it", "give a number")
         if not value.ndim:
             return ScalarOf(kind)
         if 0 in value.shape:

@@ -278,6 +278,15 @@ def printed(x):
     print(x)
 
 
+def forever(x):
+    while True:
+        x = x
+
+
+def parted(x):
+    x += 1.0
+
+
 ints = np.arange(5)
 REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], int, str]] = [
     (gather, (row(), ints.astype(np.int32)), 1, "gather"),
@@ -297,6 +306,8 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], int, str]] = [
     (mismatched, (row(),), 1, "cannot be broadcast"),
     (attempted, (row(),), 1, "try"),
     (printed, (row(),), 1, "print"),
+    (forever, (row(),), 1, "does not end"),
+    (parted, (np.array(1.0),), 0, "rank 0"),
     (mask, (np.zeros(3, complex),), 0, "complex128"),
 ]
 

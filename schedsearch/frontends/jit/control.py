@@ -38,6 +38,12 @@ from schedsearch.frontends.lowered import Refusal
 UNROLLED = 16
 """Loops over constants of at most so many rounds are unrolled, as tracing does."""
 
+UNROLLED_TOGETHER = 64
+"""Rounds of loops in each other, beyond which inner ones are loops of the kernel."""
+
+MOST_TURNS = 10_000
+"""Rounds of `while` that are unrolled in one trace."""
+
 PASSES = 8
 _OWN = __name__.rpartition(".")[0]
 CHANGING = frozenset(
@@ -102,6 +108,8 @@ class Control:
     def __init__(self, builder: Builder, rewritten: Callable[[Any], Any]) -> None:
         self.builder = builder
         self.rewritten = rewritten
+        self.rounds = 1
+        self.turns = 0
 
     # -- calls --
 
@@ -327,6 +335,11 @@ class Control:
 
     def concrete(self, value: Any, what: str) -> bool:
         """A condition that has to be known: around `break`, `return`, or of `while`."""
+        self.turns += what == "while"
+        if self.turns > MOST_TURNS:
+            raise Refusal(
+                "while", f"it does not end within {MOST_TURNS} rounds of tracing", "use range"
+            )
         if isinstance(value, Index | Data):
             found = operations.truth(self.builder, value)
             if isinstance(found, bool):
@@ -434,6 +447,10 @@ class Control:
         *thunks: Thunk,
     ) -> Loop:
         items = self._items(iterable) if not isinstance(iterable, Range) else None
+        many = isinstance(iterable, range) and len(iterable) > 4 and not escapes
+        if many and len(iterable) * self.rounds > UNROLLED_TOGETHER:
+            ends = q.Affine(iterable.start), q.Affine(iterable.stop)
+            iterable = Range(self, *ends, iterable.step)
         if isinstance(iterable, Range):
             items = Items(iterable, lambda i: i)
         return Loop(self, items, iterable, tuple(names), frozenset(carried), escapes, thunks)
@@ -620,7 +637,10 @@ class Loop:
 
     def __iter__(self) -> Iterator[Any]:
         if self.items is None:
+            count = len(self.iterable) if isinstance(self.iterable, range) else 1
+            self.control.rounds *= max(count, 1)
             yield from self.iterable
+            self.control.rounds //= max(count, 1)
             return
         span = self.items.range
         trip = self.builder.sizes.resolved(span.trip)

@@ -398,6 +398,15 @@ def _item(builder: Builder, a: Any) -> Any:
     return a
 
 
+def _covariance(builder: Builder, m: Any, rowvar: Any = True, ddof: Any = 1) -> Any:
+    data = operand(builder, m)
+    if data.ndim != 2:
+        raise unknown("np.cov of other than two axes")
+    data = making.converted(builder, data if rowvar else data.T, np.float64)
+    data = data - operations.mean(builder, data, axis=1, keepdims=True)
+    return (data @ data.T) / (data.shape[1] - ddof)
+
+
 def _fill(builder: Builder, a: Any, value: Any) -> None:
     assign(a, Ellipsis, value)
 
@@ -424,6 +433,7 @@ FUNCTIONS: _Rows = {
     np.outer: _outer,
     np.einsum: _einsum,
     np.trace: _trace,
+    np.cov: _covariance,
     np.transpose: _transpose,
     np.swapaxes: _swapaxes,
     np.moveaxis: _moveaxis,

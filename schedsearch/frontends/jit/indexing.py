@@ -17,6 +17,7 @@ from schedsearch.frontends.jit.operations import (
     elementwise,
     kind_of,
     operand,
+    reduce,
     select,
     stretched,
 )
@@ -255,6 +256,16 @@ class Masked(Data):
 
     def _in_place(self, name: str, other: Any) -> Any:
         return self._binary(name, self, other)
+
+    def sum(self) -> Any:
+        """How many elements there are does not matter."""
+        zero = np.zeros((), self.dtype)[()]
+        return reduce(self.builder, "sum", select(self.builder, self.mask, whole(self), zero))
+
+    def mean(self) -> Any:
+        ones = select(self.builder, self.mask, np.float64(1), np.float64(0))
+        count = as_node(self.builder, reduce(self.builder, "sum", ones), self.type)
+        return self.sum() / Data.of(self.builder, count)
 
     __getitem__ = __setitem__ = __matmul__ = __rmatmul__ = _compared = __getattr__ = _refuse
     __array_ufunc__ = __array_function__ = __len__ = __iter__ = transpose = _refuse
