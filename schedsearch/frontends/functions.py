@@ -74,9 +74,9 @@ class CFunction(Extern):
         value = value.format(f="f" if prim_type == "float" else "")
         params = ", ".join(f"{kind} {letter}" for letter in "abcd"[: self.arity])
         head = f"static inline {kind} {self.compile([params], prim_type)}"
-        guard = self.compile([], prim_type)[:-2].upper()
+        name = self.compile([], prim_type)[:-2]
         text = f"{head} {{\\n    return {value};\\n}}"
-        return f"#ifndef HAVE{guard}\\n#define HAVE{guard}\\n{text}\\n#endif\\n"
+        return f"#ifndef {name}\\n#define {name} {name}\\n{text}\\n#endif\\n"
 
     def compile(self, args, prim_type):
         return f"_{self.name().rstrip('_')}_of_{prim_type}({', '.join(args)})"

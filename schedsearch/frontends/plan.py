@@ -106,6 +106,8 @@ def needed_first(root: g.Value, stored: Collection[g.Value]) -> list[g.Value]:
     """The values that are stored before the nest of `root` begins, those first that others use:
     reductions and scans, and what would be computed more than once for one element."""
     kept: list[g.Value] = []
+    while several := _in_several_nests(root, stored, kept):
+        kept.append(max(several, key=height))
     loops = loops_over(root.shape)
     while True:
         found = reads(root, places(loops), loops, {*stored, *kept})
@@ -125,6 +127,31 @@ def needed_first(root: g.Value, stored: Collection[g.Value]) -> list[g.Value]:
                 break
         else:
             return sorted(kept, key=height)
+
+
+def _in_several_nests(
+    root: g.Value, stored: Collection[g.Value], kept: Collection[g.Value]
+) -> list[g.Value]:
+    """Calls of functions that more than one nest needs: the root's, and those of reductions and of
+    what is kept."""
+    leaves = {*stored, *kept}
+    roots = {root: None}
+    todo = [root, *kept]
+    seen: set[g.Value] = set()
+    while todo:
+        value = todo.pop()
+        if value in seen or value in stored:
+            continue
+        seen.add(value)
+        if isinstance(value, g.Reduce | g.Scan) or value in kept:
+            roots[value] = None
+        todo += sources(value)
+    nests: Counter[g.Value] = Counter()
+    for each in roots:
+        loops = loops_over(each.shape)
+        found = reads(each, places(loops), loops, leaves - {each})
+        nests.update({value for value, _ in found.uses if value not in leaves and _calls(value)})
+    return [value for value, count in nests.items() if count > 1 and value is not root]
 
 
 def _works(value: g.Value) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from math import gcd
 
 from schedsearch.core import ast as q
+from schedsearch.core.text import show_affine
 from schedsearch.frontends.graph import Shape, Value, View, fresh
 from schedsearch.frontends.lowered import Refusal
 
@@ -92,8 +93,6 @@ def _unequal(*shapes: Shape) -> Refusal:
 
 
 def show(size: q.Affine) -> str:
-    from schedsearch.core.text import show_affine
-
     return show_affine(size)
 
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import ctypes
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +18,7 @@ from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 
 from .enclosed import Enclosure
-from .test_functions import missed
+from .test_functions import call, missed, shared
 
 pytestmark = pytest.mark.normal
 
@@ -126,17 +124,13 @@ def test_rewritten_expressions_are_admissible(kind: str, tmp_path: Path) -> None
 
     found = Enclosure(mirror(procedure), tmp_path / "enclosure").run(arguments())
     code = generate_c(procedure)
-    (tmp_path / "kernel.c").write_text(code.header + code.source)
     wrong = []
     for number, command in enumerate(BUILDS.values()):
         if not shutil.which(command[0]):
             continue
-        name, args = f"kernel{number}.so", arguments()
-        link = ["-shared", "-fPIC", "kernel.c", "-o", name, "-lm"]
-        subprocess.run([*command, *link], cwd=tmp_path, check=True, capture_output=True)
-        function = ctypes.CDLL(str(tmp_path / name))[code.proc]
-        pointers = [ctypes.c_void_p(each.ctypes.data) for each in args[1:]]
-        function(None, ctypes.c_int64(N), *pointers)
+        source, args = tmp_path / f"kernel{number}.c", arguments()
+        source.write_text(code.header + code.source)
+        call(shared(source, command[1:], command[0])[code.proc], args)
         for place, text in enumerate(EXPRESSIONS):
             result, own = args[5 + place].astype(np.longdouble), found[f"z{place}"]
             for at in missed(own, result)[:1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -78,14 +78,27 @@ def arguments(kind: str, values: list[Array]) -> list[Any]:
     return [POINTS, *values, *outputs]
 
 
+def shared(source: Path, options: Sequence[str], compiler: str = "gcc") -> ctypes.CDLL:
+    """A library. Linked with -ffast-math it would flush denormal numbers in all of this process."""
+    made, library = source.with_suffix(".o"), source.with_suffix(".so")
+    for command in (
+        [compiler, *options, "-fPIC", "-c", source, "-o", made],
+        [compiler, "-shared", made, "-o", library, "-lm"],
+    ):
+        subprocess.run(command, check=True, capture_output=True)
+    return ctypes.CDLL(str(library))
+
+
 def compiled(procedure: Any, folder: Path, options: tuple[str, ...], args: list[Any]) -> None:
     """Call what Exo makes of it; the results are in `args`."""
     code = generate_c(procedure)
     folder.mkdir(exist_ok=True)
-    (folder / "kernel.c").write_text(code.header + code.source)
-    command = ["gcc", *options, "-shared", "-fPIC", "kernel.c", "-o", "kernel.so", "-lm"]
-    subprocess.run(command, cwd=folder, check=True, capture_output=True)
-    function = ctypes.CDLL(str(folder / "kernel.so"))[code.proc]
+    source = folder / "kernel.c"
+    source.write_text(code.header + code.source)
+    call(shared(source, options)[code.proc], args)
+
+
+def call(function: Any, args: list[Any]) -> None:
     pointers = [ctypes.c_void_p(each.ctypes.data) for each in args[1:]]
     function(None, ctypes.c_int64(args[0]), *pointers)
 

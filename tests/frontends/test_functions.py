@@ -213,6 +213,8 @@ def test_an_exported_schedule_has_them(tmp_path: Path) -> None:
     command = [sys.executable, "-I", "-c", BLOCK_SCHEDSEARCH, str(tmp_path / "schedule.py")]
     found = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "_exp(" in found.stdout
+    (tmp_path / "schedule.c").write_text(found.stdout.partition("\n")[2])
+    subprocess.run(["gcc", "-O1", "-c", "schedule.c"], cwd=tmp_path, check=True)
     replayed = Replayer(source.procs["kernel_f32"]).state(trace).procedure
     assert generate_c(replayed).key == generate_c(procedure).key
 

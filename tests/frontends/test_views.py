@@ -160,6 +160,17 @@ def test_indices_stay_simple() -> None:
     assert not any(isinstance(a, q.FloorDiv | q.Mod) for at in split.index for a, _ in at.terms)
 
 
+@pytest.mark.parametrize("length", [2, 3, 4, 12])
+def test_quotients_are_dropped_only_where_they_are_known(length: int) -> None:
+    array = g.Array("a", "f64", views.shape_of(4, 3))
+    data = np.arange(12.0).reshape(4, 3)
+    value = views.slice_(views.reshape(g.Load(array), (12,)), 0, 0, length)
+    found = Values({array: data}, {}, {}).value(value)
+    np.testing.assert_array_equal(found, np.arange(12.0)[:length])
+    assert isinstance(value, g.View)
+    assert value.index[0].is_const == (length <= 3)
+
+
 def test_what_changes_nothing_is_no_view() -> None:
     load = g.Load(g.Array("a", "f32", views.shape_of(N, M)))
     assert views.permute(views.permute(load)) is load

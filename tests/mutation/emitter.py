@@ -18,6 +18,7 @@ from pathlib import Path
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, FLOATS
+from schedsearch.core.functions import FUNCTIONS, LETTERS
 from schedsearch.core.records import Artifact, GeneratedC
 from schedsearch.evaluate.oracle.enclosure import (
     Indices,
@@ -50,7 +51,18 @@ ROUNDINGS = {"rounded": "__builtin_rint", "floored": "__builtin_floor"}
 
 _MARK = b"variant:"
 
+
+def _functions() -> str:
+    """Those of front ends, in double precision."""
+    lines = [""]
+    for row in (each for each in FUNCTIONS.values() if not each.own):
+        params = ", ".join(f"double {letter}" for letter in LETTERS[: row.arity])
+        lines.append(f"static inline double x_{row.name}({params}) {{ return {row.c_of('f64')}; }}")
+    return "\n".join(lines)
+
+
 _PRELUDE = """
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 static const volatile struct { char mark[8]; int32_t number; } selected = {"variant:", 0};
@@ -69,6 +81,7 @@ static inline double x_floored(double a) { return __builtin_floor(a); }
 static inline double x_as_f16(double a) { return (double)(_Float16)a; }
 static inline double x_as_f32(double a) { return (double)(float)a; }
 """
+_PRELUDE += _functions()
 # UndefinedBehaviorSanitizer calls these, instead of a library that reports.
 _UNDEFINED = """
 int undefined = 0;

@@ -661,3 +661,21 @@ def test_37_z3_crashes_where_another_thread_frees_its_expressions() -> None:
 
     assert any(run("as it is") < 0 for _ in range(6))
     assert [run("prepared") for _ in range(2)] == [0, 0]
+
+
+@pytest.mark.parametrize(("value", "works"), [("1.0 - x[i]", False), ("-x[i] + 1.0", True)])
+def test_39_arguments_that_begin_with_a_constant_have_its_type(
+    value: str, works: bool, tmp_path: Path
+) -> None:
+    """Those of functions of front ends do not (tests/frontends/test_functions.py)."""
+    file = tmp_path / "rectified.py"
+    head = "from __future__ import annotations\nfrom exo import proc\n"
+    body = f"    for i in seq(0, 8):\n        x[i] = relu({value})\n"
+    imports = "from exo.libs.externs import relu\n"
+    file.write_text(f"{head}{imports}\n@proc\ndef rectified(x: f32[8]):\n{body}")
+    procedure = load_source(file).procs["rectified"]
+    if works:
+        assert "_relu_float((float)-x" in generate_c(procedure).source
+    else:
+        with pytest.raises(CodegenError, match="must have a same type, got R and f32"):
+            generate_c(procedure)

@@ -51,7 +51,8 @@ that fails once Exo no longer needs it:
    C: calls in shared libraries, defined twice by two
    kernels of a program                                 -> `with_build` makes them `static inline`.
 23. External functions in arguments of others (`relu` in
-   `select`) are called, but not defined                -> `_note_externs` finds them too.
+   `select`) are called, but not defined                -> `_note_externs` finds them too. Those
+   of front ends define all of their module, which `_each_text_once` has once.
 24. C of named windows is `const` where it is written, of
    windows given by name whatever the callee takes      -> `canonical` writes them out
    (`tests/transforms/test_exo_windows.py`).
@@ -91,6 +92,9 @@ that fails once Exo no longer needs it:
    another one solves: the process crashes               -> `prepare` has z3 put them off.
 38. `split_write` gives a term that reads what is written
    the new value                                         -> refused by `unsound`.
+39. `1.0 - x` has the type of `1.0`, so that there is no
+   C for `relu(1.0 - x)`                                 -> functions of front ends give their
+   arguments the type of what those read; other files have to have it as `-x + 1.0`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,122 @@
+"""Blocks of statements that grow while a program is lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from schedsearch.core import ast as q
+from schedsearch.frontends import graph as g
+from schedsearch.frontends.bounds import Loop, lowest, never_negative
+from schedsearch.frontends.lowered import Refusal
+from schedsearch.frontends.plan import At
+
+
+@dataclass
+class Work:
+    """What grows while a program is lowered. `given` are expressions that are not negative, as the
+    program asserts; `facts` are those that bounds need beside them."""
+
+    file: str
+    arrays: dict[g.Array, q.Var]
+    counts: dict[tuple[q.Affine, str], q.Expr] = field(default_factory=dict)
+    counting: list[q.Stmt] = field(default_factory=list)
+    externs: set[str] = field(default_factory=set)
+    given: list[q.Affine] = field(default_factory=list)
+    facts: list[q.Affine] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Block:
+    """Where statements are written: `out`, in `loops`. `stored` are values that are in arrays.
+    Where they are `guarded` nothing is asserted: conditions around, which Exo sees, exclude what is
+    outside."""
+
+    work: Work
+    out: list[q.Stmt]
+    line: int
+    loops: tuple[Loop, ...] = ()
+    guarded: bool = False
+    stored: dict[g.Value, q.Var] = field(default_factory=dict)
+    shared: frozenset[g.Value] = frozenset()
+    scalars: dict[tuple[g.Value, At], q.Var] = field(default_factory=dict)
+
+    @property
+    def path(self) -> q.Path:
+        """Statements have no places before Exo has read them: they carry the user's line."""
+        return (self.line,)
+
+    def inside(self, loops: Sequence[Loop] = (), *, guarded: bool = False) -> Block:
+        return replace(
+            self,
+            out=[],
+            loops=(*self.loops, *loops),
+            guarded=self.guarded or guarded,
+            scalars=dict(self.scalars),
+        )
+
+    def need(self, value: q.Affine) -> None:
+        """`value >= 0` is a fact that bounds depend on: asserted, if sizes do not imply it."""
+        fact = None if self.guarded else lowest(value, self.loops)
+        if fact is None or never_negative(fact):
+            return
+        if fact.is_const:
+            reason = f"it would be outside of an array by {-fact.const}, or a length negative"
+            raise Refusal("index", reason, "change bounds of slices or loops")
+        facts, given = self.work.facts, self.work.given
+        if not any(never_negative(fact - known) for known in (*facts, *given)):
+            facts[:] = [*(each for each in facts if not never_negative(each - fact)), fact]
+
+
+@contextmanager
+def refusals(block: Block) -> Iterator[None]:
+    """A refusal within is one of the block's line."""
+    try:
+        yield
+    except Refusal as refusal:
+        raise refusal.at(block.work.file, block.line) from None
+    except RecursionError:
+        deep = Refusal("expression", "it is too deep", "store parts of it into arrays")
+        raise deep.at(block.work.file, block.line) from None
+
+
+def loop(var: q.Var, lo: q.Affine, hi: q.Affine, body: Sequence[q.Stmt], block: Block) -> None:
+    if body:
+        block.out.append(q.For(block.path, var, lo, hi, tuple(body), False))
+
+
+def not_empty(array: g.Array, block: Block) -> None:
+    """Exo has no empty arrays."""
+    for n in array.shape:
+        block.need(n - 1)
+
+
+def allocate(array: g.Array, block: Block) -> q.Var:
+    var = block.work.arrays[array] = g.fresh(array.name)
+    not_empty(array, block)
+    block.out.append(q.Alloc(block.path, var, array.type, array.shape, "DRAM"))
+    return var
+
+
+def branch(condition: q.Expr, then: Block, other: Block, block: Block) -> None:
+    if then.out or other.out:
+        body = tuple(then.out) or (q.Pass(block.path),)
+        block.out.append(q.If(block.path, _exo(condition), body, tuple(other.out)))
+
+
+def _exo(condition: q.Expr) -> q.Expr:
+    """Exo has no `!=`."""
+    match condition:
+        case q.BinOp("!=", a, b, kind):
+            return q.BinOp("or", q.BinOp("<", a, b, kind), q.BinOp(">", a, b, kind), kind)
+        case q.BinOp("and" | "or", a, b):
+            return replace(condition, lhs=_exo(a), rhs=_exo(b))
+        case _:
+            return condition
+
+
+def within(at: At, shape: g.Shape, block: Block) -> None:
+    for place, n in zip(at, shape, strict=True):
+        block.need(place)
+        block.need(n - 1 - place)

@@ -1,0 +1,73 @@
+"""The least values of affine expressions are least, or not found."""
+
+from __future__ import annotations
+
+import itertools
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedsearch.core import ast as q
+from schedsearch.frontends import graph as g
+from schedsearch.frontends.bounds import Loop, least_value, lowest, surely_positive
+
+N, M, i, j = (g.fresh(name) for name in ("N", "M", "i", "j"))
+SMALL = st.integers(-3, 3)
+
+
+@st.composite
+def expressions(draw: st.DrawFn, *leaves: q.Var) -> q.Affine:
+    total = q.Affine(draw(SMALL))
+    for leaf in leaves:
+        total = total + q.as_affine(leaf).scaled(draw(SMALL))
+    for _ in range(draw(st.integers(0, 2))):
+        inner = q.Affine(draw(SMALL))
+        for leaf in leaves:
+            inner = inner + q.as_affine(leaf).scaled(draw(SMALL))
+        part = draw(st.sampled_from([q.floor_div, q.modulo]))(inner, draw(st.integers(2, 3)))
+        total = total + part.scaled(draw(SMALL))
+    return total
+
+
+def value(expr: q.Affine, known: dict[q.Var, int]) -> int:
+    return q.evaluate_affine(expr, known.__getitem__)  # type: ignore[arg-type]
+
+
+@settings(max_examples=300, derandomize=True)
+@given(expr=expressions(N, M))
+def test_of_sizes(expr: q.Affine) -> None:
+    least = least_value(expr)
+    if least is not None:
+        for n, m in itertools.product(range(1, 7), repeat=2):
+            assert value(expr, {N: n, M: m}) >= least
+
+
+@settings(max_examples=300, derandomize=True)
+@given(expr=expressions(N, i, j), begin=SMALL, positive=st.booleans())
+def test_over_loops(expr: q.Affine, begin: int, positive: bool) -> None:
+    """The inner loop begins where the outer one is."""
+    loops = [
+        Loop(i, q.Affine(begin), q.as_affine(N)),
+        Loop(j, q.as_affine(i), q.as_affine(i) + 2),
+    ]
+    least = lowest(expr, loops)
+    shown = surely_positive(expr, loops)
+    for n in range(1, 6):
+        for a in range(begin, n):
+            for b in range(a, a + 2):
+                found = value(expr, {N: n, i: a, j: b})
+                assert least is None or found >= value(least, {N: n})
+                assert not shown or found >= 1
+
+
+def test_what_is_found() -> None:
+    n, a, b = map(q.as_affine, (N, i, j))
+    loops = [Loop(i, q.Affine(), n), Loop(j, a + 1, n)]
+    assert lowest(b - a, loops) == q.Affine(1)
+    assert lowest(n - 1 - b, loops) == q.Affine()
+    assert lowest(q.floor_div(a, 2), loops) == q.Affine()
+    assert lowest(q.floor_div(a, 2).scaled(-1), loops) == q.floor_div(n - 1, 2).scaled(-1)
+    assert lowest(a - q.floor_div(a, 2).scaled(2), loops) is None
+    assert least_value(q.modulo(n, 4).scaled(-2)) == -6
+    assert least_value(q.floor_div(n, 2)) == 0
+    assert least_value(n - q.as_affine(M)) is None
