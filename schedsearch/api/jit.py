@@ -233,7 +233,21 @@ def _from_value(function: Any, name: str, value: Any, names: dict[str, q.Var]) -
         return ScalarOf("f64", float)
     if isinstance(value, complex):
         raise refuse("a complex number", "kernels have none", "give both parts")
+    if not _is_constant(value):
+        raise refuse(
+            type(value).__name__, "it is neither an array nor a constant", "give what it holds"
+        )
     return Known(value)
+
+
+def _is_constant(value: Any) -> bool:
+    """What a specialisation may depend on: its text tells all of it, or it cannot change."""
+    if isinstance(value, tuple | list | set | frozenset):
+        return all(map(_is_constant, value))
+    if isinstance(value, dict):
+        return all(_is_constant(each) for pair in value.items() for each in pair)
+    simple = bool | int | float | str | bytes | np.generic | np.dtype | type | None
+    return isinstance(value, simple) or callable(value)
 
 
 def _check(function: Any, name: str, kind: Given, value: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -126,6 +127,57 @@ def checked(function: Callable[..., Any], *args: Any) -> None:
 
 def row(n: int = 6) -> Any:
     return np.random.default_rng(n).random(n) - 0.5
+
+
+def test_closures_see_what_loops_assign() -> None:
+    def last(x):
+        s = 1.0
+
+        def times(v):
+            return v * s
+
+        for i in range(len(x)):
+            x[i] = times(x[i])
+            s = x[i] + 2.0
+        return times(x)
+
+    checked(last, row())
+
+
+def test_a_wrapped_function_is_not_mistaken_for_what_it_wraps() -> None:
+    def doubled(function):
+        @functools.wraps(function)
+        def around(x):
+            return 2.0 * function(x)
+
+        return around
+
+    @doubled
+    def helper(x):
+        return x + 1.0
+
+    def uses(x):
+        return helper(x)
+
+    checked(uses, row())
+    assert "wrapped" in refusal(helper, row())
+
+
+def test_old_values_and_views_live_on() -> None:
+    def mixed(A, x):
+        c = A + 1.0
+        d = c[1:]
+        d[0] = 5.0
+        m = A > 0.1
+        old = [A * 2.0]
+        first = A[0]
+        first += 3.0
+        A[:, 0], A[:, 1] = A[:, 1], A[:, 0]
+        y = x
+        y -= 1.0
+        return c, np.where(m, 1.0, A), old[0], first * 1.0, x * 2.0
+
+    checked(mixed, row(36).reshape(6, 6), row())
 
 
 # -- what tracing alone does not see -------------------------------------------------------------
@@ -278,6 +330,16 @@ def printed(x):
     print(x)
 
 
+def valued(x):
+    v = x[0] > 0 and x[1]
+    return x * v
+
+
+def changed(x, known):
+    known[0] = 2.0
+    return x * known[0]
+
+
 def forever(x):
     while True:
         x = x
@@ -306,6 +368,9 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], int, str]] = [
     (mismatched, (row(),), 1, "cannot be broadcast"),
     (attempted, (row(),), 1, "try"),
     (printed, (row(),), 1, "print"),
+    (valued, (row(),), 1, "numbers"),
+    (changed, (row(), [1.0]), 0, "a change of argument known"),
+    (changed, (row(), [row()]), 0, "list"),
     (forever, (row(),), 1, "does not end"),
     (parted, (np.array(1.0),), 0, "rank 0"),
     (mask, (np.zeros(3, complex),), 0, "complex128"),

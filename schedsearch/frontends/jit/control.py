@@ -228,9 +228,7 @@ class Control:
             if isinstance(better, bool):
                 result = each if better else result
             else:
-                result = operations.select(
-                    self.builder, better, each, result, python=True
-                )
+                result = operations.select(self.builder, better, each, result, python=True)
         return result
 
     def _abs(self, value: Any) -> Any:
@@ -304,29 +302,25 @@ class Control:
         return self._combined("or", thunks)
 
     def _combined(self, op: str, thunks: Sequence[Thunk]) -> Any:
-        """Python's `and` and `or`, which end where a value decides."""
+        """Python's `and` and `or`, which end where a value decides, and give that value."""
         known: list[Mask] = []
         value: Any = None
-        for thunk in thunks:
+        for position, thunk in enumerate(thunks):
             value = thunk()
-            if isinstance(value, Data | Index):
-                found = operations.truth(self.builder, value)
-                if isinstance(found, bool):
-                    if found is (op == "or"):
-                        return found if not known else self._ends(op)
-                    continue
-                known.append(found)
+            if isinstance(value, Data) and value.ndim:
+                raise control_flow("`and`, `or` of arrays", self.builder)
+            if isinstance(value, Mask):
+                known.append(value)
+            elif known and not isinstance(value, bool):
+                raise control_flow(f"`{op}` of conditions and numbers", self.builder)
+            elif isinstance(value, Data | Index):
+                if position < len(thunks) - 1:
+                    raise control_flow(f"`{op}` of numbers", self.builder)
             elif bool(value) is (op == "or"):
-                return value if not known else self._ends(op)
+                return value
         if not known:
             return value
-        if any(each.ndim for each in known):
-            raise control_flow("`and`, `or` of arrays", self.builder)
         return operations.logical(self.builder, op, known)
-
-    @staticmethod
-    def _ends(op: str) -> bool:
-        return op == "or"
 
     def not_(self, value: Any) -> Any:
         if isinstance(value, Data | Index):

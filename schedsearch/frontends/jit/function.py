@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import types as python
 from collections.abc import Callable, Iterator, Mapping
@@ -114,6 +115,10 @@ def trace(
     raise refused(file, line, function.__name__, "its sizes do not settle", "annotate them")
 
 
+def changing(value: Any) -> bool:
+    return isinstance(value, list | dict | set)
+
+
 def place_of(function: Any) -> tuple[str, int]:
     code = getattr(function, "__code__", None)
     return (code.co_filename, code.co_firstlineno) if code else (str(function), 0)
@@ -147,7 +152,7 @@ def _traced(
             case SizeOf():
                 values[name] = simplified(builder, q.as_affine(each.var))
             case Known():
-                values[name] = each.value
+                values[name] = copy.deepcopy(each.value) if changing(each.value) else each.value
     control = Control(builder, lambda f: f)
     made: dict[Any, Any] = {}
 
@@ -180,6 +185,13 @@ def _traced(
                 ) from None
         with np.errstate(all="ignore"):
             value = _call(called, values, inspect.signature(function))
+        for name, each in given.items():
+            if isinstance(each, Known) and changing(each.value) and values[name] != each.value:
+                raise Refusal(
+                    f"a change of argument {name}",
+                    f"it is a {type(each.value).__name__}, and would change in the trace only",
+                    "give an array",
+                )
         return _finished(builder, function, given, arrays, value)
     except FreezeError as error:
         at = _place(error, file, line)

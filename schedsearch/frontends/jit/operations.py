@@ -287,7 +287,9 @@ def _power(builder: Builder, base: Any, exponent: Any, python: bool) -> Any:
             result = elementwise(builder, np.multiply, (result, base), python=python)
         return result if value > 1 else elementwise(builder, np.multiply, (base, 1), python=python)
     if value in (-1, -2) and floats:
-        below = base if value == -1 else elementwise(builder, np.multiply, (base, base), python=python)
+        below = (
+            base if value == -1 else elementwise(builder, np.multiply, (base, base), python=python)
+        )
         return elementwise(builder, np.true_divide, (1.0, below), python=python)
     return None
 
@@ -381,9 +383,7 @@ def negated(expr: q.Expr) -> q.Expr:
     return q.BinOp(NEGATED[expr.op], expr.lhs, expr.rhs, "bool")
 
 
-def select(
-    builder: Builder, mask: Any, then: Any, other: Any, *, python: bool = False
-) -> Any:
+def select(builder: Builder, mask: Any, then: Any, other: Any, *, python: bool = False) -> Any:
     """`np.where` with three arguments; of Python's numbers, `a if c else b` (`python`)."""
     condition = truth(builder, mask)
     values = [operand(builder, each) for each in (then, other)]

@@ -66,6 +66,8 @@ if hasattr(ast, "TryStar"):
 def tree_of(function: types.FunctionType) -> tuple[ast.FunctionDef, str]:
     """The syntax tree of a function, rewritten, and its file. Raises UserError for statements that
     cannot be, OSError and SyntaxError where there is no source."""
+    if hasattr(function, "__wrapped__"):
+        raise OSError("a decorator has wrapped it")
     lines, first = inspect.getsourcelines(function)
     file = inspect.getsourcefile(function) or function.__code__.co_filename
     tree = ast.parse(textwrap.dedent("".join(lines)))
@@ -288,9 +290,13 @@ class _Rewriter(ast.NodeTransformer):
         self.file = file
         self.count = 0
         self.known: Liveness = {}
+        self.captured: set[str] = set()
 
     def function(self, node: ast.FunctionDef) -> ast.FunctionDef:
         body = single_exit(node.body)
+        inner = (ast.FunctionDef, ast.Lambda)
+        for each in ast.walk(ast.Module(body, [])):
+            self.captured |= loaded(each) if isinstance(each, inner) else set()
         end = ast.Return(ast.Name(RESULT, ast.Load()))
         ast.copy_location(end, body[-1] if body else node)
         live_before([*body, end], frozenset(), self.known)
@@ -357,7 +363,7 @@ class _Rewriter(ast.NodeTransformer):
     ) -> list[ast.stmt]:
         own = stored([target])
         names = [each for each in stored(statements) if each not in own]
-        carried = [each for each in names if each in head]
+        carried = [each for each in names if each in head or each in self.captured]
         loop = self.fresh("L")
         made = _call(
             "__b",
@@ -417,7 +423,7 @@ class _Rewriter(ast.NodeTransformer):
             return node
         _, after = self.known.get(node, (frozenset(), frozenset()))
         names = stored((*node.body, *node.orelse))
-        live = [each for each in names if each in after]
+        live = [each for each in names if each in after or each in self.captured]
         branch, side = self.fresh("I"), self.fresh("s")
         made = _call(
             "__b",
