@@ -224,7 +224,7 @@ def elementwise(
             "no function of kernels computes it exactly",
             f"write it with {', '.join(sorted({*APPLIED} - {'divide', 'fabs'}))}",
         )
-    if name == "power" and (found := _power(builder, *values, python)) is not None:
+    if name == "power" and (found := _power(builder, values[0], values[1], python)) is not None:
         return found
     weak = weak_result(values, ufunc) if python else None
     if weak:
