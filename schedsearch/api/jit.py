@@ -91,9 +91,18 @@ class Jitted:
     def _signature(self) -> inspect.Signature:
         return inspect.signature(self._function)
 
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """Of arguments, unless some of them have to be named."""
+        parameters = self._signature.parameters.values()
+        named = any(p.kind is p.KEYWORD_ONLY for p in parameters)
+        return () if named else tuple(p.name for p in parameters)
+
     def _bound(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], partly: bool = False
     ) -> dict[str, Any]:
+        if not kwargs and len(args) == len(self._names):  # the usual call, without its cost
+            return {n: _plain(v) for n, v in zip(self._names, args, strict=True)}
         bound = self._signature.bind_partial(*args, **kwargs) if partly else None
         bound = bound or self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
@@ -178,6 +187,8 @@ class _AgainError(Exception):
 
 def _plain(value: Any) -> Any:
     """Tensors and buffers as NumPy arrays on the same memory."""
+    if type(value) in (np.ndarray, float, int):
+        return value
     simple: Any = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
     if isinstance(value, simple):
         return value
@@ -307,7 +318,10 @@ class _Specialised:
         self, values: dict[str, Any]
     ) -> tuple[list[Any], dict[q.Var, int], dict[str, Any]]:
         """The kernel's arguments, and sizes. Raises ValueError if sizes contradict each other."""
-        sizes = {var: _number(values, name, axis) for var, (name, axis) in self.places.items()}
+        sizes = {
+            var: int(values[name]) if axis is None else values[name].shape[axis]
+            for var, (name, axis) in self.places.items()
+        }
         for var, value in self.traced.equal.items():
             wanted = _evaluated(value, sizes, self.traced.equal)
             if var in sizes and wanted != sizes[var]:
@@ -328,7 +342,7 @@ class _Specialised:
 
     def _argument(self, name: str, value: Any) -> Any:
         if isinstance(self.given[name], ScalarOf):
-            return float(value) if np.ndim(value) == 0 else value
+            return value if type(value) is float else float(value)
         return value
 
     def _result(
