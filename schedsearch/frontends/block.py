@@ -20,7 +20,7 @@ class Work:
 
     file: str
     arrays: dict[g.Array, q.Var]
-    counts: dict[tuple[q.Affine, str], q.Expr] = field(default_factory=dict)
+    counts: dict[tuple[q.Affine, str], q.Var] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
     externs: set[str] = field(default_factory=set)
     given: list[q.Affine] = field(default_factory=list)
@@ -102,16 +102,16 @@ def allocate(array: g.Array, block: Block) -> q.Var:
 def branch(condition: q.Expr, then: Block, other: Block, block: Block) -> None:
     if then.out or other.out:
         body = tuple(then.out) or (q.Pass(block.path),)
-        block.out.append(q.If(block.path, _exo(condition), body, tuple(other.out)))
+        block.out.append(q.If(block.path, exo_condition(condition), body, tuple(other.out)))
 
 
-def _exo(condition: q.Expr) -> q.Expr:
+def exo_condition(condition: q.Expr) -> q.Expr:
     """Exo has no `!=`."""
     match condition:
         case q.BinOp("!=", a, b, kind):
             return q.BinOp("or", q.BinOp("<", a, b, kind), q.BinOp(">", a, b, kind), kind)
         case q.BinOp("and" | "or", a, b):
-            return replace(condition, lhs=_exo(a), rhs=_exo(b))
+            return replace(condition, lhs=exo_condition(a), rhs=exo_condition(b))
         case _:
             return condition
 

@@ -58,7 +58,7 @@ def fused(value: g.Value, at: At, block: Block) -> q.Expr:
         case g.Constant():
             return number(value.value, value.type)
         case g.Count():
-            return counted(value, block)
+            return q.Read(counted(value, block), (), value.type)
         case g.Load():
             within(at, value.shape, block)
             return q.Read(block.work.arrays[value.array], at, value.type)
@@ -279,7 +279,7 @@ def inside(condition: g.Inside, at: At) -> q.Expr:
     return put(condition.condition)
 
 
-def counted(value: g.Count, block: Block) -> q.Expr:
+def counted(value: g.Count, block: Block) -> q.Var:
     """A scalar that loops count up; before all else, if it is of sizes only."""
     work = block.work
     variables = q.expr_vars(value.value)
@@ -291,7 +291,7 @@ def counted(value: g.Count, block: Block) -> q.Expr:
     return work.counts[key]
 
 
-def _count(value: g.Count, block: Block) -> q.Expr:
+def _count(value: g.Count, block: Block) -> q.Var:
     # counted in a type that is exact: additions of 1 to f32 come to an end at 2**24
     kind = "i32" if value.type in INTEGERS else "f64"
     var = scalar("count", kind, block)
@@ -299,7 +299,6 @@ def _count(value: g.Count, block: Block) -> q.Expr:
     for atom, factor in value.value.terms:
         step = q.Reduce(block.path, var, (), number(factor, kind), kind)
         loop(g.fresh(""), q.Affine(), q.as_affine(atom), [step], block)
-    read = q.Read(var, (), kind)
-    return (
-        read if value.type == kind else q.Read(in_scalar(read, value.type, block), (), value.type)
-    )
+    if value.type == kind:
+        return var
+    return in_scalar(q.Read(var, (), kind), value.type, block)

@@ -18,6 +18,7 @@ from schedsearch.frontends.block import (
     Work,
     allocate,
     branch,
+    exo_condition,
     loop,
     not_empty,
     refusals,
@@ -49,7 +50,7 @@ def lower(program: g.Program) -> Lowered:
         for p in program.parameters
     )
     facts = [q.BinOp(">=", each, q.Affine(), "bool") for each in work.facts]
-    proc = q.Proc(program.name, args, (*program.asserts, *facts), body)
+    proc = q.Proc(program.name, args, (*map(exo_condition, program.asserts), *facts), body)
     name = naming(proc, work.externs)
     proc = replace(proc, name=name.procedure)
     above = [HEADER, *filter(None, [module_text(work.externs).rstrip()])]

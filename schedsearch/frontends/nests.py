@@ -9,7 +9,16 @@ from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends.block import Block, allocate, branch, loop, within
 from schedsearch.frontends.bounds import Loop
-from schedsearch.frontends.elements import element, extern, inside, number, scalar, settled, typed
+from schedsearch.frontends.elements import (
+    counted,
+    element,
+    extern,
+    inside,
+    number,
+    scalar,
+    settled,
+    typed,
+)
 from schedsearch.frontends.functions import EXO_NAMES
 from schedsearch.frontends.plan import ONE, At, axes_joined, needed_first, shared
 from schedsearch.frontends.views import replaced
@@ -43,6 +52,9 @@ def prepare(value: g.Value, block: Block) -> None:
 def keep(value: g.Value, block: Block) -> None:
     """Store a value into an array of its own."""
     if value in block.stored:
+        return
+    if isinstance(value, g.Count):
+        block.stored[value] = counted(value, block)
         return
     prepare(value, block)
     array = g.Array(_NAMES.get(type(value), "t"), value.type, value.shape)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -731,11 +732,12 @@ def test_no_temporary_where_nothing_is_read_late(name: str) -> None:
 
 def test_lines_lead_to_the_users() -> None:
     loop = g.For(t, q.Affine(), q.as_affine(N), (store(S, g.Load(S), line=7),), line=6)
-    found = lower(g.Program("p", (N, S, X), (store(X, x, line=4), loop), file="user.py"))
+    body = (store(X, calls("exp", x), line=4), loop)
+    found = lower(g.Program("p", (N, S, X), body, file="user.py"))
     lines = found.text.splitlines()
     assert {lines[n - 1].strip(): line for n, line in found.lines.items()} == {
         "for i in seq(0, N):": 4,
-        "X[i] = X[i]": 4,
+        "X[i] = exp(X[i])": 4,
         "for t in seq(0, N):": 6,
         "s = s": 7,
     }
@@ -763,6 +765,17 @@ def test_sizes_as_f32_are_rounded_once() -> None:
     assert "count += 1.0" in found
 
 
+def test_what_is_counted_is_counted_before_the_nest() -> None:
+    count = g.Count(q.as_affine(t) + q.as_affine(N), "f64")
+    body = (store(A, apply("*", a, count)),)
+    found = text(N, A, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
+    assert re.findall("( *)count (.*)", found) == [
+        (" " * 8, "= 0.0"),
+        (" " * 12, "+= 1.0"),
+        (" " * 12, "+= 1.0"),
+    ]
+
+
 def test_facts_are_asserted_once() -> None:
     """The strongest, and none that the program asserts itself."""
     body = [
@@ -777,6 +790,8 @@ def test_facts_are_asserted_once() -> None:
         assert lower(replace(program, asserts=(known,))).asserts == (f"(N {op} {number})",)
     other = q.BinOp("<=", q.as_affine(N), q.Affine(9), "bool")
     assert lower(replace(program, asserts=(other,))).asserts == ("(N <= 9)", "(N - 5 >= 0)")
+    odd = q.BinOp("!=", q.as_affine(N), q.Affine(9), "bool")
+    assert lower(replace(program, asserts=(odd,))).asserts[0] == "((N < 9) or (N > 9))"
     weak = q.BinOp(">", q.as_affine(N), q.Affine(3), "bool")
     assert lower(replace(program, asserts=(weak,))).asserts == ("(N > 3)", "(N - 5 >= 0)")
 

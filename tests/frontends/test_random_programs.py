@@ -91,6 +91,9 @@ class Maker:
         if self.rng.random() < 0.15:
             number = types.constant(self.rng.randint(0, 3), self.rng.choice(self.kinds))
             return views.broadcast_to(number, shape)
+        if self.rng.random() < 0.1:
+            size = self.inside(n) if self.around else n
+            return views.broadcast_to(g.Count(size + 2, self.rng.choice(self.kinds)), shape)
         return g.Load(self.rng.choice(self.squares if len(shape) == 2 else self.lines))
 
     def node(self, shape: g.Shape, depth: int) -> g.Value:
