@@ -340,6 +340,11 @@ def changed(x, known):
     return x * known[0]
 
 
+def numbered(x):
+    total = np.sum(x)
+    total[total > 1] = 0
+
+
 def forever(x):
     while True:
         x = x
@@ -368,6 +373,7 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], int, str]] = [
     (mismatched, (row(),), 1, "cannot be broadcast"),
     (attempted, (row(),), 1, "try"),
     (printed, (row(),), 1, "print"),
+    (numbered, (row(),), 2, "number"),
     (valued, (row(),), 1, "numbers"),
     (changed, (row(), [1.0]), 0, "a change of argument known"),
     (changed, (row(), [row()]), 0, "list"),

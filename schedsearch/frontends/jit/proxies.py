@@ -443,6 +443,8 @@ class Data:
     def __setitem__(self, key: Any, value: Any) -> None:
         from schedsearch.frontends.jit.indexing import assign
 
+        if not self.ndim:
+            raise Refusal("assignment to elements of a number", "it has none", "assign the name")
         assign(self, key, value)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
