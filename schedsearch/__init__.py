@@ -6,7 +6,8 @@ or remembers traces.
 From Python: `tune` searches, `explore` goes step by step, `open` shows what a store knows;
 `register` makes a transform of one's own known to all three. `kernel` calls a procedure on arrays,
 in the best schedule that is known, or in those of `using`; `record` counts the calls, and
-`tune_recorded` searches where their time goes. `program` and `einsum` make procedures of equations.
+`tune_recorded` searches where their time goes. Kernels can also be written as functions on NumPy
+arrays (`jit`) and as equations (`program`, `einsum`).
 """
 
 from importlib import import_module
@@ -17,6 +18,7 @@ __version__ = "0.1.0"
 __all__ = [
     "einsum",
     "explore",
+    "jit",
     "kernel",
     "open",
     "program",
@@ -30,6 +32,7 @@ __all__ = [
 _PLACES = {
     "einsum": ("schedsearch.api.equations", "einsum"),
     "explore": ("schedsearch.api.exploring", "explore"),
+    "jit": ("schedsearch.api.jit", "jit"),
     "kernel": ("schedsearch.deploy.kernel", "kernel"),
     "open": ("schedsearch.api.opened", "open_store"),
     "program": ("schedsearch.api.equations", "program"),

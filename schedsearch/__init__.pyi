@@ -1,6 +1,7 @@
 # What type checkers and editors read: the entry points are loaded when they are first used.
 from schedsearch.api.equations import einsum, program
 from schedsearch.api.exploring import explore
+from schedsearch.api.jit import jit
 from schedsearch.api.opened import open_store as open
 from schedsearch.api.recorded import tune_recorded
 from schedsearch.api.tuning import tune
@@ -13,6 +14,7 @@ __version__: str
 __all__ = [
     "einsum",
     "explore",
+    "jit",
     "kernel",
     "open",
     "program",

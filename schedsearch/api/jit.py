@@ -1,0 +1,399 @@
+"""`schedsearch.jit`: a Python function on NumPy arrays, run as a kernel."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property, update_wrapper
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
+from schedsearch.deploy.explanation import Explanation
+from schedsearch.deploy.kernel import Kernel, kernel
+from schedsearch.frontends import graph as g
+from schedsearch.frontends import types
+from schedsearch.frontends.jit.function import (
+    ArrayOf,
+    Given,
+    Known,
+    Result,
+    ScalarOf,
+    SizeOf,
+    Traced,
+    annotated,
+    place_of,
+    sizes_as_data,
+    trace,
+)
+from schedsearch.frontends.jit.sizes import FreezeError
+from schedsearch.frontends.lower import lower
+from schedsearch.frontends.lowered import Lowered, refused
+from schedsearch.search.setup.procedure_file import procedure_of
+
+_NAMES = {dtype: name for name, dtype in types.DTYPES.items()}
+
+
+class Jitted:
+    """A function that runs as a kernel: `f(A, B)`.
+
+    The first call with some types, ranks and constants traces the function and compiles it; calls
+    with other lengths use the same kernel. Arguments that the function writes are written; what it
+    returns is allocated. Raises UserError, with file and line, for what no kernel can have.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        preprocess: bool,
+        store: Path | str | None,
+        lock: Path | str | None,
+    ) -> None:
+        if not inspect.isfunction(function):
+            raise UserError(f"jit is for Python functions, not for {type(function).__name__}")
+        update_wrapper(self, function)
+        self.__schedsearch_function__ = function
+        self._function = function
+        self._preprocess = preprocess
+        self._where = {"store": store, "lock": lock}
+        self._known: dict[Any, _Specialised] = {}
+        self._frozen: dict[Any, tuple[tuple[str, int | None], ...]] = {}
+        kinds = {p.kind for p in self._signature.parameters.values()}
+        if kinds & {inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD}:
+            file, line = place_of(function)
+            raise refused(
+                file,
+                line,
+                f"{function.__name__}(*args)",
+                "a kernel has fixed arguments",
+                "name them",
+            )
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        values = self._bound(args, kwargs)
+        return self._specialised(values).call(values)
+
+    def lowered(self, *examples: Any, **named: Any) -> Lowered:
+        """The kernel for arguments like these, as an Exo module. None are needed if all are
+        annotated."""
+        return self._specialised(self._bound(examples, named, partly=True)).lowered
+
+    def explain(self, *examples: Any, **named: Any) -> Explanation:
+        """What a call with these arguments would run, as `Kernel.explain`."""
+        values = self._bound(examples, named)
+        return self._specialised(values).explain(values)
+
+    @cached_property
+    def _signature(self) -> inspect.Signature:
+        return inspect.signature(self._function)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """Of arguments, unless some of them have to be named."""
+        parameters = self._signature.parameters.values()
+        named = any(p.kind is p.KEYWORD_ONLY for p in parameters)
+        return () if named else tuple(p.name for p in parameters)
+
+    def _bound(
+        self, args: tuple[Any, ...], kwargs: Mapping[str, Any], partly: bool = False
+    ) -> dict[str, Any]:
+        if not kwargs and len(args) == len(self._names):  # the usual call, without its cost
+            return {n: _plain(v) for n, v in zip(self._names, args, strict=True)}
+        bound = self._signature.bind_partial(*args, **kwargs) if partly else None
+        bound = bound or self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        return {name: _plain(value) for name, value in bound.arguments.items()}
+
+    def _specialised(self, values: dict[str, Any]) -> _Specialised:
+        key = tuple((name, _kind(value)) for name, value in values.items())
+        while True:
+            frozen = self._frozen.get(key, ())
+            numbers = tuple(_number(values, name, axis) for name, axis in frozen)
+            if (found := self._known.get((key, numbers))) is not None:
+                return found
+            try:
+                made = self._made(values, dict(zip(frozen, numbers, strict=True)))
+            except _AgainError as again:
+                self._frozen[key] = (*frozen, *again.places)
+                continue
+            self._known[key, numbers] = made
+            return made
+
+    def _made(
+        self, values: dict[str, Any], frozen: Mapping[tuple[str, int | None], int]
+    ) -> _Specialised:
+        given, places = self._given(values)
+        numbers = {var: frozen[place] for var, place in places.items() if place in frozen}
+        try:
+            traced = trace(self._function, given, numbers, self._preprocess)
+            for name in sizes_as_data(traced, given):
+                other = {**given, name: ScalarOf("f64", int)}
+                try:
+                    traced = trace(self._function, other, numbers, self._preprocess)
+                except (UserError, FreezeError):
+                    continue
+                given = other
+        except FreezeError as error:
+            again = tuple(places[v] for v in error.names if v in places and v not in numbers)
+            known = all(place[0] in values for place in again)
+            if not again or not known:
+                raise error.refusal from None
+            raise _AgainError(again) from None
+        return _Specialised(traced, given, places, self._where)
+
+    def _given(
+        self, values: dict[str, Any]
+    ) -> tuple[dict[str, Given], dict[q.Var, tuple[str, int | None]]]:
+        """What each argument is, and where each size is found: an axis, or a number."""
+        names: dict[str, q.Var] = {}
+        places: dict[q.Var, tuple[str, int | None]] = {}
+        given: dict[str, Given] = {}
+        for name, parameter in self._signature.parameters.items():
+            kind = annotated(self._function, names, name, parameter.annotation)
+            if kind is None:
+                if name not in values:
+                    file, line = place_of(self._function)
+                    raise refused(
+                        file,
+                        line,
+                        f"argument {name}",
+                        "its type is unknown",
+                        'give an example, or annotate it ("f64[N, M]")',
+                    )
+                kind = _from_value(self._function, name, values[name], names)
+            elif name in values:
+                _check(self._function, name, kind, values[name])
+            given[name] = kind
+            if isinstance(kind, SizeOf):
+                places[kind.var] = name, None
+        for name, kind in given.items():
+            for axis, n in enumerate(kind.lengths if isinstance(kind, ArrayOf) else ()):
+                if (var := n.as_var) is not None:
+                    places.setdefault(var, (name, axis))
+        return given, places
+
+
+class _AgainError(Exception):
+    """These sizes have to be numbers."""
+
+    def __init__(self, places: tuple[tuple[str, int | None], ...]) -> None:
+        super().__init__()
+        self.places = places
+
+
+def _plain(value: Any) -> Any:
+    """Tensors and buffers as NumPy arrays on the same memory."""
+    if type(value) in (np.ndarray, float, int):
+        return value
+    simple: Any = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
+    if isinstance(value, simple):
+        return value
+    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+        return np.asarray(value)
+    return value
+
+
+def _kind(value: Any) -> Any:
+    """What a specialisation depends on. Lengths of 1 are repeated where arrays meet."""
+    if isinstance(value, np.ndarray):
+        return value.dtype, tuple([n if n <= 1 else 0 for n in value.shape])
+    if type(value) is int and value > 1:
+        return int
+    if type(value) is float:
+        return float
+    if isinstance(value, np.floating):
+        return type(value)
+    return type(value), repr(value) if not callable(value) else id(value)
+
+
+def _number(values: dict[str, Any], name: str, axis: int | None) -> int:
+    value = values[name]
+    return int(value) if axis is None else int(value.shape[axis])
+
+
+def _from_value(function: Any, name: str, value: Any, names: dict[str, q.Var]) -> Given:
+    def refuse(construct: str, reason: str, instead: str) -> UserError:
+        return refused(*place_of(function), f"argument {name}: {construct}", reason, instead)
+
+    if isinstance(value, np.ndarray | np.floating):
+        if value.dtype not in _NAMES:
+            raise refuse(
+                f"{value.dtype}",
+                f"kernels have {', '.join(map(str, _NAMES))}",
+                "convert it with astype",
+            )
+        kind = _NAMES[value.dtype]
+        if isinstance(value, np.ndarray) and not value.ndim:
+            raise refuse("an array of rank 0", "kernels do not write it", "give a number")
+        if not value.ndim:
+            return ScalarOf(kind)
+        if 0 in value.shape:
+            raise refuse("an empty array", "lengths are 1 at least", "give it elements")
+        lengths = [
+            q.Affine(1) if n == 1 else q.as_affine(g.fresh(f"{name}_{axis}"))
+            for axis, n in enumerate(value.shape)
+        ]
+        return ArrayOf(kind, tuple(lengths))
+    if type(value) is int and value > 1:
+        return SizeOf(names.setdefault(name, g.fresh(name)))
+    if type(value) is float:
+        return ScalarOf("f64", float)
+    if isinstance(value, complex):
+        raise refuse("a complex number", "kernels have none", "give both parts")
+    if not _is_constant(value):
+        raise refuse(
+            type(value).__name__, "it is neither an array nor a constant", "give what it holds"
+        )
+    return Known(value)
+
+
+def _is_constant(value: Any) -> bool:
+    """What a specialisation may depend on: its text tells all of it, or it cannot change."""
+    if isinstance(value, tuple | list | set | frozenset):
+        return all(map(_is_constant, value))
+    if isinstance(value, dict):
+        return all(_is_constant(each) for pair in value.items() for each in pair)
+    simple = bool | int | float | str | bytes | np.generic | np.dtype | type | None
+    return isinstance(value, simple) or callable(value)
+
+
+def _check(function: Any, name: str, kind: Given, value: Any) -> None:
+    """An argument against its annotation."""
+    match kind:
+        case ArrayOf() if isinstance(value, np.ndarray) and value.ndim == len(kind.lengths):
+            fits = _NAMES.get(value.dtype) == kind.type
+        case ScalarOf():
+            fits = isinstance(value, int | float | np.generic) or np.ndim(value) == 0
+        case SizeOf():
+            fits = isinstance(value, int | np.integer)
+        case _:
+            fits = False
+    if not fits:
+        got = f"{value.dtype} of rank {value.ndim}" if isinstance(value, np.ndarray) else value
+        raise TypeError(
+            f"{function.__name__}, argument {name}: it is annotated otherwise; got {got}"
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Specialised:
+    """A function for arguments of some types, ranks and constants."""
+
+    traced: Traced
+    given: Mapping[str, Given]
+    places: Mapping[q.Var, tuple[str, int | None]]
+    where: Mapping[str, Any]
+
+    @cached_property
+    def lowered(self) -> Lowered:
+        return lower(self.traced.program)
+
+    @cached_property
+    def kernel(self) -> Kernel:
+        return kernel(procedure_of(self.lowered), **self.where)
+
+    @cached_property
+    def named(self) -> tuple[tuple[str, q.Var], ...]:
+        """Sizes that no shape tells, which the kernel is given by name."""
+        parameters = self.traced.program.parameters
+        told = {n.as_var for each in parameters if isinstance(each, g.Array) for n in each.shape}
+        pairs = zip(self.lowered.parameters, parameters, strict=True)
+        return tuple((n, p) for n, p in pairs if isinstance(p, q.Var) and p not in told)
+
+    def call(self, values: dict[str, Any]) -> Any:
+        arrays, sizes, results = self._arguments(values)
+        if self.traced.program.body:
+            self.kernel(*arrays, **{name: sizes[var] for name, var in self.named})
+        return self._result(self.traced.result, values, sizes, results)
+
+    def explain(self, values: dict[str, Any]) -> Explanation:
+        arrays, sizes, _ = self._arguments(values)
+        return self.kernel.explain(*arrays, **{name: sizes[var] for name, var in self.named})
+
+    def _arguments(
+        self, values: dict[str, Any]
+    ) -> tuple[list[Any], dict[q.Var, int], dict[str, Any]]:
+        """The kernel's arguments, and sizes. Raises ValueError if sizes contradict each other."""
+        sizes = {
+            var: int(values[name]) if axis is None else values[name].shape[axis]
+            for var, (name, axis) in self.places.items()
+        }
+        for var, value in self.traced.equal.items():
+            wanted = _evaluated(value, sizes, self.traced.equal)
+            if var in sizes and wanted != sizes[var]:
+                name, axis = self.places[var]
+                what = name if axis is None else f"{name}.shape[{axis}]"
+                raise ValueError(
+                    f"{self.traced.program.name}: {what} is {sizes[var]}, and has to be {wanted}"
+                )
+        results = {
+            name: np.empty(
+                [_evaluated(n, sizes, self.traced.equal) for n in each.lengths] or [1],
+                types.DTYPES[each.type],
+            )
+            for name, each in self.traced.results.items()
+        }
+        arrays = [self._argument(name, values[name]) for name in self.traced.arguments]
+        return [*arrays, *results.values()], sizes, results
+
+    def _argument(self, name: str, value: Any) -> Any:
+        if isinstance(self.given[name], ScalarOf):
+            return value if type(value) is float else float(value)
+        return value
+
+    def _result(
+        self,
+        result: Result,
+        values: dict[str, Any],
+        sizes: dict[q.Var, int],
+        results: dict[str, Any],
+    ) -> Any:
+        match result.kind:
+            case "tuple" | "list":
+                found = [self._result(each, values, sizes, results) for each in result.parts]
+                return tuple(found) if result.kind == "tuple" else found
+            case "argument":
+                return values[result.name]
+            case "size":
+                return _evaluated(result.value, sizes, self.traced.equal)
+            case "made":
+                array = results[result.name]
+                if result.lengths:
+                    return array
+                return float(array[0]) if result.value else array[0]
+            case _:
+                return result.value
+
+
+def _evaluated(value: q.Affine, sizes: dict[q.Var, int], equal: Mapping[q.Var, q.Affine]) -> int:
+    def of(atom: q.Atom) -> int:
+        assert isinstance(atom, q.Var)
+        if atom in sizes:
+            return sizes[atom]
+        return _evaluated(equal[atom], sizes, equal)
+
+    return q.evaluate_affine(value, of)
+
+
+def jit(
+    function: Callable[..., Any] | None = None,
+    *,
+    preprocess: bool = True,
+    store: Path | str | None = None,
+    lock: Path | str | None = None,
+) -> Any:
+    """Run a Python function on NumPy arrays as a kernel; a decorator.
+
+    Its loops, branches and NumPy's functions become an Exo procedure (`lowered`), which `kernel`
+    calls in the best schedule that is known. Types come from annotations (`"f64[N, M]"`), or from
+    the arguments of the first call; lengths may differ from call to call. `preprocess=False` only
+    traces the function, and refuses branches and loops that depend on arguments. `store` and `lock`
+    are those of `kernel`.
+    """
+    if function is None:
+        return lambda each: Jitted(each, preprocess, store, lock)
+    return Jitted(function, preprocess, store, lock)

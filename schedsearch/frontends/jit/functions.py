@@ -1,0 +1,524 @@
+"""NumPy's functions and methods on stand-ins: a table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core import ast as q
+from schedsearch.frontends import graph as g
+from schedsearch.frontends import types, views
+from schedsearch.frontends.jit import making, operations
+from schedsearch.frontends.jit.building import Builder
+from schedsearch.frontends.jit.indexing import assign
+from schedsearch.frontends.jit.operations import operand
+from schedsearch.frontends.jit.proxies import Data, Index, Mask, wanted_place
+from schedsearch.frontends.lowered import Refusal
+
+LOGICAL = {"logical_and": "and", "logical_or": "or", "logical_not": "not"}
+MASKS = {"bitwise_and": "and", "bitwise_or": "or", "invert": "not", "bitwise_not": "not"}
+REDUCED = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min"}
+
+
+def unknown(name: str) -> Refusal:
+    return Refusal(
+        name,
+        "schedsearch does not know it",
+        "write it with arithmetic, slices, loops and elementary functions",
+    )
+
+
+def ufunc_call(builder: Builder, ufunc: Any, method: str, inputs: Any, kwargs: Any) -> Any:
+    """`np.add(a, b)` and so on."""
+    name = f"np.{ufunc.__name__}"
+    out = kwargs.pop("out", None)
+    dtype = kwargs.pop("dtype", None)
+    if len(inputs) > ufunc.nin and method == "__call__":
+        inputs, out = inputs[: ufunc.nin], inputs[ufunc.nin]
+    out = out[0] if isinstance(out, tuple) else out
+    if method == "outer" and not kwargs:
+        result = operations.outer(builder, ufunc, *inputs)
+    elif method == "reduce" and ufunc.__name__ in REDUCED:
+        axis = kwargs.pop("axis", inputs[1] if len(inputs) > 1 else 0)
+        keepdims = kwargs.pop("keepdims", False)
+        function = REDUCED[ufunc.__name__]
+        result = operations.reduce(builder, function, inputs[0], axis, dtype, keepdims)
+    elif method == "accumulate" and ufunc.__name__ in REDUCED:
+        axis = kwargs.pop("axis", inputs[1] if len(inputs) > 1 else 0)
+        result = operations.scan(builder, REDUCED[ufunc.__name__], inputs[0], axis, dtype)
+    elif method == "__call__" and not kwargs:
+        result = _called(builder, ufunc, inputs, dtype)
+    else:
+        raise unknown(f"{name}.{method}" if method != "__call__" else f"{name} with {[*kwargs]}")
+    if kwargs:
+        raise unknown(f"{name} with {', '.join(kwargs)}")
+    if out is None:
+        return result
+    if not isinstance(out, Data):
+        raise Refusal(f"{name} with out=", "it is no array of the trace", "leave it out")
+    assign(out, Ellipsis, result)
+    return out
+
+
+def _called(builder: Builder, ufunc: Any, inputs: Any, dtype: Any) -> Any:
+    name = ufunc.__name__
+    if name in operations.COMPARED:
+        return operations.compare(builder, operations.COMPARED[name], *inputs)
+    if name in LOGICAL:
+        return operations.logical(builder, LOGICAL[name], inputs)
+    if name in MASKS and all(isinstance(each, Mask | bool) for each in inputs):
+        return operations.logical(builder, MASKS[name], inputs)
+    if name == "matmul":
+        return operations.matmul(builder, *inputs)
+    if name == "isnan":
+        return operations.compare(builder, "!=", inputs[0], inputs[0])
+    return operations.elementwise(builder, ufunc, inputs, dtype)
+
+
+def function_call(builder: Builder, function: Any, args: Any, kwargs: Any) -> Any:
+    if function not in FUNCTIONS:
+        raise unknown(f"np.{getattr(function, '__name__', function)}")
+    given = {key: each for key, each in kwargs.items() if key not in ("order", "like", "copy")}
+    out = given.pop("out", None)
+    try:
+        result = FUNCTIONS[function](builder, *args, **given)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        message = str(error).split(") ", 1)[-1]
+        raise unknown(f"np.{function.__name__} ({message})") from None
+    if out is None:
+        return result
+    assign(out, Ellipsis, result)
+    return out
+
+
+def method(data: Data, name: str) -> Callable[..., Any]:
+    if name not in METHODS:
+        raise unknown(f"the attribute .{name} of an array")
+    builder = data.builder
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        given = {key: each for key, each in kwargs.items() if key not in ("order", "copy")}
+        try:
+            return METHODS[name](builder, data, *args, **given)
+        except TypeError as error:
+            if "argument" not in str(error):
+                raise
+            raise unknown(f".{name} ({str(error).split(') ', 1)[-1]})") from None
+
+    call.__name__ = name
+    return call
+
+
+# -- rows of the table -----------------------------------------------------------------------------
+
+_Rows = dict[Any, Callable[..., Any]]
+
+
+def _reduction(function: str) -> Callable[..., Any]:
+    def row(
+        builder: Builder, a: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False
+    ) -> Any:
+        return operations.reduce(builder, function, a, axis, dtype, keepdims)
+
+    return row
+
+
+def _extreme(function: str) -> Callable[..., Any]:
+    def row(builder: Builder, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        return operations.reduce(builder, function, a, axis, None, keepdims)
+
+    return row
+
+
+def _any(function: str) -> Callable[..., Any]:
+    def row(builder: Builder, a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+        mask = operations.truth(builder, operand(builder, a))
+        if isinstance(mask, bool):
+            return mask
+        numbers = Data.of(builder, operations.as_node(builder, mask, "f32"))
+        return operations.reduce(builder, function, numbers, axis, None, keepdims) != 0
+
+    return row
+
+
+def _deviation(builder: Builder, *args: Any, **kwargs: Any) -> Any:
+    return operations.elementwise(
+        builder, np.sqrt, (operations.variance(builder, *args, **kwargs),)
+    )
+
+
+def _where(builder: Builder, condition: Any, *both: Any) -> Any:
+    if len(both) != 2:
+        raise Refusal("np.where with one argument", "places depend on data", "give all three")
+    return operations.select(builder, condition, *both)
+
+
+def _clip(builder: Builder, a: Any, low: Any = None, high: Any = None, **more: Any) -> Any:
+    low, high = more.get("a_min", more.get("min", low)), more.get("a_max", more.get("max", high))
+    if low is not None:
+        a = operations.elementwise(builder, np.maximum, (a, low))
+    if high is not None:
+        a = operations.elementwise(builder, np.minimum, (a, high))
+    return a
+
+
+def _filled(value: int) -> Callable[..., Any]:
+    def row(builder: Builder, shape: Any, dtype: Any = None) -> Any:
+        return making.full(builder, shape, value, np.float64 if dtype is None else dtype)
+
+    return row
+
+
+def _like(value: int | None) -> Callable[..., Any]:
+    def row(
+        builder: Builder, a: Any, dtype: Any = None, shape: Any = None, fill: Any = value
+    ) -> Any:
+        dtype = a.dtype if dtype is None else dtype
+        shape = a.shape if shape is None else shape
+        if fill is None:
+            return making.empty(builder, shape, dtype)
+        return making.full(builder, shape, fill, dtype)
+
+    return row
+
+
+def _full_like(builder: Builder, a: Any, fill_value: Any, dtype: Any = None) -> Any:
+    return making.full(builder, a.shape, fill_value, a.dtype if dtype is None else dtype)
+
+
+def _ndarray(builder: Builder, shape: Any, dtype: Any = np.float64) -> Any:
+    return making.empty(builder, shape, dtype)
+
+
+def _array(builder: Builder, value: Any, dtype: Any = None) -> Any:
+    found = operand(builder, value)
+    if not isinstance(found, Data):
+        found = Data.of(builder, operations.as_node(builder, found, "f64"))
+    return making.copied(
+        builder, found if dtype is None else making.converted(builder, found, dtype)
+    )
+
+
+def _asarray(builder: Builder, value: Any, dtype: Any = None) -> Any:
+    if isinstance(value, Data) and (dtype is None or np.dtype(dtype) == value.dtype):
+        return value
+    return _array(builder, value, dtype)
+
+
+def _transpose(builder: Builder, a: Any, axes: Any = None) -> Any:
+    return operand(builder, a).transpose(axes)
+
+
+def _swapaxes(builder: Builder, a: Any, one: int, other: int) -> Any:
+    order = list(range(a.ndim))
+    order[one], order[other] = order[other], order[one]
+    return a.transpose(order)
+
+
+def _moveaxis(builder: Builder, a: Any, source: int, destination: int) -> Any:
+    order = [n for n in range(a.ndim) if n != source % a.ndim]
+    order.insert(destination % a.ndim, source % a.ndim)
+    return a.transpose(order)
+
+
+def _reshape(builder: Builder, a: Any, *shape: Any, **more: Any) -> Any:
+    if "shape" in more or "newshape" in more:
+        shape = (more.pop("shape", None) or more.pop("newshape"),)
+    if more or not shape:
+        raise unknown("reshape without a shape")
+    sizes = shape[0] if len(shape) == 1 and isinstance(shape[0], tuple | list) else shape
+    data = operand(builder, a)
+    lengths = [wanted_place(builder, each, "a length") for each in sizes]
+    if len(lengths) == 1 and lengths[0] == q.Affine(-1):
+        lengths = [wanted_place(builder, data.size, "a length")]
+    if isinstance(data.view, g.View):  # NumPy copies what is not contiguous
+        data = making.copied(builder, data)
+    old = data.lengths
+    if len(old) == len(lengths):
+        for n, m in zip(old, lengths, strict=True):
+            if n.is_const == m.is_const and m != q.Affine(-1):
+                builder.sizes.same(n, m)
+    lengths = [builder.sizes.resolved(n) for n in lengths]
+    stand = g.Load(g.Array("", data.type, data.lengths))
+    try:
+        found = views.reshape(stand, lengths)
+    except Refusal as refusal:
+        from schedsearch.frontends.jit.proxies import frozen
+
+        names = sum((n for n in [*data.lengths, *lengths] if not n.is_const), start=q.Affine())
+        raise frozen(builder, names, refusal) from None
+    if not isinstance(found, g.View):
+        return data
+    names_of = found.vars
+
+    def places(at: Any) -> Any:
+        inner = dict(zip(names_of, at, strict=True))
+        return [views.replaced(each, inner) for each in found.index]
+
+    return data.seen(found.shape, places)
+
+
+def _flat(builder: Builder, a: Any) -> Any:
+    return _reshape(builder, a, -1) if a.ndim != 1 else a
+
+
+def _flatten(builder: Builder, a: Any) -> Any:
+    return making.copied(builder, _flat(builder, a))
+
+
+def _flip(builder: Builder, a: Any, axis: Any = None) -> Any:
+    data = operand(builder, a)
+    view = data.view
+    for each in operations.axes_of(builder, axis, data.ndim):
+        view = views.flip(view, each)
+    return data.viewed(view)
+
+
+def _expand(builder: Builder, a: Any, axis: Any) -> Any:
+    data = operand(builder, a)
+    many = axis if isinstance(axis, tuple | list) else (axis,)
+    view = data.view
+    for each in sorted(views.axis_of(data.ndim + len(many), int(n)) for n in many):
+        view = views.expand(view, each)
+    return data.viewed(view)
+
+
+def _squeeze(builder: Builder, a: Any, axis: Any = None) -> Any:
+    data = operand(builder, a)
+    ones = [n for n, length in enumerate(data.lengths) if length == views.ONE]
+    axes = ones if axis is None else operations.axes_of(builder, axis, data.ndim)
+    key: list[Any] = [slice(None)] * data.ndim
+    for each in axes:
+        if data.lengths[each] != views.ONE:
+            raise Refusal("np.squeeze", "an axis is not of length 1", "name others")
+        key[each] = 0
+    return data[tuple(key)]
+
+
+def _diagonal(builder: Builder, a: Any, offset: int = 0) -> Any:
+    data = operand(builder, a)
+    if data.ndim != 2 or offset:
+        raise unknown("np.diagonal of other than the main diagonal of two axes")
+    one, other = data.lengths
+    operations.shared(builder, one, other, "np.diagonal")
+    return data.seen(data.lengths[:1], lambda at: (at[0], at[0]))
+
+
+def _diag(builder: Builder, a: Any, k: int = 0) -> Any:
+    data = operand(builder, a)
+    if k:
+        raise unknown("np.diag of other than the main diagonal")
+    if data.ndim == 2:
+        return making.copied(builder, _diagonal(builder, data))
+    n = data.shape[0]
+    made = making.copied(builder, making.full(builder, (n, n), 0, data.dtype))
+    assign(_diagonal(builder, made), Ellipsis, data)
+    return made
+
+
+def _trace(builder: Builder, a: Any) -> Any:
+    return operations.reduce(builder, "sum", _diagonal(builder, a))
+
+
+def _tril(builder: Builder, a: Any, k: Any = 0) -> Any:
+    return making.triangle(builder, a, k, lower=True)
+
+
+def _triu(builder: Builder, a: Any, k: Any = 0) -> Any:
+    return making.triangle(builder, a, k, lower=False)
+
+
+def _outer(builder: Builder, a: Any, b: Any) -> Any:
+    return operations.outer(builder, np.multiply, _flat(builder, a), _flat(builder, b))
+
+
+def _inner(builder: Builder, a: Any, b: Any) -> Any:
+    if a.ndim == b.ndim == 1:
+        return operations.dot(builder, a, b)
+    raise unknown("np.inner of matrices")
+
+
+def _hstack(builder: Builder, given: Any) -> Any:
+    values = [operand(builder, each) for each in given]
+    return making.concatenate(builder, values, 0 if values[0].ndim == 1 else 1)
+
+
+def _vstack(builder: Builder, given: Any) -> Any:
+    values = [operand(builder, each) for each in given]
+    return making.concatenate(builder, [v[None] if v.ndim == 1 else v for v in values], 0)
+
+
+def _broadcast_to(builder: Builder, a: Any, shape: Any) -> Any:
+    data = operand(builder, a)
+    lengths = making.lengths_from(builder, shape)
+    return Data.of(builder, operations.broadcast_node(builder, data.node(), lengths))
+
+
+def _scan(function: str) -> Callable[..., Any]:
+    def row(builder: Builder, a: Any, axis: Any = None, dtype: Any = None) -> Any:
+        return operations.scan(builder, function, a, axis, dtype)
+
+    return row
+
+
+def _diff(builder: Builder, a: Any, n: int = 1, axis: int = -1) -> Any:
+    if n != 1:
+        raise unknown("np.diff with n")
+    key: tuple[Any, ...] = (slice(None),) * views.axis_of(a.ndim, axis)
+    return a[(*key, slice(1, None))] - a[(*key, slice(None, -1))]
+
+
+def _shape(builder: Builder, a: Any) -> Any:
+    return operand(builder, a).shape
+
+
+def _size(builder: Builder, a: Any) -> Any:
+    return operand(builder, a).size
+
+
+def _copyto(builder: Builder, to: Any, value: Any) -> None:
+    assign(to, Ellipsis, value)
+
+
+def _identity(builder: Builder, n: Any, dtype: Any = None) -> Any:
+    return making.eye(builder, n, dtype=dtype)
+
+
+def _einsum(builder: Builder, *args: Any, optimize: Any = None) -> Any:
+    return operations.einsum(builder, *args)
+
+
+def _item(builder: Builder, a: Any) -> Any:
+    if a.ndim:
+        raise unknown(".item of an array")
+    return a
+
+
+def _covariance(builder: Builder, m: Any, rowvar: Any = True, ddof: Any = 1) -> Any:
+    data = operand(builder, m)
+    if data.ndim != 2:
+        raise unknown("np.cov of other than two axes")
+    data = making.converted(builder, data if rowvar else data.T, np.float64)
+    data = data - operations.mean(builder, data, axis=1, keepdims=True)
+    return (data @ data.T) / (data.shape[1] - ddof)
+
+
+def _fill(builder: Builder, a: Any, value: Any) -> None:
+    assign(a, Ellipsis, value)
+
+
+FUNCTIONS: _Rows = {
+    np.sum: _reduction("sum"),
+    np.prod: _reduction("prod"),
+    np.max: _extreme("max"),
+    np.amax: _extreme("max"),
+    np.min: _extreme("min"),
+    np.amin: _extreme("min"),
+    np.any: _any("max"),
+    np.all: _any("min"),
+    np.mean: operations.mean,
+    np.var: operations.variance,
+    np.std: _deviation,
+    np.cumsum: _scan("sum"),
+    np.cumprod: _scan("prod"),
+    np.where: _where,
+    np.clip: _clip,
+    np.dot: operations.dot,
+    np.vdot: operations.dot,
+    np.inner: _inner,
+    np.outer: _outer,
+    np.einsum: _einsum,
+    np.trace: _trace,
+    np.cov: _covariance,
+    np.transpose: _transpose,
+    np.swapaxes: _swapaxes,
+    np.moveaxis: _moveaxis,
+    np.reshape: _reshape,
+    np.ravel: _flat,
+    np.flip: _flip,
+    np.flipud: lambda builder, a: _flip(builder, a, 0),
+    np.fliplr: lambda builder, a: _flip(builder, a, 1),
+    np.expand_dims: _expand,
+    np.squeeze: _squeeze,
+    np.broadcast_to: _broadcast_to,
+    np.diagonal: _diagonal,
+    np.diag: _diag,
+    np.tril: _tril,
+    np.triu: _triu,
+    np.concatenate: making.concatenate,
+    np.stack: making.stack,
+    np.hstack: _hstack,
+    np.vstack: _vstack,
+    np.pad: making.padded,
+    np.roll: making.rolled,
+    np.diff: _diff,
+    np.copy: making.copied,
+    np.copyto: _copyto,
+    np.shape: _shape,
+    np.size: _size,
+    np.zeros_like: _like(0),
+    np.ones_like: _like(1),
+    np.empty_like: _like(None),
+    np.full_like: _full_like,
+    np.zeros: _filled(0),
+    np.ones: _filled(1),
+    np.empty: making.empty,
+    np.ndarray: _ndarray,
+    np.full: making.full,
+    np.eye: making.eye,
+    np.identity: _identity,
+    np.arange: making.arange,
+    np.linspace: making.linspace,
+    np.array: _array,
+    np.asarray: _asarray,
+    np.ascontiguousarray: _asarray,
+}
+
+METHODS: dict[str, Callable[..., Any]] = {
+    "sum": _reduction("sum"),
+    "prod": _reduction("prod"),
+    "max": _extreme("max"),
+    "min": _extreme("min"),
+    "any": _any("max"),
+    "all": _any("min"),
+    "mean": operations.mean,
+    "var": operations.variance,
+    "std": _deviation,
+    "cumsum": _scan("sum"),
+    "cumprod": _scan("prod"),
+    "clip": _clip,
+    "dot": operations.dot,
+    "reshape": _reshape,
+    "ravel": _flat,
+    "flatten": _flatten,
+    "squeeze": _squeeze,
+    "swapaxes": _swapaxes,
+    "diagonal": _diagonal,
+    "trace": _trace,
+    "copy": making.copied,
+    "astype": making.converted,
+    "fill": _fill,
+    "item": _item,
+}
+
+MAKERS = frozenset(
+    {
+        np.zeros,
+        np.ones,
+        np.empty,
+        np.full,
+        np.eye,
+        np.identity,
+        np.arange,
+        np.linspace,
+        np.array,
+        np.ndarray,
+    }
+)
+"""What may make arrays without being given one."""
+
+__all__ = ["Index", "function_call", "method", "types", "ufunc_call"]

@@ -1,0 +1,643 @@
+"""Operations on elements, comparisons, reductions and products, in NumPy's types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from schedsearch.core import ast as q
+from schedsearch.frontends import graph as g
+from schedsearch.frontends import types, views
+from schedsearch.frontends.jit.building import Builder, broadcast_condition, shown
+from schedsearch.frontends.jit.proxies import NEGATED, Data, Index, Mask, as_place
+from schedsearch.frontends.lowered import Refusal
+
+APPLIED = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "true_divide": "/",
+    "divide": "/",
+    "negative": "neg",
+    "maximum": "max",
+    "minimum": "min",
+    "exp": "exp",
+    "log": "log",
+    "sqrt": "sqrt",
+    "sin": "sin",
+    "cos": "cos",
+    "tanh": "tanh",
+    "absolute": "abs",
+    "fabs": "abs",
+    "power": "pow",
+    "floor": "floor",
+    "arctan2": "atan2",
+}
+"""NumPy's functions of elements, and the graph's."""
+
+COMPARED = {
+    "less": "<",
+    "less_equal": "<=",
+    "greater": ">",
+    "greater_equal": ">=",
+    "equal": "==",
+    "not_equal": "!=",
+}
+
+LARGEST_CONSTANT = 64
+"""Elements of arrays of the surroundings that become constants."""
+
+
+def operand(builder: Builder, value: Any) -> Any:
+    """What operators take: Data, Index, Python numbers. NumPy's numbers are of their own type."""
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, np.generic):  # before float, which np.float64 is too
+        kind = types.named(value.dtype, f"{type(value).__name__}({value})")
+        return Data.of(builder, g.Constant(value.item(), kind))
+    if isinstance(value, Data | Index | bool | int | float):
+        return value
+    if isinstance(value, list | tuple) and value:
+        if any(isinstance(each, Data | Index) for each in value):
+            from schedsearch.frontends.jit.making import stack
+
+            return stack(builder, value, 0)
+        value = np.array(value)
+    if isinstance(value, np.ndarray):
+        return constant_array(builder, value)
+    if isinstance(value, complex):
+        raise Refusal(f"{value}", "kernels have no complex numbers", "compute both parts")
+    raise Refusal(
+        f"a value of type {type(value).__name__}",
+        "it is neither an array nor a number",
+        "give it as an argument of a known type",
+    )
+
+
+def constant_array(builder: Builder, value: Any) -> Data:
+    if value.size > LARGEST_CONSTANT:
+        raise Refusal(
+            f"an array of {value.size} elements from around the function",
+            f"at most {LARGEST_CONSTANT} become constants of the kernel",
+            "give it as an argument",
+        )
+    kind = types.named(value.dtype, "an array from around the function")
+    if not value.shape:
+        return Data.of(builder, g.Constant(value.item(), kind))
+    made = Data(builder, builder.allocate("constants", kind, views.shape_of(*value.shape)))
+    for place in np.ndindex(*value.shape):
+        at = views.shape_of(*place)
+        builder.store(made.buffer, (), at, g.Constant(value[place].item(), kind))
+    return made
+
+
+def kind_of(value: Any) -> Any:
+    """Its type, or a Python number's: as `ufunc.resolve_dtypes` has it."""
+    if isinstance(value, Mask | bool):
+        return np.dtype(bool)
+    if isinstance(value, Data):
+        return value.weak or types.DTYPES[value.type]
+    return float if isinstance(value, float) else int
+
+
+def resolved_types(ufunc: Any, values: Sequence[Any]) -> tuple[tuple[str, ...], Any]:
+    """The types to which NumPy converts the arguments, and that of the result."""
+    name = f"np.{ufunc.__name__}"
+    try:
+        found = ufunc.resolve_dtypes((*map(kind_of, values), *(None,) * ufunc.nout))
+    except TypeError as error:
+        reason = str(error).split("\n")[0]
+        raise Refusal(name, reason, "convert an operand (`astype`)") from None
+    return tuple(types.named(each, name) for each in found[: ufunc.nin]), found[-1]
+
+
+def as_node(builder: Builder, value: Any, kind: str) -> g.Value:
+    """An operand as a value of this type."""
+    if isinstance(value, Mask):
+        shape = value.lengths
+        one, zero = (views.broadcast_to(types.constant(n, kind), shape) for n in (1, 0))
+        return g.Select(value.condition(), one, zero)
+    if isinstance(value, Data):
+        node = value.node()
+        if isinstance(node, g.Constant) and value.weak:
+            return types.constant(node.value, kind)
+        return types.cast(node, kind)
+    place = as_place(builder, value)
+    if place is not None:
+        if place.is_const:
+            return types.constant(place.const, kind)
+        return g.Count(place, kind)
+    return types.constant(value, kind)
+
+
+def lengths_of(value: Any) -> g.Shape:
+    return value.lengths if isinstance(value, Data) else ()
+
+
+def broadcast_lengths(builder: Builder, shapes: Sequence[g.Shape]) -> g.Shape:
+    """NumPy's rule. Two lengths that are sizes are the same size from now on."""
+    rank = max(map(len, shapes), default=0)
+    result = [views.ONE] * rank
+    for shape in shapes:
+        for axis, n in enumerate(shape, rank - len(shape)):
+            n, other = builder.sizes.resolved(n), builder.sizes.resolved(result[axis])
+            if other == views.ONE:
+                result[axis] = n
+            elif n != views.ONE and not builder.sizes.same(n, other):
+                texts = " and ".join(f"({', '.join(map(shown, each))})" for each in shapes)
+                raise Refusal(
+                    f"shapes {texts}",
+                    "they cannot be broadcast, or it cannot be seen that they can",
+                    "give both the same lengths",
+                )
+    return tuple(map(builder.sizes.resolved, result))
+
+
+def broadcast_nodes(
+    builder: Builder, nodes: Sequence[g.Value]
+) -> tuple[tuple[g.Value, ...], g.Shape]:
+    shape = broadcast_lengths(builder, [each.shape for each in nodes])
+    return tuple(broadcast_node(builder, each, shape) for each in nodes), shape
+
+
+def broadcast_node(builder: Builder, node: g.Value, shape: g.Shape) -> g.Value:
+    own = tuple(map(builder.sizes.resolved, node.shape))
+    missing = len(shape) - len(own)
+
+    def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
+        return [q.Affine() if n == views.ONE else i for n, i in zip(own, at[missing:], strict=True)]
+
+    return views.view(node, shape, places)
+
+
+def weak_result(values: Sequence[Any], ufunc: Any) -> type | None:
+    """int or float where all operands are Python's numbers: so is the result."""
+    if any(isinstance(v, Data) and not v.weak for v in values):
+        return None
+    kinds = {kind_of(v) for v in values}
+    if np.dtype(bool) in kinds:
+        return None
+    floats = float in kinds or ufunc.__name__ in ("true_divide", "divide")
+    return float if floats or ufunc.__name__ not in WHOLE else int
+
+
+WHOLE = ("add", "subtract", "multiply", "power", "negative", "absolute", "maximum", "minimum")
+"""Of whole numbers these are whole."""
+
+
+def sizes_in(values: Sequence[Any]) -> frozenset[q.Var] | None:
+    """Sizes that whole numbers depend on. None if other things are among them."""
+    found: frozenset[q.Var] = frozenset()
+    for value in values:
+        if isinstance(value, Data):
+            if value.whole is None:
+                return None
+            found |= value.whole
+        elif isinstance(value, Index):
+            found |= q.expr_vars(value.value)
+        elif not isinstance(value, int):
+            return None
+    return found
+
+
+def elementwise(
+    builder: Builder, ufunc: Any, given: Sequence[Any], dtype: Any = None, *, python: bool = False
+) -> Any:
+    """A function of elements at the same places. Of Python's numbers alone an operator gives one
+    of them (`python`), a function of NumPy one of its own, which is float64."""
+    values = [operand(builder, each) for each in given]
+    name = ufunc.__name__
+    if name == "square":
+        return elementwise(builder, np.multiply, (values[0], values[0]), dtype)
+    if name == "reciprocal":
+        return elementwise(builder, np.true_divide, (1.0, values[0]), dtype)
+    if name == "positive":
+        return values[0]
+    if name == "ceil":
+        lower = elementwise(builder, np.floor, (elementwise(builder, np.negative, values),))
+        return elementwise(builder, np.negative, (lower,))
+    if name not in APPLIED:
+        raise Refusal(
+            f"np.{name}",
+            "no function of kernels computes it exactly",
+            f"write it with {', '.join(sorted({*APPLIED} - {'divide', 'fabs'}))}",
+        )
+    if name == "power" and (found := _power(builder, values[0], values[1], python)) is not None:
+        return found
+    weak = weak_result(values, ufunc) if python else None
+    if weak:
+        kinds: tuple[str, ...] = ("f64",) * ufunc.nin
+        out = "f64"
+    elif dtype is not None:
+        out = types.named(dtype, f"np.{name}")
+        kinds = (out,) * ufunc.nin
+    else:
+        kinds, result = resolved_types(ufunc, values)
+        out = types.named(result, f"np.{name}")
+    nodes = [as_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
+    broadcast, shape = broadcast_nodes(builder, nodes)
+    if APPLIED[name] not in ("+", "-", "*", "/", "neg", "max", "min", "abs") and out not in (
+        "f32",
+        "f64",
+    ):
+        raise Refusal(
+            f"np.{name} of {out}", "kernels compute it of f32 and f64", "convert with astype"
+        )
+    result = Data.of(builder, _folded(g.Apply(APPLIED[name], broadcast, out, shape)))
+    result.weak = weak
+    if weak is int:
+        result.whole = sizes_in(values)
+    return result
+
+
+def _folded(node: g.Apply) -> g.Value:
+    """Constants of constants are computed, as NumPy would."""
+    if node.shape or not all(isinstance(each, g.Constant) for each in node.args):
+        return node
+    dtype = types.DTYPES[node.type]
+    name = next(n for n, f in APPLIED.items() if f == node.function)
+    arguments = [dtype.type(each.value) for each in node.args if isinstance(each, g.Constant)]
+    with np.errstate(all="ignore"):
+        value = getattr(np, name)(*arguments)
+    if not np.isfinite(value):
+        raise Refusal(
+            f"np.{name} of constants", f"it is {value}", "kernels have finite constants only"
+        )
+    return g.Constant(value.item(), node.type)
+
+
+def _power(builder: Builder, base: Any, exponent: Any, python: bool) -> Any:
+    """Small whole exponents are products, as in NumPy; 0.5 is a root. None: pow."""
+    value: Any = exponent
+    if isinstance(exponent, Data) and not exponent.ndim:
+        node = exponent.node()
+        value = node.value if isinstance(node, g.Constant) and exponent.weak else None
+    if not isinstance(value, int | float):
+        return None
+    floats = kind_of(base) is float or kind_of(base) in (np.dtype("f4"), np.dtype("f8"))
+    if isinstance(value, float) and not floats:
+        return None
+    if value == 0.5 and floats:
+        return elementwise(builder, np.sqrt, (base,), python=python)
+    if value == int(value) and 1 <= value <= 4:
+        result = base
+        for _ in range(int(value) - 1):
+            result = elementwise(builder, np.multiply, (result, base), python=python)
+        return result if value > 1 else elementwise(builder, np.multiply, (base, 1), python=python)
+    if value in (-1, -2) and floats:
+        below = (
+            base if value == -1 else elementwise(builder, np.multiply, (base, base), python=python)
+        )
+        return elementwise(builder, np.true_divide, (1.0, below), python=python)
+    return None
+
+
+def compare(builder: Builder, op: str, a: Any, b: Any) -> Any:
+    if a is None or b is None or isinstance(a, str) or isinstance(b, str):
+        return op == "!="
+    values = [operand(builder, each) for each in (a, b)]
+    if any(isinstance(each, Mask) for each in values):
+        raise Refusal(f"{op} of truth values", "they are no numbers", "use &, | and ~")
+    ufunc = getattr(np, next(name for name, sign in COMPARED.items() if sign == op))
+    if all(not isinstance(v, Data) or v.weak for v in values):
+        kinds: tuple[str, ...] = ("f64", "f64")
+    else:
+        kinds = resolved_types(ufunc, values)[0]
+    nodes = [as_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
+    (lhs, rhs), shape = broadcast_nodes(builder, nodes)
+    return Mask.of(builder, g.Compare(op, lhs, rhs), shape)
+
+
+def truth(builder: Builder, value: Any) -> Any:
+    """A bool, or a Mask, of anything."""
+    if isinstance(value, Mask):
+        return value
+    if isinstance(value, Data):
+        return compare(builder, "!=", value, 0)
+    if isinstance(value, Index):
+        return value != 0
+    return bool(value)
+
+
+def logical(builder: Builder, op: str, given: Sequence[Any]) -> Any:
+    values = [truth(builder, each) for each in given]
+    if op == "not":
+        value = values[0]
+        if isinstance(value, bool):
+            return not value
+        if value.index is not None:
+            found = negated(value.index)
+            return Mask.of(builder, g.Inside((), found), (), index=found)
+        return Mask.of(builder, g.Logical("not", (value.condition(),)), value.lengths)
+    ends = op == "or"  # a value that decides alone
+    if any(each is ends for each in values) and all(lengths_of(v) == () for v in values):
+        return ends
+    masks = [each for each in values if isinstance(each, Mask)]
+    if any(each is ends for each in values):
+        shape = broadcast_lengths(builder, [each.lengths for each in masks])
+        found = q.BinOp("==", q.Affine(0), q.Affine(0 if ends else 1), "bool")
+        return Mask.of(builder, broadcast_condition(g.Inside((), found), shape), shape)
+    if not masks:
+        return not ends
+    if len(masks) == 1:
+        return masks[0]
+    if all(each.index is not None for each in masks):
+        index: Any = masks[0].index
+        for each in masks[1:]:
+            index = q.BinOp(op, index, each.index, "bool")  # type: ignore[arg-type]
+        return Mask.of(builder, g.Inside((), index), (), index=index)
+    shape = broadcast_lengths(builder, [each.lengths for each in masks])
+    conditions = tuple(stretched(builder, each, shape) for each in masks)
+    return Mask.of(builder, g.Logical(op, conditions), shape)
+
+
+def stretched(builder: Builder, mask: Mask, shape: g.Shape) -> g.Condition:
+    """A mask's condition on the elements of a larger shape."""
+    if mask.index is not None:
+        return broadcast_condition(g.Inside((), mask.index), shape)
+    own = mask.lengths
+    missing = len(shape) - len(own)
+    if own == shape:
+        return mask.condition()
+    wide: Mask = Mask(
+        builder,
+        mask.buffer,
+        views.view(
+            mask.view,
+            shape,
+            lambda at: [
+                q.Affine() if n == views.ONE else i for n, i in zip(own, at[missing:], strict=True)
+            ],
+        ),
+    )
+    return wide.condition()
+
+
+def negated(expr: q.Expr) -> q.Expr:
+    assert isinstance(expr, q.BinOp)
+    if expr.op in ("and", "or"):
+        op = "or" if expr.op == "and" else "and"
+        return q.BinOp(op, negated(expr.lhs), negated(expr.rhs), "bool")
+    return q.BinOp(NEGATED[expr.op], expr.lhs, expr.rhs, "bool")
+
+
+def select(builder: Builder, mask: Any, then: Any, other: Any, *, python: bool = False) -> Any:
+    """`np.where` with three arguments; of Python's numbers, `a if c else b` (`python`)."""
+    condition = truth(builder, mask)
+    values = [operand(builder, each) for each in (then, other)]
+    if isinstance(condition, bool):
+        condition = Mask.of(
+            builder,
+            g.Inside((), q.BinOp("==", q.Affine(0), q.Affine(0 if condition else 1), "bool")),
+            (),
+        )
+    if all(isinstance(each, Mask | bool) for each in values):
+        inverse = logical(builder, "not", (condition,))
+        one = logical(builder, "and", (condition, values[0]))
+        return logical(builder, "or", (one, logical(builder, "and", (inverse, values[1]))))
+    weak = weak_result(values, np.add) if python else None
+    kind = "f64" if weak else types.named(_common(values), "np.where")
+    nodes = [as_node(builder, each, kind) for each in values]
+    shape = broadcast_lengths(builder, [condition.lengths, *(each.shape for each in nodes)])
+    chosen, rest = (broadcast_node(builder, each, shape) for each in nodes)
+    result = Data.of(builder, g.Select(stretched(builder, condition, shape), chosen, rest))
+    result.weak = weak if not shape else None
+    return result
+
+
+def _common(values: Sequence[Any]) -> Any:
+    return resolved_types(np.add, values)[1]
+
+
+# -- reductions ------------------------------------------------------------------------------------
+
+
+def axes_of(builder: Builder, axis: Any, rank: int) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(rank))
+    found = []
+    for each in axis if isinstance(axis, tuple | list) else (axis,):
+        place = as_place(builder, each)
+        if place is None or not place.is_const:
+            raise Refusal("axis", "it is no number", "give it as a constant")
+        found.append(views.axis_of(rank, place.const))
+    return tuple(sorted(set(found)))
+
+
+def reduce(
+    builder: Builder,
+    function: str,
+    value: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    keepdims: Any = False,
+) -> Any:
+    data = operand(builder, value)
+    if not isinstance(data, Data):
+        data = Data.of(builder, as_node(builder, data, "f64"))
+    if isinstance(data, Mask):
+        raise Refusal(
+            f"np.{function} of truth values", "the result is int64", "use np.where(mask, 1.0, 0.0)"
+        )
+    kind = types.named(dtype, f"np.{function}") if dtype is not None else ""
+    kind = kind or types.reduced_type(function, data.type)
+    axes = axes_of(builder, axis, data.ndim)
+    node = types.cast(data.node(), kind)
+    if function in ("max", "min"):
+        for each in axes:
+            empty = Refusal(f"np.{function}", "there may be no elements", "give it one at least")
+            builder.sizes.need(node.shape[each] - 1, empty)
+    found: g.Value = g.Reduce(function, node, axes) if axes else node
+    if keepdims:
+        for each in axes:
+            found = views.expand(found, each)
+    return Data.of(builder, found)
+
+
+def number_of(builder: Builder, data: Data, axes: Sequence[int]) -> Any:
+    """How many elements are along axes."""
+    total: Any = 1
+    for each in axes:
+        total = data.shape[each] * total
+    return total
+
+
+def mean(
+    builder: Builder, value: Any, axis: Any = None, dtype: Any = None, keepdims: Any = False
+) -> Any:
+    data = operand(builder, value)
+    if isinstance(data, Mask):
+        data = select(builder, data, 1.0, np.float64(0.0))
+    if dtype is None and data.type not in ("f32", "f64"):
+        dtype = np.float64
+    total = reduce(builder, "sum", data, axis, dtype, keepdims)
+    count = number_of(builder, data, axes_of(builder, axis, data.ndim))
+    return elementwise(builder, np.true_divide, (total, count))
+
+
+def variance(
+    builder: Builder,
+    value: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    ddof: Any = 0,
+    keepdims: Any = False,
+) -> Any:
+    data = operand(builder, value)
+    middle = mean(builder, data, axis, dtype, True)
+    away = elementwise(builder, np.subtract, (data, middle))
+    total = reduce(builder, "sum", away * away, axis, dtype, keepdims)
+    count = number_of(builder, data, axes_of(builder, axis, data.ndim))
+    return elementwise(builder, np.true_divide, (total, count - ddof if ddof else count))
+
+
+def scan(builder: Builder, function: str, value: Any, axis: Any = None, dtype: Any = None) -> Any:
+    data = operand(builder, value)
+    if axis is None and data.ndim != 1:
+        raise Refusal(f"np.cum{function}", "without an axis it is of all elements", "give an axis")
+    kind = types.named(dtype, f"np.cum{function}") if dtype is not None else ""
+    kind = kind or types.reduced_type(function, data.type)
+    (place,) = axes_of(builder, axis, data.ndim)
+    return Data.of(builder, g.Scan(function, types.cast(data.node(), kind), place))
+
+
+# -- products --------------------------------------------------------------------------------------
+
+
+def contraction(
+    builder: Builder,
+    a: Data,
+    b: Data,
+    shape: g.Shape,
+    from_a: Callable[[tuple[q.Affine, ...]], Sequence[views.Size]],
+    from_b: Callable[[tuple[q.Affine, ...]], Sequence[views.Size]],
+    axes: tuple[int, ...],
+) -> Data:
+    """Sums over axes of products of elements, in a common shape."""
+    if isinstance(a, Mask) or isinstance(b, Mask):
+        raise Refusal("a product of truth values", "they are no numbers", "use np.where")
+    kinds, _ = resolved_types(np.multiply, (a, b))
+    lhs = views.view(types.cast(a.node(), kinds[0]), shape, from_a)
+    rhs = views.view(types.cast(b.node(), kinds[1]), shape, from_b)
+    product = g.Apply("*", (lhs, rhs), kinds[0], shape)
+    return Data.of(builder, g.Reduce("sum", product, axes) if axes else product)
+
+
+def shared(builder: Builder, a: q.Affine, b: q.Affine, what: str) -> q.Affine:
+    if not builder.sizes.same(a, b):
+        raise Refusal(
+            what, f"lengths {shown(a)} and {shown(b)} are not the same", "give both the same length"
+        )
+    return builder.sizes.resolved(a)
+
+
+def matmul(builder: Builder, one: Any, other: Any) -> Any:
+    a, b = operand(builder, one), operand(builder, other)
+    if not isinstance(a, Data) or not isinstance(b, Data) or not a.ndim or not b.ndim:
+        raise Refusal("@", "an operand is a number", "multiply with *")
+    n = shared(builder, a.lengths[-1], b.lengths[0 if b.ndim == 1 else -2], "@")
+    left, right = a.lengths[:-2], b.lengths[:-2]
+    batch = broadcast_lengths(builder, [left, right])
+    rows = a.lengths[-2:-1]
+    columns = b.lengths[-1:] if b.ndim > 1 else ()
+    shape = (*batch, *rows, *columns, n)
+    count, last = len(batch), len(shape) - 1
+
+    def own(at: tuple[q.Affine, ...], lengths: g.Shape) -> list[q.Affine]:
+        missing = count - len(lengths)
+        pairs = zip(lengths, at[missing:count], strict=True)
+        return [q.Affine() if m == views.ONE else i for m, i in pairs]
+
+    def from_a(at: tuple[q.Affine, ...]) -> list[q.Affine]:
+        return [*own(at, left), *at[count : count + len(rows)], at[last]]
+
+    def from_b(at: tuple[q.Affine, ...]) -> list[q.Affine]:
+        return [*own(at, right), at[last], *at[count + len(rows) : last]]
+
+    return contraction(builder, a, b, shape, from_a, from_b, (last,))
+
+
+def dot(builder: Builder, one: Any, other: Any) -> Any:
+    a, b = operand(builder, one), operand(builder, other)
+    if not isinstance(a, Data) or not isinstance(b, Data) or not a.ndim or not b.ndim:
+        return elementwise(builder, np.multiply, (a, b))
+    if b.ndim > 2:
+        raise Refusal("np.dot", "an operand has more than two axes", "use np.einsum or @")
+    return matmul(builder, a, b)
+
+
+def outer(builder: Builder, ufunc: Any, one: Any, other: Any) -> Any:
+    """`ufunc.outer`."""
+    a, b = operand(builder, one), operand(builder, other)
+    a = (
+        a.seen((*a.lengths, *(views.ONE,) * len(lengths_of(b))), lambda at: at[: a.ndim])
+        if lengths_of(b)
+        else a
+    )
+    return elementwise(builder, ufunc, (a, b))
+
+
+def einsum(builder: Builder, subscripts: Any, *given: Any) -> Any:
+    """From left to right, two operands at a time."""
+    if not isinstance(subscripts, str):
+        raise Refusal("np.einsum", "its first argument is no text", "write subscripts")
+    text = subscripts.replace(" ", "")
+    if "." in text:
+        raise Refusal(f"np.einsum {subscripts!r}", "it has an ellipsis", "name all axes")
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if not arrow:
+        letters = sorted(set(left) - {","})
+        right = "".join(each for each in letters if left.count(each) == 1)
+    values = [operand(builder, each) for each in given]
+    if len(terms) != len(values) or not set(right) <= set(left) or len(set(right)) != len(right):
+        raise Refusal(f"np.einsum {subscripts!r}", "it does not fit its operands", "correct it")
+    result, names = _own(builder, values[0], terms[0])
+    for position, (value, term) in enumerate(zip(values[1:], terms[1:], strict=True), 1):
+        other, more = _own(builder, value, term)
+        later = set(right).union(*terms[position + 1 :])
+        result, names = _pair(builder, result, names, other, more, later)
+    gone = tuple(n for n, each in enumerate(names) if each not in right)
+    if gone:
+        result = reduce(builder, "sum", result, gone, dtype=result.dtype)
+        names = "".join(each for each in names if each in right)
+    return result.transpose([names.index(each) for each in right]) if names else result
+
+
+def _own(builder: Builder, value: Any, term: str) -> tuple[Data, str]:
+    """An operand with each letter once: repeated ones are diagonals."""
+    if not isinstance(value, Data) or value.ndim != len(term):
+        raise Refusal(f"np.einsum {term!r}", "its operand has another rank", "correct it")
+    names = "".join(dict.fromkeys(term))
+    if names == term:
+        return value, term
+    for each in names:
+        lengths = [n for n, letter in zip(value.lengths, term, strict=True) if letter == each]
+        for n in lengths[1:]:
+            shared(builder, lengths[0], n, f"np.einsum {term!r}")
+    shape = tuple(value.lengths[term.index(each)] for each in names)
+    return value.seen(shape, lambda at: [at[names.index(each)] for each in term]), names
+
+
+def _pair(
+    builder: Builder, a: Data, names: str, b: Data, more: str, later: set[str]
+) -> tuple[Data, str]:
+    lengths = dict(zip(names, a.lengths, strict=True))
+    for each, n in zip(more, b.lengths, strict=True):
+        n = shared(builder, lengths[each], n, "np.einsum") if each in lengths else n
+        lengths[each] = n
+    kept = "".join(each for each in lengths if each in later)
+    order = kept + "".join(each for each in lengths if each not in later)
+    shape = tuple(builder.sizes.resolved(lengths[each]) for each in order)
+    found = contraction(
+        builder,
+        a,
+        b,
+        shape,
+        lambda at: [at[order.index(each)] for each in names],
+        lambda at: [at[order.index(each)] for each in more],
+        tuple(range(len(kept), len(order))),
+    )
+    return found, kept
