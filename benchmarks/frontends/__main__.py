@@ -1,14 +1,16 @@
-"""`python -m benchmarks.frontends polybench --polybench DIR`."""
+"""`python -m benchmarks.frontends polybench|npbench`: what is taken of others' programs, unchanged."""
 
 from __future__ import annotations
 
 import typer
 
 from benchmarks.command import run_app
+from benchmarks.frontends.npbench import npbench
 from benchmarks.frontends.polybench import polybench
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 app.command()(polybench)
+app.command()(npbench)
 
 
 @app.callback()

@@ -30,6 +30,7 @@ INTERNAL_ERROR = 70
 COMMANDS = {
     "run": "run.run",
     "tune": "tune.tune",
+    "lower": "lower.lower",
     "watch": "watch.watch",
     "list": "inspect.list_",
     "best": "inspect.best",

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 
+from schedsearch.core.errors import UserError
 from schedsearch.frontends.lowered import Lowered
 
-Reader = Callable[[Path, str | None], Lowered]
-
-_READERS = {
-    ".c": ("schedsearch.frontends.c", "read"),
-    ".eq": ("schedsearch.frontends.equations", "read"),
-}
-"""Modules, loaded when needed, and their `Reader`: what lowers a file, or a function of it.
-Without a name it is the file's only one."""
+SUFFIXES = (".c", ".eq")
 
 
-def lowered_from(path: Path, function: str | None = None) -> Lowered | None:
-    """The kernel of a file that has a front end; None for others, which are Python. Raises
-    UserError for what is refused."""
-    if path.suffix not in _READERS:
-        return None
-    module, name = _READERS[path.suffix]
-    read: Reader = getattr(import_module(module), name)
-    return read(path, function)
+def lowered_from(
+    path: Path,
+    function: str | None = None,
+    defines: Sequence[str] = (),
+    include: Sequence[Path] = (),
+) -> Lowered | None:
+    """The kernel of a file that has a front end; None for others, which are Python. `function` is
+    which of a file; without it, the only one. `defines` (`N=100`) and `include` are the C
+    compiler's -D and -I. Raises UserError for what is refused."""
+    match path.suffix:
+        case ".c":
+            from schedsearch.frontends import c  # each front end has its own parser to load
+
+            return c.read(path, function, defines, include)
+        case ".eq":
+            from schedsearch.frontends import equations
+
+            if defines or include:
+                raise UserError(f"{path}: macros and headers are for C")
+            return equations.read(path, function)
+        case _:
+            return None

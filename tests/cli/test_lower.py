@@ -1,0 +1,63 @@
+"""`lower` shows and writes what other languages become."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from schedsearch.transforms.exo.loader import load_source
+
+from .invoke import Answer, invoke
+
+Run = Callable[..., Answer]
+
+SCALED = """
+#include "length.h"
+void scaled(float alpha, float x[LENGTH]) { for (int i = 0; i < LENGTH; i++) x[i] *= alpha * F; }
+void other(float x[4]) { for (int i = 0; i < 4; i++) x[i] = 0.0f; }
+"""
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    (tmp_path / "kernels.c").write_text(SCALED)
+    (tmp_path / "include").mkdir()
+    (tmp_path / "include" / "length.h").write_text("#define LENGTH 8")
+    (tmp_path / "double.eq").write_text("y[i] = 2 * x[i]")
+    (tmp_path / "kernel.py").write_text("")
+    return tmp_path
+
+
+C = ("lower", "kernels.c", "scaled", "-D", "F=2.0f", "-I", "include")
+
+
+def test_what_is_shown_is_what_is_written(home: Path) -> None:
+    shown = invoke(home, C)
+    assert shown.code == 0, shown.err
+    assert invoke(home, [*C, "--out", "scaled.py"]).code == 0
+    assert (home / "scaled.py").read_text() == shown.out
+    assert "scaled" in load_source(home / "scaled.py").procs
+    assert invoke(home, [*C, "--out", "scaled.py"]).code == 0  # nothing new
+    equations = invoke(home, ["lower", "double.eq"])
+    assert "def double_1(" in equations.out or "def double(" in equations.out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["lower", "kernel.py"], "what is lowered is a file of .c or .eq"),
+        (["lower", "kernels.c"], "length.h"),
+        (["lower", "kernels.c", "-I", "include"], "several functions; name one of scaled, other"),
+        (["lower", "kernels.c", "nothing", "-I", "include"], "no function nothing"),
+        (["lower", "nowhere.c"], "nowhere.c"),
+        (["lower", "double.eq", "-D", "N=1"], "macros and headers are for C"),
+        ([*C, "--out", "kernels.c"], "kernels.c is there already"),
+    ],
+)
+def test_misuse(words: list[str], said: str, home: Path) -> None:
+    answer = invoke(home, words)
+    assert answer.code == 2
+    assert said in " ".join(answer.err.split())
+    assert (home / "kernels.c").read_text() == SCALED
