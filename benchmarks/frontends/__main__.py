@@ -1,4 +1,4 @@
-"""`python -m benchmarks.frontends polybench|npbench`: what is taken of others' programs, unchanged."""
+"""`python -m benchmarks.frontends`: what front ends take of others' programs, unchanged."""
 
 from __future__ import annotations
 
