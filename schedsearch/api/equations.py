@@ -12,7 +12,7 @@ import numpy as np
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.text_file import read_text
-from schedsearch.deploy.kernel import Kernel, kernel
+from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends.equations import equations
 from schedsearch.frontends.equations import explain as explained
 from schedsearch.frontends.equations.arraywise import elements, has_all, planned
@@ -21,8 +21,6 @@ from schedsearch.frontends.equations.calling import Known, named, results, sizes
 from schedsearch.frontends.equations.einsum import einsum as as_equations
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Lowered
-from schedsearch.locks.place import find_lock
-from schedsearch.search.setup.procedure_file import procedure_of
 
 Backend = Literal["auto", "native", "numpy"]
 BACKENDS = ("auto", "native", "numpy")
@@ -116,9 +114,7 @@ class Compiled:
     @cached_property
     def kernel(self) -> Kernel:
         """The procedure as a function on arrays, its sizes and its results."""
-        file = Path(self._of.text.file)
-        lock = find_lock(file if file.exists() else Path())
-        return kernel(procedure_of(self._program.lowered), lock=lock)
+        return lowered_kernel(self._program.lowered)
 
     def _choose(self, held: Mapping[str, Any], known: Known) -> str:
         if self._backend != "auto":

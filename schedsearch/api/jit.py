@@ -14,7 +14,7 @@ import numpy as np
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
 from schedsearch.deploy.explanation import Explanation
-from schedsearch.deploy.kernel import Kernel, kernel
+from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.jit.function import (
@@ -33,7 +33,6 @@ from schedsearch.frontends.jit.function import (
 from schedsearch.frontends.jit.sizes import FreezeError
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Lowered, refused
-from schedsearch.search.setup.procedure_file import procedure_of
 
 _NAMES = {dtype: name for name, dtype in types.DTYPES.items()}
 
@@ -294,7 +293,7 @@ class _Specialised:
 
     @cached_property
     def kernel(self) -> Kernel:
-        return kernel(procedure_of(self.lowered), **self.where)
+        return lowered_kernel(self.lowered, **self.where)
 
     @cached_property
     def named(self) -> tuple[tuple[str, q.Var], ...]:

@@ -32,8 +32,14 @@ from schedsearch.deploy.variants import (
     load_as_written,
 )
 from schedsearch.evaluate.build.host import usable_cores
+from schedsearch.frontends.lowered import Lowered
 from schedsearch.search.caches import in_use
-from schedsearch.search.setup.procedure_file import file_of, file_to_load, write_for
+from schedsearch.search.setup.procedure_file import (
+    file_of,
+    file_to_load,
+    procedure_of,
+    write_for,
+)
 from schedsearch.transforms.exo.identity import proc_key
 
 _Call = Callable[..., None]
@@ -234,10 +240,27 @@ def kernel(
     """
     if not isinstance(proc, Procedure):
         raise UserError(f"a kernel is made of an Exo procedure, not of {type(proc).__name__}")
+    if use is not None:
+        offered(use)
+    return _kernel(proc, file_of(proc), use, lock, store)
+
+
+def lowered_kernel(
+    lowered: Lowered, *, store: Path | str | None = None, lock: Path | str | None = None
+) -> Kernel:
+    """What a front end made as a kernel. Its lock file is looked for at and above the user's
+    file."""
+    return _kernel(procedure_of(lowered), Path(lowered.file), None, lock, store)
+
+
+def _kernel(
+    proc: Any,
+    file: Path,
+    use: Tuned | None,
+    lock: Path | str | None,
+    store: Path | str | None,
+) -> Kernel:
     for name, value in (("store", store), ("lock", lock)):
         if not isinstance(value, str | Path | None):
             raise UserError(f"{name}= is a path, not {type(value).__name__}")
-    if use is not None:
-        offered(use)
-    sources = Sources(proc.name(), file_of(proc), use, Path(lock) if lock else None, store)
-    return Kernel(proc, sources)
+    return Kernel(proc, Sources(proc.name(), file, use, Path(lock) if lock else None, store))
