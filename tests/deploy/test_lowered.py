@@ -20,6 +20,7 @@ from .locked import entry
 pytestmark = pytest.mark.normal
 
 MINE = """
+from pathlib import Path
 import schedsearch
 
 @schedsearch.jit
