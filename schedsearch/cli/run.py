@@ -29,8 +29,10 @@ from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
 from schedsearch.cli.telling import told
 from schedsearch.core.records import GeneratedC
+from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
+from schedsearch.frontends.files import lowered_from, replacement_for
 from schedsearch.peers.against import parse_against
 from schedsearch.present import format as fmt
 from schedsearch.present.against import against_json
@@ -198,7 +200,10 @@ def run(
         with redirect_stdout(sys.stderr):
             result = tune(options, Listener(view.phase, view.started, view.progress))
         view.stop()
-        written, code = _write(result, out) if result.best or result.gainless else (Written(), None)
+        written: Written = Written()
+        code = None
+        if result.best or result.gainless:
+            written, code = _write(result, out, file, proc)
         asked = requests if code and result.stop is not Stop.INTERRUPTED else ()
         console = Console(highlight=False)
         if not json_:
@@ -224,8 +229,9 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
-    """The best, or the procedure as written where nothing is faster; and its C."""
+def _write(result: Result, out: Path, file: Path, proc: str | None) -> tuple[Written, GeneratedC]:
+    """The best, or the procedure as written where nothing is faster; and its C. `file` is what the
+    user wrote."""
     subject = result.setting.subject
     trace = result.best.trace if result.best else Trace()
     state = Replayer(subject.procedure).state(trace)
@@ -235,4 +241,10 @@ def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
     code = generate_c(state.procedure, state.build)
     kernel = Kernel(state.ast, code, subject.target, verdict, result.elsewhere)
     paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
+    made = lowered_from(file, proc)
+    if made is not None and not subject.workload.specialized:
+        [source] = [path for path in paths if path.suffix == ".c"]
+        if (text := replacement_for(file, made, proc, source.name)) is not None:
+            paths.append(out / f"{made.name}.replacement.c")
+            write_text(paths[-1], text)
     return Written(tuple(paths), caveats(code)), code

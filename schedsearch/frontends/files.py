@@ -11,6 +11,16 @@ from schedsearch.frontends.lowered import Lowered
 SUFFIXES = (".c", ".eq")
 
 
+def replacement_for(path: Path, lowered: Lowered, function: str | None, source: str) -> str | None:
+    """A file in the language of the user's that takes the place of a function there, and runs the
+    kernel in the C file `source`. None for languages that have no such thing."""
+    if path.suffix != ".c":
+        return None
+    from schedsearch.frontends import c
+
+    return c.replacement(lowered, c.prototype(path, function), source)
+
+
 def lowered_from(
     path: Path,
     function: str | None = None,

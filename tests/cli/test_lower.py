@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
@@ -61,3 +62,21 @@ def test_misuse(words: list[str], said: str, home: Path) -> None:
     assert answer.code == 2
     assert said in " ".join(answer.err.split())
     assert (home / "kernels.c").read_text() == SCALED
+
+
+@pytest.mark.slow
+def test_what_is_tuned_takes_the_place_of_the_file(home: Path) -> None:
+    file = home / "double.c"
+    own = "void twice(int n, float *x) { for (int i = 0; i < n; i++) x[i] *= 2; }"
+    file.write_text(own)
+    few = ["--size", "n=5000", "--executor", "inline", "--trials", "1", "--budget", "60"]
+    answer = invoke(home, ["run", "double.c", *few])
+    assert answer.code == 0, answer.err
+    assert "twice.replacement.c" in answer.out
+    assert file.read_text() == own
+    caller = "#include <stdio.h>\nvoid twice(int, float *);\n"
+    caller += 'int main(void) { float x[2] = {3, 4}; twice(1, x); printf("%g %g", x[0], x[1]); }'
+    (home / "caller.c").write_text(caller)
+    subprocess.run(["gcc", "-O2", "caller.c", "twice.replacement.c"], cwd=home, check=True)
+    done = subprocess.run(["./a.out"], cwd=home, capture_output=True, text=True, check=True)
+    assert done.stdout == "6 4"

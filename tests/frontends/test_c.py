@@ -21,7 +21,7 @@ from frontends.c_programs import arguments, text
 from schedsearch.core.errors import UserError
 from schedsearch.core.text import show_expr
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_kernel, prototype, wrapper
+from schedsearch.frontends.c import c_kernel, prototype, read, replacement, wrapper
 from schedsearch.frontends.c.numbers import single
 from schedsearch.frontends.lower import lower
 from schedsearch.transforms.exo.compat import generate_c
@@ -655,3 +655,22 @@ def test_keeps_prototype_and_name(tmp_path: Path) -> None:
     assert y[0] == -0.5, "the original where the kernel's asserts do not hold"
     with pytest.raises(UserError, match="has the name of the function"):
         wrapper(replace(done, name="scale"), own)
+
+
+def test_a_replacement_stands_alone(tmp_path: Path) -> None:
+    file = tmp_path / "add.c"
+    file.write_text(
+        "void add(int n, float by, float *x) { for (int i = 0; i < n; i++) x[i] += by; }"
+    )
+    made = read(file)
+    module = tmp_path / "module.py"
+    module.write_text(made.text)
+    code = generate_c(pick(load_source(module), made.name))
+    (tmp_path / "kernel.c").write_text(f"{code.header}\n{code.source}")
+    (tmp_path / "new.c").write_text(replacement(made, prototype(file), "kernel.c"))
+    flags = ["-Wall", "-Werror", "-Wno-unused", "-shared", "-fPIC", "-o", "new.so", "new.c"]
+    subprocess.run(["gcc", *flags], cwd=tmp_path, check=True)
+    x = np.ones(5, "f4")
+    add = ctypes.CDLL(str(tmp_path / "new.so")).add
+    add(4, ctypes.c_float(2.5), x.ctypes.data_as(ctypes.c_void_p))
+    assert x.tolist() == [3.5, 3.5, 3.5, 3.5, 1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pycparser import c_ast, c_generator
@@ -98,6 +98,15 @@ def wrapper(lowered: Lowered, own: Prototype, otherwise: str = "") -> str:
             body += ["        abort();"]
         body += ["    }"]
     return "\n".join([*lines, "", own.text, "{", *body, "}", ""])
+
+
+def replacement(lowered: Lowered, own: Prototype, source: str) -> str:
+    """A C file that takes the place of the user's: a function with their name and prototype, which
+    calls the kernel. The kernel is in the file `source`, where it is called `lowered.name`."""
+    inner = f"{lowered.name}_scheduled"
+    text = lowered.text.replace(f"def {lowered.name}(", f"def {inner}(")
+    renaming = f'#define {lowered.name} {inner}\n#include "{source}"\n#undef {lowered.name}\n'
+    return f"{renaming}\n{wrapper(replace(lowered, name=inner, text=text), own)}"
 
 
 def _types(lowered: Lowered) -> dict[str, str]:
