@@ -29,6 +29,10 @@ if TYPE_CHECKING:  # it takes a while to load
 FORMATS = ("py", "c", "json")
 DEFAULT_FORMATS = ("py", "c")
 
+_CONTRACT = "floating point: "
+_NOTE = f"\n// {_CONTRACT}"
+"""What all C of ours says at its top."""
+
 _ROOM = 1 << 16
 """Bytes: more than what is written of most schedules."""
 
@@ -65,7 +69,7 @@ def schedule_notes(
         claim,
         verdict,
         f"on {fmt.target(target, build)}",
-        f"floating point: {fmt.contract(target.fp)}",
+        f"{_CONTRACT}{fmt.contract(target.fp)}",
         f"sizes: {fmt.sizes(workload.sizes, workload.specialized) or 'as written'}",
     ]
 
@@ -92,7 +96,7 @@ def build_facts(kernel: Kernel, name: str) -> list[str]:
     linking = [command, *link_flags(flags, code.source), "-shared", f"{name}.o"]
     found = [
         kernel.verdict,
-        f"floating point: {fmt.contract(kernel.target.fp)}",
+        f"{_CONTRACT}{fmt.contract(kernel.target.fp)}",
         f"compile: {shlex.join(compiling)}",
         f"link: {shlex.join([*linking, '-o', f'lib{name}.so', '-lm'])}",
         "without -DNDEBUG what is required is checked in every call; it was measured with it",
@@ -153,10 +157,10 @@ def write_schedule(
 def _is_free(stem: Path) -> bool:
     """Whether no C of somebody else is at `stem.c` and `stem.h`."""
     header, source = stem.with_name(f"{stem.name}.h"), stem.with_name(f"{stem.name}.c")
-    if header.exists():
-        own = _begins(header).startswith(GUARD)
-        return own and (not source.exists() or f'#include "{header.name}"' in _begins(source))
-    return not source.exists()
+    own = f'\n#include "{header.name}"\n'
+    return (not header.exists() or _begins(header).startswith(GUARD)) and (
+        not source.exists() or (_NOTE in (text := _begins(source)) and own in text)
+    )
 
 
 def _begins(file: Path) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,8 +33,13 @@ def test_schemas_say_what_is_written(name: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def torch() -> Any:
-    return pytest.importorskip("torch", reason="the extra `torch` is not installed")
+def torch() -> Iterator[Any]:
+    """As a process begins: PyTorch as a peer takes no gradients."""
+    torch = pytest.importorskip("torch", reason="the extra `torch` is not installed")
+    before = torch.is_grad_enabled()
+    torch.set_grad_enabled(True)
+    yield torch
+    torch.set_grad_enabled(before)
 
 
 @pytest.fixture(scope="module")
