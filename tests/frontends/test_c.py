@@ -46,6 +46,26 @@ def ints(kind: str, *shape: int) -> Any:
 
 
 CASES: dict[str, tuple[str, Arguments]] = {
+    "one target, two types": (
+        """void f(int n, double d[n], int t[n], int k[n], float g[n]) {
+             for (int i = 0; i < n; i++) {
+               if (g[i] > 0) d[i] = k[i]; else d[i] = g[i];
+               if (g[i] > 0) t[i] = 2147483647; else t[i] = g[i] * 1.5f;
+             } }""",
+        lambda: [4, f64(4), np.zeros(4, "i4"), np.full(4, 16777217, "i4"), f32(4)],
+    ),
+    "targets that differ": (
+        """void f(int n, int x[2], int y[n]) {
+             for (int i = 0; i < n; i++) if (y[i] > 0) x[i > 2 ? 0 : 1] = i; else x[0] = 7; }""",
+        lambda: [5, np.zeros(2, "i4"), np.array([1, -1, 1, 1, -2], "i4")],
+    ),
+    "constants have a width": (
+        """void f(int n, double x[8]) {
+             x[0] = 3000000000u + 2000000000u; x[1] = 4294967295u * 2u; x[2] = 0xFFFFFFFF + 1;
+             x[3] = -0xFFFFFFFF; x[4] = (unsigned)-1; x[5] = (int)3000000000L; x[6] = x[7] = 0;
+             for (int i = 0; i < n; i++) { if (-1 < 0xFFFFFFFF) x[6] = 1; } }""",
+        lambda: [3, f64(8)],
+    ),
     "product": (
         """void f(int n, int m, int k, double alpha, double C[n][m], double A[n][k],
                  double B[k][m]) {
@@ -359,6 +379,11 @@ def translated(tmp_path: Path, source: str, function: str | None = "f") -> graph
 HEAD = "void f(int n, int m, double x[n], double *y, int k[n], double s) {\n"
 
 REFUSED: dict[str, tuple[str, int, str]] = {
+    "counter after a loop under data": (
+        "int i = 0;\nif (x[0] > 0) for (i = 0; i < n; i++) x[i] += 1;\nx[i] = 5;",
+        4,
+        "i: its value is not known here",
+    ),
     "while": ("while (s > 0) s -= 1;", 2, "while: .*; use a `for` loop"),
     "do": ("do s -= 1; while (s > 0);", 2, "do: "),
     "break": ("for (int i = 0; i < n; i++) {\n if (x[i] > 0)\n break; }", 4, "break: "),

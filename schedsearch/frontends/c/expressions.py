@@ -251,14 +251,20 @@ class Expressions:
             return operand
         value = operand.value
         if isinstance(value, q.Affine) and not kind.floating and kind.bits >= INT.bits:
-            if kind.unsigned:
-                self.not_negative(value, node)
-            return Operand(kind, value)
+            return Operand(kind, self.in_type(value, kind, node))
         if kind == c_types.BOOL:
             raise self.refusal(
                 node, "_Bool", "kernels have no data of this type", "use int, and `!= 0`"
             )
         return Operand(kind, self.data(operand, kind))
+
+    def in_type(self, value: q.Affine, kind: CType, node: Any) -> q.Affine:
+        if value.is_const:
+            low = 0 if kind.unsigned else -(2 ** (kind.bits - 1))
+            return q.Affine((value.const - low) % 2**kind.bits + low)
+        if kind.unsigned:
+            self.not_negative(value, node)
+        return value
 
     def not_negative(self, value: q.Affine, node: Any) -> None:
         text = show_affine(value)
@@ -465,10 +471,7 @@ class Expressions:
         if node.op == "+":
             return self.converted(found, kind, node)
         if isinstance(found.value, q.Affine):
-            opposite = found.value.scaled(-1)
-            if kind.unsigned:
-                self.not_negative(opposite, node)
-            return Operand(kind, opposite)
+            return Operand(kind, self.in_type(found.value.scaled(-1), kind, node))
         value = self.data(found, kind)
         return Operand(kind, numbers.folded("neg", (value,), c_types.element(kind)))
 
@@ -480,9 +483,7 @@ class Expressions:
         if isinstance(a, q.Affine) and isinstance(b, q.Affine) and not kind.floating:
             found = self._affine_binary(op, a, b, node)
             if found is not None:
-                if kind.unsigned:
-                    self.not_negative(found, node)
-                return Operand(kind, found)
+                return Operand(kind, self.in_type(found, kind, node))
         if not kind.floating and op in ("/", "%"):
             raise self.refusal(
                 node,
@@ -522,7 +523,10 @@ class Expressions:
             taken, other = (node.iftrue, node.iffalse)[:: 1 if condition else -1]
             found = self.expr(taken)
             with self.only_types():
-                kind = c_types.common(found.type, self.expr(other).type)
+                left = self.expr(other)
+                kind = c_types.common(found.type, left.type)
+            if self._only_types and not isinstance(left.value, q.Affine):
+                return self.converted(left, kind, node)
             return self.converted(found, kind, node)
         yes, no = self.expr(node.iftrue), self.expr(node.iffalse)
         kind = c_types.common(yes.type, no.type)
@@ -574,10 +578,9 @@ class Expressions:
         """A comparison of places."""
         assert isinstance(left.value, q.Affine)
         assert isinstance(right.value, q.Affine)
-        if c_types.common(left.type, right.type).unsigned:
-            for each in (left, right):
-                if not each.type.unsigned:
-                    self.not_negative(each.value, node)  # type: ignore[arg-type]
+        kind = c_types.common(left.type, right.type)
+        if kind.unsigned:
+            left, right = (self.converted(each, kind, node) for each in (left, right))
         return conditions.compared(op, left.value, right.value)
 
     def place_condition(self, node: Any) -> q.Expr | bool | None:
@@ -807,6 +810,8 @@ def _integer(text: str) -> Operand:
     unsigned = "u" in suffix
     small = (c_types.UINT if unsigned else INT) if "l" not in suffix else None
     limit = 2**32 if unsigned else 2**31
+    if small and base != 10 and limit <= value < 2**32:
+        small, limit = c_types.UINT, 2**32
     kind = small if small and value < limit else c_types.ULONG if unsigned else c_types.LONG
     if value >= 2**63:
         raise Unsupported(text, "it is too large", "use a smaller number")

@@ -605,10 +605,12 @@ class _Translation(Expressions):
         place, line = self.place, node.coord.line
         both = self._one_target(node)
         if both is not None:
-            yes, no = both
-            target = yes.lvalue
-            choice = c_ast.TernaryOp(node.cond, yes.rvalue, no.rvalue, node.coord)
-            return self._assignment(c_ast.Assignment("=", target, choice, yes.coord))[0]
+            yes = both[0]
+            array, index, kind = self.element(yes.lvalue)
+            then, other = (self.data(self.expr(each.rvalue), kind) for each in both)
+            old = graph.View(graph.Load(array), (), (), index) if index else graph.Load(array)
+            value = Operand(kind, chosen(truth, then, other))
+            return [self._stored(array, index, Operand(kind, old), "", value, yes)]
         kind = "i32"
         flag = graph.Array("holds", kind)
         one, zero = graph.Constant(1, kind), graph.Constant(0, kind)
@@ -620,14 +622,17 @@ class _Translation(Expressions):
             out.append(graph.Allocate(flag, line))
             value = graph.Select(truth, one, zero)
             out.append(graph.Store(flag, (), (), value, line=line))
+        numbers = dict(self.numbers)
         self.place = place.guarded(held)
         try:
             out += self.block(node.iftrue)
+            after, self.numbers = self.numbers, numbers
             if node.iffalse is not None:
                 self.place = place.guarded(graph.Compare("==", graph.Load(flag), zero))
                 out += self.block(node.iffalse)
         finally:
             self.place = place
+        self._merge(after)
         return out
 
     def _one_target(self, node: c_ast.If) -> tuple[Any, Any] | None:
@@ -640,8 +645,7 @@ class _Translation(Expressions):
             return None
         if isinstance(yes.lvalue, c_ast.ID) and not isinstance(self.lookup(yes.lvalue), Data):
             return None
-        with self.only_types():
-            targets = [self.element(each.lvalue)[:2] for each in pair]
+        targets = [self.element(each.lvalue)[:2] for each in pair]
         if targets[0][0] is not targets[1][0] or targets[0][1] != targets[1][1]:
             return None
         return yes, no
