@@ -576,11 +576,11 @@ class Expressions:
 
     def compared(self, op: str, left: Operand, right: Operand, node: Any) -> q.Expr | bool:
         """A comparison of places."""
-        assert isinstance(left.value, q.Affine)
-        assert isinstance(right.value, q.Affine)
         kind = c_types.common(left.type, right.type)
         if kind.unsigned:
             left, right = (self.converted(each, kind, node) for each in (left, right))
+        assert isinstance(left.value, q.Affine)
+        assert isinstance(right.value, q.Affine)
         return conditions.compared(op, left.value, right.value)
 
     def place_condition(self, node: Any) -> q.Expr | bool | None:

@@ -606,11 +606,11 @@ class _Translation(Expressions):
         both = self._one_target(node)
         if both is not None:
             yes = both[0]
-            array, index, kind = self.element(yes.lvalue)
-            then, other = (self.data(self.expr(each.rvalue), kind) for each in both)
+            array, index, own = self.element(yes.lvalue)
+            then, other = (self.data(self.expr(each.rvalue), own) for each in both)
             old = graph.View(graph.Load(array), (), (), index) if index else graph.Load(array)
-            value = Operand(kind, chosen(truth, then, other))
-            return [self._stored(array, index, Operand(kind, old), "", value, yes)]
+            choice = Operand(own, chosen(truth, then, other))
+            return [self._stored(array, index, Operand(own, old), "", choice, yes)]
         kind = "i32"
         flag = graph.Array("holds", kind)
         one, zero = graph.Constant(1, kind), graph.Constant(0, kind)
