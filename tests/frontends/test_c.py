@@ -379,6 +379,8 @@ def translated(tmp_path: Path, source: str, function: str | None = "f") -> graph
 HEAD = "void f(int n, int m, double x[n], double *y, int k[n], double s) {\n"
 
 REFUSED: dict[str, tuple[str, int, str]] = {
+    "local enum": ("enum { K = 5 };\nx[0] = K;", 2, "enum: "),
+    "local typedef": ("\ntypedef float T; T t = 0.1f; x[0] = t;", 3, "typedef: "),
     "counter after a loop under data": (
         "int i = 0;\nif (x[0] > 0) for (i = 0; i < n; i++) x[i] += 1;\nx[i] = 5;",
         4,
@@ -699,3 +701,13 @@ def test_a_replacement_stands_alone(tmp_path: Path) -> None:
     add = ctypes.CDLL(str(tmp_path / "new.so")).add
     add(4, ctypes.c_float(2.5), x.ctypes.data_as(ctypes.c_void_p))
     assert x.tolist() == [3.5, 3.5, 3.5, 3.5, 1]
+
+
+def test_constants_of_the_file_are_not_those_of_parameters(tmp_path: Path) -> None:
+    file = tmp_path / "k.c"
+    file.write_text(
+        "enum { K = 3 };\nstatic const double W[2] = {K, K + 1};\n"
+        "void f(int K, double x[K]) { for (int i = 0; i < K; i++) x[i] = W[i % 2]; }"
+    )
+    with pytest.raises(UserError, match=r"k.c:2: W: it is computed of K, which a parameter hides"):
+        c_kernel(file)

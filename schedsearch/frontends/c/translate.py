@@ -117,6 +117,11 @@ class _Translation(Expressions):
         for each in params:
             if isinstance(each, c_ast.EllipsisParam):
                 raise self.refusal(function.decl, "...", "its arguments are not known", "name them")
+        for node in walk(function.body):
+            if isinstance(node, c_ast.Typedef) or (isinstance(node, c_ast.Enum) and node.values):
+                what = "typedef" if isinstance(node, c_ast.Typedef) else "enum"
+                reason = "types within functions may hide those of the file"
+                raise self.refusal(node, what, reason, "declare it before the function")
         used = {node.name for node in walk(function.body) if isinstance(node, c_ast.ID)}
         order: dict[str, q.Var | graph.Array] = {}
         for each in decls:  # sizes first: extents may be declared before them in C's old style
@@ -229,6 +234,10 @@ class _Translation(Expressions):
             constant = "const" in (decl.quals or []) or _has_const(decl.type)
             array = isinstance(decl.type, c_ast.ArrayDecl) and decl.init is not None
             if name in used - self.scopes[-1].keys() and array and constant:
+                inner = {node.name for node in walk(decl) if isinstance(node, c_ast.ID)}
+                if hidden := sorted(inner & self.scopes[-1].keys()):
+                    reason = f"it is computed of {hidden[0]}, which a parameter hides"
+                    raise self.refusal(decl, name, reason, "give the parameter another name")
                 out += self._declaration(decl)
         return out
 
