@@ -104,7 +104,7 @@ def put(name: str, out: Any, result: Any) -> Any:
 
 
 def in_kind(name: str, to: Data, value: Any) -> None:
-    kind = operations.kind_of(value)
+    kind: Any = operations.kind_of(value)
     kind = {int: np.dtype(np.int8), float: np.dtype(np.float64)}.get(kind, kind)
     weak = kind == np.int8 and not isinstance(value, Data)
     if not weak and not np.can_cast(kind, to.dtype, "same_kind"):

@@ -270,8 +270,8 @@ class Masked(Data):
                 "in a loop or branch it would happen once",
                 "assign the name (`v = v * 2`)",
             )
-        found = self.changed(name, other)
-        found = Data.of(self.builder, types.cast(whole(found).node(), self.type))
+        changed = self.changed(name, other)
+        found = Data.of(self.builder, types.cast(whole(changed).node(), self.type))
         self.buffer, self.view = found.buffer, found.view
         return self
 
