@@ -242,11 +242,11 @@ def reshape(value: Value, shape: Sequence[Size]) -> Value:
     old, new = value.shape, _with_unknown(value.shape, shape_of(*shape))
     if _product(old) != _product(new):
         raise _not_reshaped(old, new, "the number of elements would differ, or may")
-    groups = list(_groups(old, new))
+    parts = list(groups(old, new))
 
     def places(at: tuple[q.Affine, ...]) -> list[q.Affine]:
         found: list[q.Affine] = []
-        for o, n in groups:
+        for o, n in parts:
             found += _regrouped(old[o], new[n], at[n])
         return found
 
@@ -273,7 +273,7 @@ def _with_unknown(old: Shape, new: Shape) -> Shape:
     return tuple(size if n == q.Affine(-1) else n for n in new)
 
 
-def _groups(old: Shape, new: Shape) -> list[tuple[slice, slice]]:
+def groups(old: Shape, new: Shape) -> list[tuple[slice, slice]]:
     """The shortest runs of axes, from the last, that hold the same number of elements."""
     found = []
     o, n = len(old), len(new)

@@ -354,6 +354,138 @@ def parted(x):
     x += 1.0
 
 
+def test_reshapes_are_views_where_numpys_are() -> None:
+    def written(A, M, N):
+        A[:25].reshape(5, 5)[:, 1] = 0.0
+        N[1].reshape(2, 2)[0] = 1.0
+        N[:, None].reshape(6, 4)[2] = 2.0
+        N[3:5].ravel()[5] = 3.0
+        N.reshape(-1)[4:8].reshape(2, 2)[1] = 4.0
+        stale = M[1:3].reshape(8)
+        M[1:3] = 5.0
+        copy = np.positive(M)
+        copy[0] = 6.0
+        A.astype(np.float64, copy=False)[0] = 7.0
+        np.array(A, copy=None)[1] = 8.0
+        wide = np.broadcast_to(A, (2, len(A)))
+        A[2] = 9.0
+        return stale.sum(), copy, wide + 1.0, N[:, 1:3].reshape(-1) * 2.0
+
+    checked(written, row(30), row(24).reshape(6, 4), row(25)[:24].reshape(6, 4))
+
+
+def test_elements_under_a_condition_are_a_copy() -> None:
+    def taken(A, B):
+        m = A > 0
+        v = A[m]
+        w = v
+        w *= 2.0
+        A[m] += 1.0
+        B[m] = v
+        A[:] = 5.0
+        return v.sum(), w.mean()
+
+    checked(taken, row(), row())
+
+
+def test_equal_sizes_of_a_branch_are_its_own() -> None:
+    def either(A, B):
+        if len(A) == len(B):
+            return A + B
+        return A * 5.0
+
+    for n in (6, 4):
+        checked(either, row(), row(n))
+
+
+def test_an_array_chosen_by_a_branch_is_written_if_it_is_new() -> None:
+    def new(n, A):
+        x = A * 2.0
+        if A[0] > 0:
+            x = A * 3.0
+        x[0] = 1.0
+        z = np.zeros(n) if n > 3 else np.ones(n)
+        z[0] = 2.0
+        return x, z
+
+    checked(new, 5, row())
+
+
+def test_what_numpy_refuses_and_what_it_would_alias_is_refused() -> None:
+    """A place to write, the words of the message, and the arguments."""
+
+    def chosen(A):
+        x = A
+        if A[0] > 0:
+            x = A * 2.0
+        x += 1.0
+
+    def old(A):
+        x = y = A * 2.0
+        if A[0] > 0:
+            x = A * 3.0
+        x[0] = 1.0
+        return y
+
+    def out(A):
+        x = A if A[0] > 0 else A * 2.0
+        np.add(x, 1.0, out=x)
+
+    def by_size(n, A, B):
+        x = A
+        if n > 3:
+            x = B
+        x[0] = 1.0
+
+    def by_lengths(n, A, B):
+        if n > 3:
+            A += B
+
+    def ordered(A):
+        return A.reshape((2, 3), order="F")
+
+    def broadcast(A):
+        np.broadcast_to(A, (2, len(A)))[0, 0] = 1.0
+
+    def perhaps(A):
+        x = A[::2].ravel()
+        x[0] = 1.0
+
+    def copied(A, to):
+        np.copyto(to, A)
+
+    def added(A, to):
+        np.add(A, 1.0, out=to)
+
+    def wider(A, B):
+        A += B
+
+    def twice(A):
+        return A.sum(axis=(0, 0))
+
+    ints, x = np.arange(6, dtype=np.int32), row()
+    for function, args, words in (
+        (chosen, (x,), "by a condition"),
+        (old, (x,), "another name"),
+        (out, (x,), "by a condition"),
+        (by_size, (5, x, x), "by a condition"),
+        (by_lengths, (5, x, x), "a branch in which"),
+        (ordered, (x,), "order='F'"),
+        (np_diff, (x[:1],), "no elements"),
+        (broadcast, (x,), "np.broadcast_to"),
+        (perhaps, (x,), "copies it in some calls"),
+        (copied, (x, ints), "int32"),
+        (added, (x, ints), "int32"),
+        (wider, (x, x[None]), "more axes"),
+        (twice, (x[None],), "twice"),
+    ):
+        assert words in refusal(function, *args), function
+
+
+def np_diff(x):
+    return np.diff(x)
+
+
 ints = np.arange(5)
 REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], int, str]] = [
     (gather, (row(), ints.astype(np.int32)), 1, "gather"),

@@ -60,7 +60,13 @@ class Buffer:
         self.depth = len(builder.predicates)
         self.mark: Mark | None = None
         self.name = array.name if array else ""
+        # why it may not be written; why it may not be used; what it may be another name of, by a
+        # condition: once it is written, those are gone
         self.moved = ""
+        self.gone = ""
+        self.sources: tuple[Buffer, ...] = ()
+        builder.buffers += 1
+        self.number = builder.buffers
         self.stands = array or g.Array("", self.type, self.shape)
         if array is None:
             builder.pending.add(self)
@@ -80,12 +86,14 @@ class Builder:
     def __init__(self, sizes: Sizes, file: str, preprocess: bool) -> None:
         self.sizes = sizes
         self.file = file
+        self.function = ""
         self.preprocess = preprocess
         self.stack = [Block("top")]
         self.predicates: list[Predicate] = []
         self.pending: WeakSet[Buffer] = WeakSet()
         self.scalars: set[g.Array] = set()
         self.moved: dict[g.Array, str] = {}
+        self.buffers = 0
         self._reads: dict[int, tuple[Any, frozenset[g.Array]]] = {}
         self.numbers: dict[q.Var, q.Var] = {}
 
@@ -124,6 +132,8 @@ class Builder:
 
     def use(self, buffer: Buffer) -> g.Value:
         """The value of a buffer, here."""
+        if buffer.gone:
+            raise Refusal(buffer.name or "an array", buffer.gone, "copy it before it is written")
         if buffer.block not in self.stack:
             raise Refusal(
                 buffer.name or "an array",
@@ -194,13 +204,27 @@ class Builder:
         if buffer.array is None:
             self.store_pending(buffer)
         assert buffer.array is not None
-        if reason := self.moved.get(buffer.array, buffer.moved):
+        reason = buffer.moved or self.moved.get(buffer.array, "")
+        for each in buffer.sources:
+            made = each.array is None or each.array in each.block.arrays
+            if not made or each.block not in self.stack or self.inside_loops(each.block):
+                reason = reason or "by a condition it is another array"
+        if reason:
             raise Refusal(
                 f"assignment to elements of {buffer.name or 'an array'}",
                 reason,
                 "assign to elements of one array throughout (`x[:] = ...`), or copy it",
             )
+        for each in buffer.sources:
+            each.gone = "by a condition it is also another name's, which was written"
         return buffer.array
+
+    def fix(self, buffer: Buffer, reason: str) -> None:
+        """Let it not be written from here on."""
+        if buffer.array is None:
+            buffer.moved = reason
+        else:
+            self.moved[buffer.array] = reason
 
     def store(
         self,

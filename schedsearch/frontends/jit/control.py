@@ -20,9 +20,9 @@ from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.jit import operations
-from schedsearch.frontends.jit.building import Buffer, Builder, Predicate, finished, identity
+from schedsearch.frontends.jit.building import Buffer, Builder, Predicate, finished, identity, where
 from schedsearch.frontends.jit.functions import FUNCTIONS, MAKERS, function_call, ufunc_call
-from schedsearch.frontends.jit.indexing import assign
+from schedsearch.frontends.jit.indexing import Masked, assign
 from schedsearch.frontends.jit.proxies import (
     Data,
     Index,
@@ -410,7 +410,8 @@ class Control:
         if not isinstance(value, Data) or isinstance(key, Mask):
             self.target(value)
             old = value[key]
-            value[key] = in_place(name, old, other)
+            masked = isinstance(old, Masked)
+            value[key] = old.changed(name, other) if masked else in_place(name, old, other)
             return
         old = value[key]
         if old.ndim or isinstance(old, Mask):
@@ -747,6 +748,7 @@ class Loop:
         ready: list[tuple[Data, Any]] = []
         news = [new.buffer for _, new in assigned if isinstance(new, Data)]
         alone = {b for b in news if news.count(b) == 1 and b.block is body and b not in stored}
+        alone -= {b for b in alone if b.sources or b.moved}
         for each, new in assigned:
             data = each.data
             assert data is not None
@@ -785,17 +787,19 @@ class Loop:
             return
         reason = f"{each.name} is assigned in a loop, and may be another name of it"
         known = []
+        own = data.buffer.array
+        assert own is not None
         for value in (each.first, new):
             if not isinstance(value, Data):
                 continue
             if value is new and value.buffer in alone:
                 continue
+            if value.buffer.sources:
+                known.append(own)
             if value.buffer.array is None:
                 value.buffer.moved = reason
             else:
                 known.append(value.buffer.array)
-        own = data.buffer.array
-        assert own is not None
         if any(array in written for array in (*known, *([own] if known else []))):
             raise Refusal(
                 f"assignment to elements, where {each.name} is assigned in a loop",
@@ -857,6 +861,7 @@ class Branch:
         self.names, self.live = names, live
         self.before = tuple(value_of(t, n) for t, n in zip(thunks, names, strict=True))
         self.ends: list[tuple[Any, ...]] = []
+        self.first = self.builder.buffers
         self.nodes: list[dict[str, g.Value]] = []
         self.blocks: list[Any] = []
 
@@ -875,11 +880,19 @@ class Branch:
         builder = self.builder
         for side in (True, False):
             known = facts(condition if side else operations.negated(condition))
-            count = len(builder.sizes.guards)
-            builder.sizes.guards += known
+            sizes, equal = builder.sizes, dict(builder.sizes.equal)
+            count = len(sizes.guards)
+            sizes.guards += known
+            sizes.branches += 1
             with builder.inside(Block("if")) as block:
                 yield side
-            del builder.sizes.guards[count:]
+            sizes.branches -= 1
+            del sizes.guards[count:]
+            if q.expr_vars(condition) <= sizes.own:
+                for each in sizes.equal.keys() - equal:
+                    if each not in sizes.implied:
+                        sizes.local.append((each, sizes.equal[each], *where()))
+                sizes.equal = equal
             self.blocks.append(block)
 
     def _of_data(self, mask: Mask) -> Iterator[bool]:
@@ -948,8 +961,8 @@ class Branch:
                 self._same_lengths(name, one, other)
             if not (isinstance(one, Mask | bool) and isinstance(other, Mask | bool)):
                 joined_kind(name, (one, other))
-                self._no_alias(name, one, other)
-            return operations.select(self.builder, self.test, one, other, python=True)
+            found = operations.select(self.builder, self.test, one, other, python=True)
+            return self._no_alias(name, found, one, other)
         nodes = [each.get(name) for each in self.nodes]
         return self._stored(name, (one, other), nodes)
 
@@ -962,11 +975,23 @@ class Branch:
             )
         return self._stored(name, (one, other), [None, None])
 
-    def _no_alias(self, name: str, *values: Any) -> None:
+    def _no_alias(self, name: str, found: Any, *values: Any) -> Any:
+        """`found` is a copy here, which in Python is one of two arrays. Those are not written from
+        here on, and not used once `found` is, if they have other names."""
         reason = f"{name} is one of two arrays, by a condition"
-        for each in values:
-            if isinstance(each, Data) and each.ndim and each.buffer.array is not None:
-                self.builder.moved[each.buffer.array] = reason
+        if not isinstance(found, Data) or not found.ndim:
+            return found
+        for side, each in zip(self.ends, values, strict=True):
+            if not isinstance(each, Data) or not each.ndim:
+                continue
+            self.builder.fix(each.buffer, reason)
+            names = sum(v.buffer is each.buffer for v in leaves(side))
+            if each.buffer.number <= self.first or names > 1:
+                found.buffer.sources += (each.buffer,)
+            found.buffer.sources += each.buffer.sources
+            if each.locked:
+                self.builder.fix(found.buffer, each.locked)
+        return found
 
     def _same_lengths(self, name: str, one: Data, other: Data) -> None:
         same = len(one.lengths) == len(other.lengths)
@@ -980,7 +1005,6 @@ class Branch:
         one, other = values
         if isinstance(one, Data) and isinstance(other, Data):
             self._same_lengths(name, one, other)
-        self._no_alias(name, one, other)
         shape = next((e.lengths for e in values if isinstance(e, Data)), ())
         buffer = builder.allocate("t" if name == "__ret" else name, kind, shape)
         assert buffer.array is not None
@@ -992,7 +1016,17 @@ class Branch:
                 g.Store(buffer.array, *identity(buffer.shape), node, line=builder.line())
             )
         builder.changes(buffer.array)
-        return Data(builder, buffer, weak=weak)
+        found: Data = self._no_alias(name, Data(builder, buffer, weak=weak), *values)
+        return found
+
+
+def leaves(value: Any) -> Iterator[Data]:
+    """The arrays among values."""
+    if isinstance(value, tuple | list):
+        for each in value:
+            yield from leaves(each)
+    elif isinstance(value, Data):
+        yield value
 
 
 def facts(condition: q.Expr) -> list[q.Affine]:

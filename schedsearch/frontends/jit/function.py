@@ -25,6 +25,7 @@ from schedsearch.frontends.jit.building import (
     finished,
     identity,
     parts,
+    shown,
 )
 from schedsearch.frontends.jit.control import Control, is_users
 from schedsearch.frontends.jit.indexing import Masked
@@ -138,6 +139,7 @@ def _traced(
         elif isinstance(each, SizeOf):
             sizes.own.add(each.var)
     builder = Builder(sizes, file, preprocess)
+    builder.function = function.__name__
     arrays: dict[str, g.Array] = {}
     values: dict[str, Any] = {}
     for name, each in given.items():
@@ -259,6 +261,7 @@ def _finished(
     outputs: dict[str, g.Array] = {}
     taken = {*given}
     result = _result(builder, value, arrays, outputs, taken)
+    sizes.check_local()
     made = set(outputs.values())
     body = finished(builder.stack[0])
     body = tuple(s for s in body if not (isinstance(s, g.Allocate) and s.array in made))
@@ -327,6 +330,13 @@ def _result(
         if value.weak is int:
             raise Refusal(
                 "a result that is a whole number", "it would be int64", "use float() or np.int32()"
+            )
+        builder.use(value.buffer)  # raises where it is no longer known
+        if q.Affine() in value.lengths:
+            raise Refusal(
+                f"the result of {builder.function}",
+                f"it has no elements (shape ({', '.join(map(shown, value.lengths))}))",
+                "give longer arrays",
             )
         whole = not isinstance(value.view, g.View)
         if value.buffer.array is not None:

@@ -13,6 +13,7 @@ from schedsearch.frontends import types, views
 from schedsearch.frontends.jit import making, operations
 from schedsearch.frontends.jit.building import Builder
 from schedsearch.frontends.jit.indexing import assign
+from schedsearch.frontends.jit.layout import copied_or_not, joins
 from schedsearch.frontends.jit.operations import operand
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, wanted_place
 from schedsearch.frontends.lowered import Refusal
@@ -37,7 +38,6 @@ def ufunc_call(builder: Builder, ufunc: Any, method: str, inputs: Any, kwargs: A
     dtype = kwargs.pop("dtype", None)
     if len(inputs) > ufunc.nin and method == "__call__":
         inputs, out = inputs[: ufunc.nin], inputs[ufunc.nin]
-    out = out[0] if isinstance(out, tuple) else out
     if method == "outer" and not kwargs:
         result = operations.outer(builder, ufunc, *inputs)
     elif method == "reduce" and ufunc.__name__ in REDUCED:
@@ -54,12 +54,9 @@ def ufunc_call(builder: Builder, ufunc: Any, method: str, inputs: Any, kwargs: A
         raise unknown(f"{name}.{method}" if method != "__call__" else f"{name} with {[*kwargs]}")
     if kwargs:
         raise unknown(f"{name} with {', '.join(kwargs)}")
-    if out is None:
+    if out is None or (isinstance(out, tuple) and out[0] is None):
         return result
-    if not isinstance(out, Data):
-        raise Refusal(f"{name} with out=", "it is no array of the trace", "leave it out")
-    assign(out, Ellipsis, result)
-    return out
+    return put(name, out, result)
 
 
 def _called(builder: Builder, ufunc: Any, inputs: Any, dtype: Any) -> Any:
@@ -80,7 +77,8 @@ def _called(builder: Builder, ufunc: Any, inputs: Any, dtype: Any) -> Any:
 def function_call(builder: Builder, function: Any, args: Any, kwargs: Any) -> Any:
     if function not in FUNCTIONS:
         raise unknown(f"np.{getattr(function, '__name__', function)}")
-    given = {key: each for key, each in kwargs.items() if key not in ("order", "like", "copy")}
+    given = in_c_order(f"np.{function.__name__}", kwargs)
+    given.pop("like", None)
     out = given.pop("out", None)
     try:
         result = FUNCTIONS[function](builder, *args, **given)
@@ -89,10 +87,42 @@ def function_call(builder: Builder, function: Any, args: Any, kwargs: Any) -> An
             raise
         message = str(error).split(") ", 1)[-1]
         raise unknown(f"np.{function.__name__} ({message})") from None
-    if out is None:
-        return result
+    return result if out is None else put(f"np.{function.__name__}", out, result)
+
+
+def put(name: str, out: Any, result: Any) -> Any:
+    """`out=`, which NumPy lets have more axes than a result, and a type of the same kind."""
+    if isinstance(out, tuple) and len(out) == 1:
+        out = out[0]
+    if not isinstance(out, Data):
+        raise Refusal(f"{name} with out=", "it is no array of the trace", "leave it out")
+    in_kind(name, out, result)
+    if operations.lengths_of(result)[out.ndim :]:
+        raise Refusal(f"{name} with out=", "it has fewer axes than the result", "index it")
     assign(out, Ellipsis, result)
     return out
+
+
+def in_kind(name: str, to: Data, value: Any) -> None:
+    kind: Any = operations.kind_of(value)
+    kind = {int: np.dtype(np.int8), float: np.dtype(np.float64)}.get(kind, kind)
+    weak = kind == np.int8 and not isinstance(value, Data)
+    if not weak and not np.can_cast(kind, to.dtype, "same_kind"):
+        raise Refusal(
+            f"{name} of {kind} into {to.dtype}", "NumPy does not store it there", "use astype"
+        )
+
+
+def in_c_order(name: str, kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Without `order`, where that changes nothing."""
+    given = dict(kwargs)
+    order = given.pop("order", "C")
+    shaping = name.split(".")[-1] in ("reshape", "ravel", "flatten")
+    if order not in ("C", None) and (shaping or order not in ("A", "K")):
+        raise Refusal(
+            f"{name} with order={order!r}", "elements are in C order", "transpose first, or after"
+        )
+    return given
 
 
 def method(data: Data, name: str) -> Callable[..., Any]:
@@ -101,7 +131,7 @@ def method(data: Data, name: str) -> Callable[..., Any]:
     builder = data.builder
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        given = {key: each for key, each in kwargs.items() if key not in ("order", "copy")}
+        given = in_c_order(f".{name}", kwargs)
         try:
             return METHODS[name](builder, data, *args, **given)
         except TypeError as error:
@@ -194,7 +224,12 @@ def _ndarray(builder: Builder, shape: Any, dtype: Any = np.float64) -> Any:
     return making.empty(builder, shape, dtype)
 
 
-def _array(builder: Builder, value: Any, dtype: Any = None) -> Any:
+def _array(builder: Builder, value: Any, dtype: Any = None, copy: Any = True) -> Any:
+    if copy is None or (copy is not True and not copy):
+        if isinstance(value, Data) and (dtype is None or np.dtype(dtype) == value.dtype):
+            return value
+        if copy is not None:
+            raise Refusal("copy=False", "a copy is needed", "leave it out")
     found = operand(builder, value)
     if not isinstance(found, Data):
         found = Data.of(builder, operations.as_node(builder, found, "f64"))
@@ -203,10 +238,13 @@ def _array(builder: Builder, value: Any, dtype: Any = None) -> Any:
     )
 
 
-def _asarray(builder: Builder, value: Any, dtype: Any = None) -> Any:
-    if isinstance(value, Data) and (dtype is None or np.dtype(dtype) == value.dtype):
-        return value
-    return _array(builder, value, dtype)
+def _asarray(builder: Builder, value: Any, dtype: Any = None, copy: Any = None) -> Any:
+    return _array(builder, value, dtype, copy)
+
+
+def _ascontiguous(builder: Builder, value: Any, dtype: Any = None) -> Any:
+    found = _asarray(builder, value, dtype)
+    return copied_or_not(found, found, joins(found, [range(found.ndim)], dense=True))
 
 
 def _transpose(builder: Builder, a: Any, axes: Any = None) -> Any:
@@ -235,8 +273,12 @@ def _reshape(builder: Builder, a: Any, *shape: Any, **more: Any) -> Any:
     lengths = [wanted_place(builder, each, "a length") for each in sizes]
     if len(lengths) == 1 and lengths[0] == q.Affine(-1):
         lengths = [wanted_place(builder, data.size, "a length")]
-    if isinstance(data.view, g.View):  # NumPy copies what is not contiguous
-        data = making.copied(builder, data)
+    found, groups = _shaped(builder, data, lengths)
+    return copied_or_not(data, found, joins(data, groups))
+
+
+def _shaped(builder: Builder, data: Data, lengths: list[q.Affine]) -> tuple[Any, list[range]]:
+    """A view of another shape, and the axes that NumPy has to join for it."""
     old = data.lengths
     if len(old) == len(lengths):
         for n, m in zip(old, lengths, strict=True):
@@ -252,22 +294,31 @@ def _reshape(builder: Builder, a: Any, *shape: Any, **more: Any) -> Any:
         names = sum((n for n in [*data.lengths, *lengths] if not n.is_const), start=q.Affine())
         raise frozen(builder, names, refusal) from None
     if not isinstance(found, g.View):
-        return data
+        return data, []
     names_of = found.vars
 
     def places(at: Any) -> Any:
         inner = dict(zip(names_of, at, strict=True))
         return [views.replaced(each, inner) for each in found.index]
 
-    return data.seen(found.shape, places)
+    groups = [range(*o.indices(data.ndim)) for o, _ in views.groups(data.lengths, found.shape)]
+    return data.seen(found.shape, places), groups
+
+
+def _line(builder: Builder, data: Data) -> Any:
+    if data.ndim == 1:
+        return data
+    return _shaped(builder, data, [wanted_place(builder, data.size, "a length")])[0]
 
 
 def _flat(builder: Builder, a: Any) -> Any:
-    return _reshape(builder, a, -1) if a.ndim != 1 else a
+    data = operand(builder, a)
+    found = _line(builder, data)
+    return copied_or_not(data, found, joins(data, [range(data.ndim)], dense=True))
 
 
 def _flatten(builder: Builder, a: Any) -> Any:
-    return making.copied(builder, _flat(builder, a))
+    return making.copied(builder, _line(builder, operand(builder, a)))
 
 
 def _flip(builder: Builder, a: Any, axis: Any = None) -> Any:
@@ -299,13 +350,14 @@ def _squeeze(builder: Builder, a: Any, axis: Any = None) -> Any:
     return data[tuple(key)]
 
 
-def _diagonal(builder: Builder, a: Any, offset: int = 0) -> Any:
+def _diagonal(builder: Builder, a: Any, offset: int = 0, *, lock: bool = True) -> Any:
     data = operand(builder, a)
     if data.ndim != 2 or offset:
         raise unknown("np.diagonal of other than the main diagonal of two axes")
     one, other = data.lengths
     operations.shared(builder, one, other, "np.diagonal")
-    return data.seen(data.lengths[:1], lambda at: (at[0], at[0]))
+    found = data.seen(data.lengths[:1], lambda at: (at[0], at[0]))
+    return locked(found, "np.diagonal") if lock else found
 
 
 def _diag(builder: Builder, a: Any, k: int = 0) -> Any:
@@ -316,7 +368,7 @@ def _diag(builder: Builder, a: Any, k: int = 0) -> Any:
         return making.copied(builder, _diagonal(builder, data))
     n = data.shape[0]
     made = making.copied(builder, making.full(builder, (n, n), 0, data.dtype))
-    assign(_diagonal(builder, made), Ellipsis, data)
+    assign(_diagonal(builder, made, lock=False), Ellipsis, data)
     return made
 
 
@@ -333,7 +385,8 @@ def _triu(builder: Builder, a: Any, k: Any = 0) -> Any:
 
 
 def _outer(builder: Builder, a: Any, b: Any) -> Any:
-    return operations.outer(builder, np.multiply, _flat(builder, a), _flat(builder, b))
+    one, other = (_line(builder, operand(builder, each)) for each in (a, b))
+    return operations.outer(builder, np.multiply, one, other)
 
 
 def _inner(builder: Builder, a: Any, b: Any) -> Any:
@@ -355,7 +408,24 @@ def _vstack(builder: Builder, given: Any) -> Any:
 def _broadcast_to(builder: Builder, a: Any, shape: Any) -> Any:
     data = operand(builder, a)
     lengths = making.lengths_from(builder, shape)
-    return Data.of(builder, operations.broadcast_node(builder, data.node(), lengths))
+    if not isinstance(data, Data):
+        data = Data.of(builder, operations.as_node(builder, data, "f64"))
+    wide = operations.broadcast_lengths(builder, [data.lengths, lengths])
+    if wide != tuple(map(builder.sizes.resolved, lengths)):
+        raise Refusal("np.broadcast_to", "the shape does not fit the array", "give a wider one")
+    own, missing = data.lengths, len(lengths) - data.ndim
+
+    def places(at: Any) -> Any:
+        pairs = zip(own, at[missing:], strict=True)
+        return [q.Affine() if n == views.ONE else i for n, i in pairs]
+
+    return locked(data.seen(lengths, places), "np.broadcast_to")
+
+
+def locked(found: Data, name: str) -> Data:
+    """A view that NumPy does not let be written."""
+    found.locked = name
+    return found
 
 
 def _scan(function: str) -> Callable[..., Any]:
@@ -381,6 +451,8 @@ def _size(builder: Builder, a: Any) -> Any:
 
 
 def _copyto(builder: Builder, to: Any, value: Any) -> None:
+    value = operand(builder, value)
+    in_kind("np.copyto", to, value)
     assign(to, Ellipsis, value)
 
 
@@ -475,7 +547,7 @@ FUNCTIONS: _Rows = {
     np.linspace: making.linspace,
     np.array: _array,
     np.asarray: _asarray,
-    np.ascontiguousarray: _asarray,
+    np.ascontiguousarray: _ascontiguous,
 }
 
 METHODS: dict[str, Callable[..., Any]] = {

@@ -169,6 +169,8 @@ def assign(
         assign_masked(data, key, value)
         return
     target = data if key is Ellipsis else type(data)(builder, data.buffer, selected(data, key))
+    if data.locked:
+        raise Refusal("assignment to elements", f"{data.locked} gives none to write", "copy it")
     if isinstance(value, Data) and target.same_place(value):
         return  # `A[k] += 1` in Python assigns what is already there
     if isinstance(value, Masked):
@@ -178,6 +180,8 @@ def assign(
     index = target.places(at)
     if isinstance(target, Mask):
         raise Refusal("assignment to truth values", "they are not stored", "use np.where")
+    if old is not None and operand_rank(value) > target.ndim:
+        raise Refusal("an operation in place", "the result has more axes", "index the operand")
     if old is not None and not np.can_cast(value.dtype, data.dtype, "same_kind"):
         raise Refusal(
             f"an operation in place on {data.type}",
@@ -197,6 +201,10 @@ def assign(
         )
     node = _fitted(builder, node, shape)
     builder.store(target.buffer, names, index, node, add)
+
+
+def operand_rank(value: Any) -> int:
+    return value.ndim if isinstance(value, Data) else 0
 
 
 def _without_leading(builder: Builder, source: Data, rank: int) -> Data:
@@ -255,7 +263,26 @@ class Masked(Data):
         raise self.refusal()
 
     def _in_place(self, name: str, other: Any) -> Any:
-        return self._binary(name, self, other)
+        """Other names of it see the change."""
+        if self.builder.symbolic:
+            raise Refusal(
+                "an operation in place on elements that a condition selects",
+                "in a loop or branch it would happen once",
+                "assign the name (`v = v * 2`)",
+            )
+        changed = self.changed(name, other)
+        found = Data.of(self.builder, types.cast(whole(changed).node(), self.type))
+        self.buffer, self.view = found.buffer, found.view
+        return self
+
+    def changed(self, name: str, other: Any) -> Masked:
+        """What an operation in place gives."""
+        found: Masked = self._binary(name, self, other)
+        if not np.can_cast(found.dtype, self.dtype, "same_kind"):
+            raise Refusal(
+                f"an operation in place on {self.type}", f"the result is {found.type}", "use astype"
+            )
+        return found
 
     def sum(self) -> Any:
         """How many elements there are does not matter."""
@@ -280,7 +307,8 @@ def masked(data: Data, mask: Mask) -> Masked:
         raise Refusal(
             "a condition as an index", "it has another rank than the array", "use np.where"
         )
-    found = Masked(data.builder, data.buffer, data.view)
+    now = Data.of(data.builder, data.node())  # NumPy copies
+    found = Masked(data.builder, now.buffer)
     object.__setattr__(found, "mask", mask)
     return found
 

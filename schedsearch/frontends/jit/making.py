@@ -61,13 +61,15 @@ def copied(builder: Builder, value: Any) -> Data:
     return made
 
 
-def converted(builder: Builder, value: Any, dtype: Any) -> Any:
+def converted(builder: Builder, value: Any, dtype: Any, copy: Any = True) -> Any:
     """`astype`."""
     data = operand(builder, value)
     if np.dtype(dtype) == np.dtype(bool):
         return data if isinstance(data, Mask) else data != 0
     kind = types.named(dtype, "astype")
     if isinstance(data, Data) and not isinstance(data, Mask) and data.type == kind:
+        if not copy:
+            return data
         return copied(builder, data) if data.ndim else Data(builder, data.buffer, data.view)
     node = as_node(builder, data, kind)
     return Data.of(builder, node)

@@ -214,7 +214,9 @@ def elementwise(
     if name == "reciprocal":
         return elementwise(builder, np.true_divide, (1.0, values[0]), dtype)
     if name == "positive":
-        return values[0]
+        from schedsearch.frontends.jit.making import copied
+
+        return copied(builder, values[0])
     if name == "ceil":
         lower = elementwise(builder, np.floor, (elementwise(builder, np.negative, values),))
         return elementwise(builder, np.negative, (lower,))
@@ -423,7 +425,9 @@ def axes_of(builder: Builder, axis: Any, rank: int) -> tuple[int, ...]:
         if place is None or not place.is_const:
             raise Refusal("axis", "it is no number", "give it as a constant")
         found.append(views.axis_of(rank, place.const))
-    return tuple(sorted(set(found)))
+    if len(set(found)) < len(found):
+        raise Refusal("axis", "it names an axis twice", "name each once")
+    return tuple(sorted(found))
 
 
 def reduce(

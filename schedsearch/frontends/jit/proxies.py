@@ -292,6 +292,8 @@ class Data:
     __array_priority__ = 1000
     weak: type | None
     whole: frozenset[q.Var] | None
+    locked = ""
+    """The function that makes a view which NumPy does not let be written."""
 
     def __init__(
         self,
@@ -339,6 +341,7 @@ class Data:
     def viewed(self, view: g.Value) -> Any:
         """The same buffer seen through a view of this view. Rank 0 is a copy, as in NumPy."""
         found = type(self)(self.builder, self.buffer, view)
+        found.locked = self.locked
         return type(self).of(self.builder, found.node()) if not view.shape else found
 
     def seen(

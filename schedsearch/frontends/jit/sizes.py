@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
-from schedsearch.frontends.lowered import Refusal
+from schedsearch.frontends.lowered import Refusal, refused
 from schedsearch.frontends.views import replaced
 
 
@@ -24,7 +24,9 @@ class FreezeError(Exception):
 class Sizes:
     """`own` are sizes of arguments, 1 at least. `equal` says which are others'; each trace begins
     with what the one before found. Conditions are affine expressions, 0 at least; `guards` hold
-    where the trace is: in a branch, in a loop that is not empty. `guarded`: one was needed."""
+    where the trace is: in a branch, in a loop that is not empty. `guarded`: one was needed.
+    `branches` on sizes surround what is traced: sizes that are equal there need not be after it
+    (`implied`: the condition says so; `local`: it does not, with file and line)."""
 
     own: set[q.Var] = field(default_factory=set)
     equal: dict[q.Var, q.Affine] = field(default_factory=dict)
@@ -32,6 +34,9 @@ class Sizes:
     loops: list[tuple[q.Var, q.Affine, q.Affine]] = field(default_factory=list)
     guards: list[q.Affine] = field(default_factory=list)
     guarded: bool = False
+    branches: int = 0
+    implied: set[q.Var] = field(default_factory=set)
+    local: list[tuple[q.Var, q.Affine, str, int]] = field(default_factory=list)
 
     def resolved(self, value: q.Affine) -> q.Affine:
         while self.equal:
@@ -107,12 +112,26 @@ class Sizes:
         atom, factor = max(found, key=lambda each: ("_" in each[0].name, each[0].uid))
         value = (rest - q.as_affine(atom).scaled(factor)).scaled(-factor)
         assert isinstance(atom, q.Var)
+        if self.branches and self.never_negative(rest) and self.never_negative(rest.scaled(-1)):
+            self.implied.add(atom)
         self.equal[atom] = value
         self.need(
             value - 1,
             Refusal(f"length {atom.name}", f"it would be {show_affine(value)}", "check the shapes"),
         )
         return True
+
+    def check_local(self) -> None:
+        """Raises UserError for sizes that a branch alone wants to be equal."""
+        for var, value, file, line in self.local:
+            if self.resolved(q.as_affine(var) - value) != q.Affine():
+                raise refused(
+                    file,
+                    line,
+                    f"a branch in which {var.name} has to be {show_affine(value)}",
+                    "elsewhere it may be another",
+                    "give the arrays the same length before it, or compare these sizes in it",
+                )
 
     def _is_size(self, atom: q.Atom) -> bool:
         return all(var in self.own for var in q.expr_vars(atom))
