@@ -130,7 +130,8 @@ def measured(subscripts: str, dtype: str, lengths: str, rounds: int) -> Row:
                 calls[name]()
             seconds[name].append((perf_counter() - begin) / times[name])
     compiled = _einsum(subscripts, "auto", tuple((each.shape, each.dtype) for each in arrays))
-    return Row(subscripts, dtype, *compiled.chosen.values(), seconds)
+    [chosen] = compiled.chosen.values()
+    return Row(subscripts, dtype, chosen, seconds)
 
 
 def _repeats(call: Callable[[], Any]) -> int:
