@@ -293,3 +293,24 @@ def test_mixed_types_by_each_backend(
         f8 = np.full((2, 3), 100.0)
         found = schedsearch.einsum("kj,i,iii->i", f8, ten[0, 0], ten, backend=backend)  # type: ignore[arg-type]
         same(found, np.full(2, 60000.0))
+
+
+@pytest.mark.normal
+def test_mixed_types_compiled(tmp_path: Path) -> None:
+    cases = []
+    for subscripts in MIXED:
+        for kinds in (("i4", "u1", "i1"), ("i1", "f8", "u2"), ("u1", "u1", "u2")):
+            parts = subscripts.partition("->")[0].split(",")
+            shapes = [tuple({"L": 1, "j": 4, "i": 3}.get(c, 2) for c in each) for each in parts]
+            arrays = [_large(k, n, 7) for k, n in zip(kinds, shapes, strict=False)]
+            cases.append(
+                (subscripts, arrays, einsum(subscripts, [(a.shape, a.dtype) for a in arrays]))
+            )
+    kernels = Kernels([of.graph for _, _, of in cases], tmp_path)
+    for number, (subscripts, arrays, of) in enumerate(cases):
+        held = named(of, arrays, {})
+        known = sizes(of, held)
+        held |= allocated(of, known)
+        order = [held[a.name] for a in of.graph.parameters if isinstance(a, g.Array)]
+        kernels.run(number, {var.name: n for var, n in known.items()}, order)
+        same(held["result"], np.einsum(subscripts, *arrays))
