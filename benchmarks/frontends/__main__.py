@@ -5,12 +5,14 @@ from __future__ import annotations
 import typer
 
 from benchmarks.command import run_app
+from benchmarks.frontends.einsum import einsum
 from benchmarks.frontends.npbench import npbench
 from benchmarks.frontends.polybench import polybench
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode="rich")
 app.command()(polybench)
 app.command()(npbench)
+app.command()(einsum)
 
 
 @app.callback()

@@ -18,6 +18,7 @@ from schedsearch.frontends.equations import explain as explained
 from schedsearch.frontends.equations.arraywise import elements, has_all, planned
 from schedsearch.frontends.equations.build import Equations
 from schedsearch.frontends.equations.calling import Known, named, results, sizes
+from schedsearch.frontends.equations.einsum import dtype_of
 from schedsearch.frontends.equations.einsum import einsum as as_equations
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Lowered
@@ -39,6 +40,7 @@ class Program:
     """Equations that are called on arrays. `schedsearch.tune` takes it too."""
 
     def __init__(self, of: Equations) -> None:
+        of.graph  # noqa: B018  # refuses what no backend computes
         self.equations = of
 
     @cached_property
@@ -68,13 +70,13 @@ class Program:
         return self.compile()
 
     def __call__(self, *arrays: Any, **more: Any) -> Any:
-        """The results for these inputs, in the order of the equations or by name. An array that is
-        given and written, as by `+=`, is changed."""
+        """The results for these inputs, by position or by name: those of `out:`, as it has them,
+        or in the order of the equations. An array that is given and written (`+=`) is changed."""
         return self._compiled(*arrays, **more)
 
     def __repr__(self) -> str:
         of = self.equations
-        return f"<equations {of.name}: {', '.join(of.inputs)} -> {', '.join(of.outputs)}>"
+        return f"<equations {of.name}: {', '.join(of.inputs)} -> {', '.join(of.returned)}>"
 
 
 class Compiled:
@@ -108,7 +110,7 @@ class Compiled:
         self._run(self.chosen[shapes], held, known)
         for name, path in of.sinks.items():
             _save(path, held[name])
-        found = [held[n] if n in of.inputs else held[n][()] for n in of.outputs]
+        found = [held[n] if n in of.inputs else held[n][()] for n in of.returned]
         return found[0] if len(found) == 1 else tuple(found)
 
     @cached_property
@@ -212,9 +214,11 @@ def _einsum_of(subscripts: str, backend: Backend, of: Equations) -> Compiled:
     """One for all shapes of the same equations."""
 
     paths: dict[tuple[int, ...], Any] = {}
+    dtype = dtype_of(of)
 
     def by_numpy(held: Mapping[str, Any], known: Known) -> None:
-        operands = [held[name] for name in of.inputs]
+        # NumPy computes what is between in narrower types
+        operands = [held[name].astype(dtype, copy=False) for name in of.inputs]
         key = tuple(known.values())
         if key not in paths:
             paths[key] = np.einsum_path(subscripts, *operands, optimize=True)[0]

@@ -250,3 +250,67 @@ def test_calls_by_each_backend(
     for backend in ("native", "numpy", "auto"):
         same(schedsearch.einsum("ij,jk", A, B.T.copy().T, backend=backend), A @ B)  # type: ignore[arg-type]
     same(schedsearch.einsum("ii", np.eye(3), backend="native"), np.float64(3))
+
+
+def _large(dtype: str, shape: tuple[int, ...], seed: int) -> Any:
+    """Numbers whose products do not fit into their type."""
+    bounds = {"i1": (-128, 127), "u1": (0, 255), "u2": (0, 999), "i4": (-999, 999)}
+    low, high = bounds.get(dtype, (-9, 9))
+    return np.random.default_rng(seed).integers(low, high, shape, endpoint=True).astype(dtype)
+
+
+MIXED = ["i,jLi->iL", "kj,i,iii->i", "ij,jk,kl->il", "ij,jk", "i,ij,j->"]
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.sampled_from(MIXED), st.data())
+def test_types_between_are_those_of_the_result(subscripts: str, data: st.DataObject) -> None:
+    shapes = [
+        tuple({"L": 1, "j": 4, "i": 3}.get(c, 2) for c in each)
+        for each in subscripts.partition("->")[0].split(",")
+    ]
+    kinds = [data.draw(st.sampled_from(["i1", "u1", "u2", "i4", "f4", "f8"])) for _ in shapes]
+    if np.result_type(*kinds) not in map(np.dtype, ("i1", "u1", "u2", "i4", "f8")):
+        return  # a kernel has no such type, or its sums are rounded
+    arrays = [
+        _large(kind, shape, n) for n, (kind, shape) in enumerate(zip(kinds, shapes, strict=True))
+    ]
+    wanted = np.einsum(subscripts, *arrays)
+    same(schedsearch.einsum(subscripts, *arrays, backend="numpy"), wanted)
+    same(by_numpy(subscripts, *arrays), wanted)
+
+
+@pytest.mark.normal
+def test_mixed_types_by_each_backend(
+    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    i4, u1 = np.array([7000, -20, 3], "i4"), np.full((4, 1, 3), 200, "u1")
+    ten = np.full((2, 2, 2), 10, "i1")
+    for backend in ("native", "numpy", "auto"):
+        found = schedsearch.einsum("i,jLi->iL", i4, u1, backend=backend)  # type: ignore[arg-type]
+        same(found, np.array([[5600000], [-16000], [2400]], "i4"))
+        f8 = np.full((2, 3), 100.0)
+        found = schedsearch.einsum("kj,i,iii->i", f8, ten[0, 0], ten, backend=backend)  # type: ignore[arg-type]
+        same(found, np.full(2, 60000.0))
+
+
+@pytest.mark.normal
+def test_mixed_types_compiled(tmp_path: Path) -> None:
+    cases = []
+    for subscripts in MIXED:
+        for kinds in (("i4", "u1", "i1"), ("i1", "f8", "u2"), ("u1", "u1", "u2")):
+            parts = subscripts.partition("->")[0].split(",")
+            shapes = [tuple({"L": 1, "j": 4, "i": 3}.get(c, 2) for c in each) for each in parts]
+            arrays = [_large(k, n, 7) for k, n in zip(kinds, shapes, strict=False)]
+            cases.append(
+                (subscripts, arrays, einsum(subscripts, [(a.shape, a.dtype) for a in arrays]))
+            )
+    kernels = Kernels([of.graph for _, _, of in cases], tmp_path)
+    for number, (subscripts, arrays, of) in enumerate(cases):
+        held = named(of, arrays, {})
+        known = sizes(of, held)
+        held |= allocated(of, known)
+        order = [held[a.name] for a in of.graph.parameters if isinstance(a, g.Array)]
+        kernels.run(number, {var.name: n for var, n in known.items()}, order)
+        same(held["result"], np.einsum(subscripts, *arrays))

@@ -513,3 +513,39 @@ def test_what_is_read_is_as_it_was_before_the_equation(text: str, wanted: list[f
         assert list(x) == wanted
         if more:
             assert list(more["y"]) == wanted
+
+
+@pytest.mark.normal
+def test_functions_of_special_numbers_are_the_same_by_each_backend() -> None:
+    one = ["exp", "log", "sqrt", "sin", "cos", "tanh", "sigmoid", "abs", "floor", "relu"]
+    two = ["pow", "atan2", "min", "max"]
+    lines = [f"r_{f}[i] = {f}(A[i])" for f in one] + [f"r_{f}[i] = {f}(A[i],B[i])" for f in two]
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, -1.5, 2.5])
+    A, B = (np.ascontiguousarray(each.ravel()) for each in np.meshgrid(special, special))
+    program = schedsearch.program("\n".join(lines), default="f64")
+    wanted, found = (program.compile(backend)(A, B) for backend in ("native", "numpy"))  # type: ignore[arg-type]
+    for f, a, b in zip(one + two, wanted, found, strict=True):
+        np.testing.assert_allclose(b, a, rtol=1e-12, err_msg=f)
+        number = ~np.isnan(a)
+        np.testing.assert_array_equal(np.signbit(b)[number], np.signbit(a)[number], err_msg=f)
+
+
+def test_what_no_backend_computes_is_refused_by_each() -> None:
+    for text in ("y[i] = i*A[i]", "y[i] = where(i < s, A[i], 0)"):
+        with pytest.raises(UserError, match=r"equations:1:\d+: "):
+            schedsearch.program(text).compile("numpy")
+
+
+@pytest.mark.normal
+def test_a_declared_index_may_be_in_conditions_only() -> None:
+    program = schedsearch.program("j: index[2]; y[i] = where(i >= j, A[i], 0)", default="f64")
+    for backend in ("native", "numpy"):
+        assert list(program.compile(backend)(A=np.ones(3))) == [1, 2, 2]  # type: ignore[arg-type]
+
+
+def test_results_are_those_of_out_in_its_order() -> None:
+    A, y = np.ones(2), np.ones(2)
+    found = computed("D[i] = 2*A[i]; y[i] += A[i]; out: D", A=A, y=y)
+    assert (list(found), list(y)) == ([2, 2], [2, 2])
+    z, y = computed("y[i] = 2*A[i]; z[i] = 3*A[i]; out: z, y", A=A)
+    assert (list(z), list(y)) == ([3, 3], [2, 2])

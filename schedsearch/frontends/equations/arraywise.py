@@ -38,7 +38,7 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     **{name: getattr(np, name) for name in ("exp", "log", "sqrt", "sin", "cos", "tanh")},
     **{"abs": np.abs, "floor": np.floor, "pow": np.power, "atan2": np.arctan2},
     **{"min": np.minimum, "max": np.maximum, "sigmoid": _sigmoid},
-    "relu": lambda x: np.where(x > 0, x, x.dtype.type(0)),
+    "relu": lambda x: np.where(x <= 0, x.dtype.type(0), x),  # NaN stays
 }
 
 

@@ -30,7 +30,8 @@ Namer = Callable[[s.Access], q.Affine]
 @dataclass(frozen=True, eq=False)
 class Equations:
     """A program of equations, understood. `inputs`, `outputs` and `temporaries` are names of
-    arrays; an array that is only written in part is input and output. `fits`: as in `Sizes`."""
+    arrays; an array that is only written in part is input and output. `returned` are the results of
+    a call, of `outputs`. `fits`: as in `Sizes`."""
 
     name: str
     text: s.Text
@@ -40,6 +41,7 @@ class Equations:
     sizes: tuple[q.Var, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    returned: tuple[str, ...]
     temporaries: tuple[str, ...]
     sources: Mapping[str, Path]
     sinks: Mapping[str, Path]
@@ -180,7 +182,8 @@ def _ranks(equations: Sequence[s.Equation], work: _Reading) -> dict[str, int]:
         indices = _index_names(each, work)
         for access in (each.target, *s.accesses(each.value)):
             name, rank = access.name, len(access.index)
-            if not rank and name not in assigned and (name in indices or name in work.names):
+            known = name in indices or name in work.names or name in work.lengths
+            if not rank and name not in assigned and known:
                 continue
             if rank and name in indices:
                 work.text.refuse(
@@ -281,6 +284,9 @@ def _meant(each: s.Equation, ranks: Mapping[str, int], work: _Reading) -> Meant:
         return Read(access.name, places, access.place)
 
     target = read(each.target)
+    for access in s.accesses(each.value):
+        if access.name in work.lengths and access.name not in ranks:
+            named(access)  # it may be in conditions only
     found = [access for access in s.accesses(each.value) if access.name in ranks]
     reads = [read(access) for access in found]
     for access in found:
@@ -500,6 +506,7 @@ def _whole(
         tuple(sorted(sizes, key=lambda var: var.uid)),
         tuple(work.inputs),
         outputs,
+        tuple(dict.fromkeys(asked)) or outputs,
         (*(n for n in assigned if n not in wanted and n not in work.inputs), *made),
         work.sources,
         sinks,
