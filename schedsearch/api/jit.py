@@ -101,11 +101,40 @@ class Jitted:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], partly: bool = False
     ) -> dict[str, Any]:
         if not kwargs and len(args) == len(self._names):  # the usual call, without its cost
-            return {n: _plain(v) for n, v in zip(self._names, args, strict=True)}
+            return {n: self._plain(n, v) for n, v in zip(self._names, args, strict=True)}
         bound = self._signature.bind_partial(*args, **kwargs) if partly else None
         bound = bound or self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return {name: _plain(value) for name, value in bound.arguments.items()}
+        return {name: self._plain(name, value) for name, value in bound.arguments.items()}
+
+    def _plain(self, name: str, value: Any) -> Any:
+        """Tensors and buffers as NumPy arrays on the same memory."""
+        if type(value) in (np.ndarray, float, int):
+            return value
+        if isinstance(value, np.ndarray) and type(value) is not np.memmap:
+            raise refused(
+                *place_of(self._function),
+                f"argument {name}: {type(value).__name__}",
+                "its operators are not those of plain arrays",
+                "give np.asarray of it, and masks as arrays of their own",
+            )
+        simple: Any = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
+        if isinstance(value, simple):
+            return value
+        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+            return np.asarray(value)
+        return value
+
+    def __get__(self, owner: Any, kind: Any = None) -> Jitted:
+        """Of a class: methods are refused, not static ones."""
+        if owner is None:
+            return self
+        raise refused(
+            *place_of(self._function),
+            f"{self._function.__name__} as a method",
+            "a kernel takes arrays and numbers, not an object",
+            "make it a function of the arrays, or a staticmethod",
+        )
 
     def _specialised(self, values: dict[str, Any]) -> _Specialised:
         key = tuple((name, _kind(value)) for name, value in values.items())
@@ -184,18 +213,6 @@ class _AgainError(Exception):
         self.places = places
 
 
-def _plain(value: Any) -> Any:
-    """Tensors and buffers as NumPy arrays on the same memory."""
-    if type(value) in (np.ndarray, float, int):
-        return value
-    simple: Any = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
-    if isinstance(value, simple):
-        return value
-    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        return np.asarray(value)
-    return value
-
-
 def _kind(value: Any) -> Any:
     """What a specialisation depends on. Lengths of 1 are repeated where arrays meet."""
     if isinstance(value, np.ndarray):
@@ -266,7 +283,10 @@ def _check(function: Any, name: str, kind: Given, value: Any) -> None:
         case ArrayOf() if isinstance(value, np.ndarray) and value.ndim == len(kind.lengths):
             fits = _NAMES.get(value.dtype) == kind.type
         case ScalarOf():
-            fits = isinstance(value, int | float | np.generic) or np.ndim(value) == 0
+            simple: Any = int | float | np.integer | np.floating | np.bool_
+            fits = isinstance(value, simple) or (
+                isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "biuf"
+            )
         case SizeOf():
             fits = isinstance(value, int | np.integer)
         case _:

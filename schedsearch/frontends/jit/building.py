@@ -81,6 +81,7 @@ class Builder:
         self.sizes = sizes
         self.file = file
         self.preprocess = preprocess
+        self.tracing = True
         self.stack = [Block("top")]
         self.predicates: list[Predicate] = []
         self.pending: WeakSet[Buffer] = WeakSet()

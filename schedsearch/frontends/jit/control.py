@@ -115,6 +115,10 @@ class Control:
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         builder = self.builder
+        if isinstance(function, Data | Index):
+            raise Refusal("a call of an array or number", "it is no function", "index it")
+        if function in (isinstance, type, hasattr, callable) and args:
+            return self._of_kind(function, *args, **kwargs)
         if function in (range, len, max, min, abs, float, int, bool, sum, enumerate, zip):
             return getattr(self, f"_{function.__name__}")(*args, **kwargs)
         if isinstance(function, np.ufunc):
@@ -146,6 +150,48 @@ class Control:
         if original is not None:
             function = original
         return self.rewritten(function)(*args, **kwargs)
+
+    def _of_kind(self, function: Any, value: Any, *more: Any, **kwargs: Any) -> Any:
+        """`isinstance`, `type`, `hasattr`: of what a stand-in stands for, where that is certain."""
+        name = function.__name__
+        words = (
+            "what it is in Python is not certain here",
+            "decide it outside, with other functions",
+        )
+        if isinstance(value, Undefined):
+            value()  # raises
+        if isinstance(value, Range | Items):
+            raise Refusal(f"{name}() of a range", *words)
+        if not isinstance(value, Data | Index):
+            return function(value, *more, **kwargs)
+        kinds = self._kinds(value)
+        if function is type:
+            found = {kinds[0]} if len(kinds) == 1 and not more and not kwargs else set()
+        elif function is isinstance:
+            found = {issubclass(each, *more) for each in kinds}
+        else:
+            found = {hasattr(each, more[0] if more else "__call__") for each in kinds}
+        if len(found) != 1:
+            raise Refusal(f"{name}() of a number or condition", *words)
+        return found.pop()
+
+    def _kinds(self, value: Any) -> tuple[type, ...]:
+        """What Python's type may be."""
+        if isinstance(value, Index):
+            return (int,)
+        if value.ndim:
+            return (np.ndarray,)
+        if isinstance(value, Mask):
+            return (bool, np.bool_)
+        if value.weak is int or (value.weak and value.buffer.array in self.builder.scalars):
+            return (value.weak,)
+        if value.weak:  # a whole number, or not, by a branch
+            return (int, float)
+        return (types.DTYPES[value.type].type, np.ndarray, int, float)
+
+    def kind(self, value: Any) -> Any:
+        """`value.__class__`"""
+        return self._of_kind(type, value)
 
     def _allowed(self, function: Any, owner: Any) -> None:
         name = getattr(function, "__name__", "")
@@ -468,6 +514,8 @@ class Control:
 
 
 def hashable(value: Any) -> bool:
+    if isinstance(value, Data | Index):
+        return False
     try:
         hash(value)
     except TypeError:

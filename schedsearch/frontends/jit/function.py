@@ -214,6 +214,8 @@ def _traced(
             f"tracing it fails ({reason})",
             "run it as plain Python first; only arrays and numbers may depend on arguments",
         ) from None
+    finally:
+        builder.tracing = False
 
 
 def _call(function: Any, values: Mapping[str, Any], signature: inspect.Signature) -> Any:

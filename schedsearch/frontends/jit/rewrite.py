@@ -472,6 +472,8 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
         if isinstance(node.ctx, ast.Store):
             self._attribute(node)
+        if node.attr == "__class__":
+            return self.at(node, _call("__b", "kind", self.visit(node.value)))
         return self.generic_visit(node)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
