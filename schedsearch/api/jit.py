@@ -141,7 +141,8 @@ class Jitted:
         while True:
             frozen = self._frozen.get(key, ())
             numbers = tuple(_number(values, name, axis) for name, axis in frozen)
-            if (found := self._known.get((key, numbers))) is not None:
+            found = self._known.get((key, numbers))
+            if found is not None and not found.traced.around.changed():
                 return found
             try:
                 made = self._made(values, dict(zip(frozen, numbers, strict=True)))

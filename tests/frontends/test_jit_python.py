@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import pytest
 
 import schedsearch
-from frontends.test_jit import checked, refusal, row
+from frontends.test_jit import by_meaning, checked, refusal, row, through
 from schedsearch.core.errors import UserError
 
 
@@ -64,7 +65,7 @@ REFUSED: list[tuple[Callable[..., Any], tuple[Any, ...], str]] = [
     (formatted, (row(), 5), "a text"),
     (in_list, (row(), 5), "a text"),
     (scaled, (np.ma.array([1.0]), 1.0), "argument A: MaskedArray"),
-    (scaled, (np.matrix([1.0]), 1.0), "argument A: matrix"),
+    (scaled, (row()[None].view(np.matrix), 1.0), "argument A: matrix"),
 ]
 
 
@@ -86,3 +87,89 @@ def test_methods_are_refused() -> None:
 
     with pytest.raises(UserError, match="as a method"):
         Owner().method(row())
+
+
+LIMIT = 2.0
+STORE: dict[str, Any] = {}
+SEEN: list[Any] = []
+FEW = np.array([1.0, 2.0])
+MANY = np.zeros(2000)
+Pair = namedtuple("Pair", "a b")
+
+
+class Factor:
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.by
+
+
+def test_constants_from_around_are_read_at_each_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    cell = 3.0
+    factor = Factor(4.0)
+
+    def helper(x):
+        return x + LIMIT * cell
+
+    def reading(A, f):
+        return f(helper(A) * FEW)
+
+    jitted = schedsearch.jit(reading)
+
+    def same() -> None:
+        A = row(2)
+        np.testing.assert_allclose(through(jitted, [A, factor], by_meaning), reading(A, factor))
+
+    same()
+    monkeypatch.setitem(globals(), "LIMIT", 5.0)
+    same()
+    cell = 7.0
+    same()
+    factor.by = 9.0
+    same()
+    monkeypatch.setitem(globals(), "FEW", np.array([3.0, 4.0]))
+    same()
+    FEW[0] = 11.0
+    same()
+    known = [*jitted._known.values()]
+    same()
+    assert [*jitted._known.values()] == known
+
+
+def kept(A):
+    STORE["x"] = A * 2
+    return A
+
+
+def appended(A):
+    SEEN.append(1)
+    return A
+
+
+def of_many(A):
+    return A * MANY.sum()
+
+
+def as_dict(A):
+    return {"x": A * 2}
+
+
+def as_pair(A):
+    return Pair(A * 2, A * 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "word"),
+    [
+        (kept, "a change of STORE"),
+        (appended, "a change of SEEN"),
+        (of_many, "MANY, of 2000 elements"),
+        (as_dict, "a result of type dict"),
+        (as_pair, "a result of type Pair"),
+    ],
+)
+def test_stand_ins_stay_inside(function: Callable[..., Any], word: str) -> None:
+    assert word in refusal(function, row())
+    assert not STORE
+    assert not SEEN

@@ -105,7 +105,10 @@ class Items:
 class Control:
     """The name `__b` of rewritten functions."""
 
-    def __init__(self, builder: Builder, rewritten: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, builder: Builder, rewritten: Callable[[Any], Any], outside: dict[int, str]
+    ) -> None:
+        self.outside = outside
         self.builder = builder
         self.rewritten = rewritten
         self.rounds = 1
@@ -209,6 +212,8 @@ class Control:
                 "its value would be that of the trace, in every call",
                 "compute it before, and give it as an argument",
             )
+        if isinstance(owner, list | dict | set) and name in CHANGING:
+            self._inside(owner)
         if isinstance(owner, list | dict | set) and name in CHANGING and self.builder.symbolic:
             raise Refusal(
                 f".{name} of a {type(owner).__name__} in a loop or branch",
@@ -437,6 +442,7 @@ class Control:
                 "a kernel writes its arguments only",
                 "give it as an argument",
             )
+        self._inside(value)
         if not isinstance(value, Data) and self.builder.symbolic:
             raise Refusal(
                 f"assignment to elements of a {type(value).__name__} in a loop or branch",
@@ -444,6 +450,14 @@ class Control:
                 "assign to elements of an array",
             )
         return value
+
+    def _inside(self, value: Any) -> None:
+        if (name := self.outside.get(id(value))) is not None:
+            raise Refusal(
+                f"a change of {name}",
+                "it is from around the function, and would change in the trace only",
+                "return what changes it",
+            )
 
     def item(self, value: Any, key: Any) -> Any:
         """`value[key]`"""
@@ -470,6 +484,8 @@ class Control:
 
     def augmented(self, name: str, value: Any, other: Any) -> Any:
         """`value += other`, of a name."""
+        if isinstance(value, list | dict | set):
+            self._inside(value)
         if isinstance(value, list) and self.builder.symbolic:
             raise Refusal("+= of a list in a loop or branch", "it happens once", "use an array")
         if isinstance(value, np.ndarray):

@@ -17,6 +17,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.jit import operations
+from schedsearch.frontends.jit.around import Around, inner_codes
 from schedsearch.frontends.jit.building import (
     NUMPY,
     OURS,
@@ -38,6 +39,9 @@ TRACES = 12
 """Each begins with what the one before found of sizes."""
 
 MOST_STATEMENTS = 20_000
+
+SIMPLE = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
+RETURNED = "kernels return arrays, numbers, and tuples and lists of them", "return a tuple"
 
 
 @dataclass(frozen=True)
@@ -93,6 +97,7 @@ class Traced:
     sizes: tuple[q.Var, ...]
     arguments: tuple[str, ...]
     results: Mapping[str, Result] = field(default_factory=dict)
+    around: Around = field(default_factory=Around)
 
 
 def trace(
@@ -153,8 +158,10 @@ def _traced(
                 values[name] = simplified(builder, q.as_affine(each.var))
             case Known():
                 values[name] = copy.deepcopy(each.value) if changing(each.value) else each.value
-    control = Control(builder, lambda f: f)
+    around = Around()
+    control = Control(builder, lambda f: f, around.outside)
     made: dict[Any, Any] = {}
+    inner: set[int] = set()  # of functions that are made in the trace
 
     def own(called: Any) -> Any:
         """Helpers are rewritten too, if they are plain functions with a source."""
@@ -165,14 +172,21 @@ def _traced(
         if called.__code__.co_freevars and "__b" in called.__code__.co_freevars:
             return called  # defined within a function that is rewritten
         if called not in made:
+            if id(called.__code__) not in inner:
+                around.add(called)
             try:
                 made[called] = rewritten(called, control)
             except (OSError, SyntaxError, TypeError):
                 made[called] = called
+            inner.update(map(id, inner_codes(made[called].__code__)))
         return made[called]
 
     control.rewritten = own
     try:
+        around.add(function)  # type: ignore[arg-type]
+        for name, each in given.items():
+            if isinstance(each, Known):
+                around.value(name, each.value)
         called = function
         if preprocess:
             try:
@@ -183,6 +197,7 @@ def _traced(
                     f"its source is not found ({str(error).splitlines()[0] if str(error) else ''})",
                     "define it by def in a file, or use preprocess=False",
                 ) from None
+        inner.update(map(id, inner_codes(called.__code__)))
         with np.errstate(all="ignore"):
             value = _call(called, values, inspect.signature(function))
         for name, each in given.items():
@@ -192,7 +207,13 @@ def _traced(
                     f"it is a {type(each.value).__name__}, and would change in the trace only",
                     "give an array",
                 )
-        return _finished(builder, function, given, arrays, value)
+        if name := around.changed():
+            raise Refusal(
+                f"a change of {name}",
+                "it is from around the function, and would change in the trace only",
+                "return what changes it",
+            )
+        return replace(_finished(builder, function, given, arrays, value), around=around)
     except FreezeError as error:
         at = _place(error, file, line)
         error.refusal = error.refusal.at(*at)  # type: ignore[assignment]
@@ -316,7 +337,9 @@ def _result(
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         inner = tuple(_result(builder, each, arrays, outputs, taken) for each in value)
-        return Result(kind, parts=inner) if inner else Result("value", value=value)
+        if type(value) not in (tuple, list):
+            raise Refusal(f"a result of type {type(value).__name__}", *RETURNED)
+        return Result(kind, parts=inner)
     if isinstance(value, Masked):
         raise value.refusal()
     if isinstance(value, Mask):
@@ -363,6 +386,8 @@ def _result(
             "each call would return the same",
             "copy it with np.array",
         )
+    if not isinstance(value, SIMPLE):
+        raise Refusal(f"a result of type {type(value).__name__}", *RETURNED)
     return Result("value", value=value)
 
 
