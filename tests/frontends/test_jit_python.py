@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import pytest
 import schedsearch
 from frontends.test_jit import by_meaning, checked, refusal, row, through
 from schedsearch.core.errors import UserError
+from schedsearch.frontends.jit.rewrite import tree_of
 
 
 def test_types_are_those_of_python() -> None:
@@ -173,3 +175,15 @@ def test_stand_ins_stay_inside(function: Callable[..., Any], word: str) -> None:
     assert word in refusal(function, row())
     assert not STORE
     assert not SEEN
+
+
+def test_a_file_that_changed_after_its_import_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "edited.py"
+    text = 'if True:\n    def f(A):\n        """Two\n\n        lines."""\n        return [a * 2 for a in A[:2]]\n'
+    path.write_text(text)
+    space: dict[str, Any] = {"__name__": "edited"}
+    exec(compile(text, str(path), "exec", dont_inherit=True), space)
+    schedsearch.jit(space["f"]).lowered(row())
+    path.write_text(text.replace("* 2", "* 3"))
+    tree_of.cache_clear()
+    assert "is not that of the function that is loaded" in refusal(space["f"], row())

@@ -30,7 +30,7 @@ from schedsearch.frontends.jit.building import (
 from schedsearch.frontends.jit.control import Control, is_users
 from schedsearch.frontends.jit.indexing import Masked
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, simplified
-from schedsearch.frontends.jit.rewrite import rewritten
+from schedsearch.frontends.jit.rewrite import refuse_edited, rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Refusal, refused
@@ -173,6 +173,7 @@ def _traced(
             return called  # defined within a function that is rewritten
         if called not in made:
             if id(called.__code__) not in inner:
+                refuse_edited(called)
                 around.add(called)
             try:
                 made[called] = rewritten(called, control)
@@ -189,6 +190,7 @@ def _traced(
                 around.value(name, each.value)
         called = function
         if preprocess:
+            refuse_edited(function)  # type: ignore[arg-type]
             try:
                 called = rewritten(function, control)  # type: ignore[arg-type]
             except (OSError, SyntaxError, TypeError) as error:
