@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, update_wrapper
@@ -13,6 +14,7 @@ import numpy as np
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
+from schedsearch.core.text import show_affine
 from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends import graph as g
@@ -172,7 +174,7 @@ class Jitted:
             if not again or not known:
                 raise error.refusal from None
             raise _AgainError(again) from None
-        return _Specialised(traced, given, places, self._where)
+        return _Specialised(traced, given, places, self._where, self._function)
 
     def _given(
         self, values: dict[str, Any]
@@ -307,6 +309,7 @@ class _Specialised:
     given: Mapping[str, Given]
     places: Mapping[q.Var, tuple[str, int | None]]
     where: Mapping[str, Any]
+    function: Callable[..., Any]
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -350,6 +353,7 @@ class _Specialised:
                 raise ValueError(
                     f"{self.traced.program.name}: {what} is {sizes[var]}, and has to be {wanted}"
                 )
+        self._check(sizes)
         results = {
             name: np.empty(
                 [_evaluated(n, sizes, self.traced.equal) for n in each.lengths] or [1],
@@ -359,6 +363,28 @@ class _Specialised:
         }
         arrays = [self._argument(name, values[name]) for name in self.traced.arguments]
         return [*arrays, *results.values()], sizes, results
+
+    def _check(self, sizes: Mapping[q.Var, int]) -> None:
+        """Conditions on sizes, in the user's words."""
+        for condition in self.traced.program.asserts:
+            assert isinstance(condition, q.BinOp)
+            assert isinstance(condition.lhs, q.Affine)
+            if _evaluated(condition.lhs, dict(sizes), self.traced.equal) >= 0:
+                continue
+            names, got = {}, []
+            for var in sorted(q.expr_vars(condition.lhs), key=lambda var: var.uid):
+                if var in self.places:
+                    name, axis = self.places[var]
+                    what = name if axis is None else f"{name}.shape[{axis}]"
+                    got.append(f"{what} is {sizes[var]}")
+                    names[var.name] = what
+            shown = show_affine(condition.lhs)
+            shown = re.sub(r"\w+", lambda found: names.get(found[0], found[0]), shown)  # noqa: B023
+            file, line = place_of(self.function)
+            raise ValueError(
+                f"{file}:{line}: {self.traced.program.name}: {', '.join(got)}, and "
+                f"{shown} >= 0 has to hold (of an index, slice, length or type)"
+            )
 
     def _argument(self, name: str, value: Any) -> Any:
         if isinstance(self.given[name], ScalarOf):

@@ -179,7 +179,8 @@ def test_stand_ins_stay_inside(function: Callable[..., Any], word: str) -> None:
 
 def test_a_file_that_changed_after_its_import_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "edited.py"
-    text = 'if True:\n    def f(A):\n        """Two\n\n        lines."""\n        return [a * 2 for a in A[:2]]\n'
+    text = 'if True:\n    def f(A):\n        """Two\n\n        lines."""\n'
+    text += "        return [a * 2 for a in A[:2]]\n"
     path.write_text(text)
     space: dict[str, Any] = {"__name__": "edited"}
     exec(compile(text, str(path), "exec", dont_inherit=True), space)
@@ -187,3 +188,58 @@ def test_a_file_that_changed_after_its_import_is_refused(tmp_path: Path) -> None
     path.write_text(text.replace("* 2", "* 3"))
     tree_of.cache_clear()
     assert "is not that of the function that is loaded" in refusal(space["f"], row())
+
+
+def times(A, n):
+    return A * n
+
+
+def products(A, n, m):
+    return A * (n * m)
+
+
+def chosen(A, n):
+    k = n if A[0] > 0 else 2
+    return A * k
+
+
+def after(A, n):
+    return A[n:] + 1
+
+
+def last(A):
+    return A[-20:2] + 1
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "words"),
+    [
+        (times, (np.ones(4, np.int8), 300), ("n is 300", "-n + 127 >= 0")),
+        (times, (np.ones(4, np.int32), 2**31), ("n is 2147483648",)),
+        (products, (np.ones(4, np.int8), 50, 7), ("350", "int8")),
+        (chosen, (np.ones(4, np.int8), 300), ("int8", "outside")),
+        (after, (row(9), 12), ("n is 12", "A.shape[0] - n")),
+        (last, (row(9),), ("A.shape[0] is 9", "A.shape[0] - 20 >= 0")),
+    ],
+)
+def test_sizes_that_do_not_fit_are_named(
+    function: Callable[..., Any], args: tuple[Any, ...], words: tuple[str, ...]
+) -> None:
+    with pytest.raises((ValueError, UserError)) as caught:
+        through(schedsearch.jit(function), [*args], by_meaning)
+    text = str(caught.value)
+    assert text.startswith(__file__)
+    assert all(word in text for word in words)
+
+
+def test_sizes_that_fit_are_elements() -> None:
+    checked(times, np.ones(4, np.int8), 100)
+    checked(products, np.ones(4, np.int32), 5, 7)
+
+
+def test_arrays_of_whole_floats() -> None:
+    def made(A):
+        few = np.array([1, 2], dtype="f4")
+        return np.arange(30.0), np.arange(1, 9.0, 2) * 2, few * np.float32(2), A
+
+    checked(made, row())

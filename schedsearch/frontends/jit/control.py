@@ -168,6 +168,7 @@ class Control:
         if not isinstance(value, Data | Index):
             return function(value, *more, **kwargs)
         kinds = self._kinds(value)
+        found: set[Any]
         if function is type:
             found = {kinds[0]} if len(kinds) == 1 and not more and not kwargs else set()
         elif function is isinstance:
