@@ -22,6 +22,8 @@ def test_types_are_those_of_python() -> None:
             A = A * 2
         if isinstance(s, float) and not isinstance(s, int):
             A = A * 3
+        if callable(A) or hasattr(n, "__name__"):
+            A = A * 7
         if isinstance(n, int) and type(n) is int and not hasattr(n, "shape"):
             A = A * 5
         return A

@@ -174,9 +174,10 @@ class Control:
         elif function is isinstance:
             found = {issubclass(each, *more) for each in kinds}
         else:
-            found = {hasattr(each, more[0] if more else "__call__") for each in kinds}
+            name = more[0] if more else "__call__"
+            found = {any(name in vars(c) for c in each.__mro__) for each in kinds}
         if len(found) != 1:
-            raise Refusal(f"{name}() of a number or condition", *words)
+            raise Refusal(f"{function.__name__}() of a number or condition", *words)
         return found.pop()
 
     def _kinds(self, value: Any) -> tuple[type, ...]:
