@@ -245,3 +245,17 @@ def test_arrays_of_whole_floats() -> None:
         return np.arange(30.0), np.arange(1, 9.0, 2) * 2, few * np.float32(2), A
 
     checked(made, row())
+
+
+def test_helpers_that_are_not_rewritten_are_read_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    def helper(x):
+        return x * LIMIT
+
+    def calling(A):
+        return helper(A) + 1
+
+    jitted = schedsearch.jit(calling, preprocess=False)
+    for limit in (2.0, 3.0):
+        monkeypatch.setitem(globals(), "LIMIT", limit)
+        A = row(2)
+        np.testing.assert_allclose(through(jitted, [A], by_meaning), calling(A))

@@ -27,15 +27,25 @@ class Around:
         self.places: list[tuple[str, Any, Any, Any]] = []
         self.outside: dict[int, str] = {}
         self._kept: list[Any] = []
+        self._deep: set[Any] = set()
 
-    def add(self, function: python.FunctionType) -> None:
-        """What a function reads, before it is traced."""
+    def add(self, function: python.FunctionType, deep: bool = False) -> None:
+        """What a function reads, before it is traced. `deep`: and the functions that it calls,
+        which are not rewritten."""
+        count = len(self._kept)
         for name in dict.fromkeys(_globals(function.__code__)):
             self._add(name, function.__globals__, name)
         for name, cell in zip(
             function.__code__.co_freevars, function.__closure__ or (), strict=True
         ):
             self._add(name, cell, None)
+        for value in self._kept[count:] if deep else ():
+            called = getattr(value, "__schedsearch_function__", value)
+            if isinstance(called, python.FunctionType) and called not in self._deep:
+                module = (called.__module__ or "").split(".")[0]
+                if module not in sys.stdlib_module_names - {"__main__"} and module != "numpy":
+                    self._deep.add(called)
+                    self.add(called, deep)
 
     def value(self, name: str, value: Any) -> None:
         """An argument that is neither array nor number."""

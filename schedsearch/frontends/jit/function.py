@@ -179,12 +179,13 @@ def _traced(
                 made[called] = rewritten(called, control)
             except (OSError, SyntaxError, TypeError):
                 made[called] = called
+                around.add(called, deep=True)
             inner.update(map(id, inner_codes(made[called].__code__)))
         return made[called]
 
     control.rewritten = own
     try:
-        around.add(function)  # type: ignore[arg-type]
+        around.add(function, deep=not preprocess)  # type: ignore[arg-type]
         for name, each in given.items():
             if isinstance(each, Known):
                 around.value(name, each.value)
