@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property, update_wrapper
@@ -13,6 +14,7 @@ import numpy as np
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
+from schedsearch.core.text import show_affine
 from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends import graph as g
@@ -101,18 +103,48 @@ class Jitted:
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any], partly: bool = False
     ) -> dict[str, Any]:
         if not kwargs and len(args) == len(self._names):  # the usual call, without its cost
-            return {n: _plain(v) for n, v in zip(self._names, args, strict=True)}
+            return {n: self._plain(n, v) for n, v in zip(self._names, args, strict=True)}
         bound = self._signature.bind_partial(*args, **kwargs) if partly else None
         bound = bound or self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        return {name: _plain(value) for name, value in bound.arguments.items()}
+        return {name: self._plain(name, value) for name, value in bound.arguments.items()}
+
+    def _plain(self, name: str, value: Any) -> Any:
+        """Tensors and buffers as NumPy arrays on the same memory."""
+        if type(value) in (np.ndarray, float, int):
+            return value
+        if isinstance(value, np.ndarray) and type(value) is not np.memmap:
+            raise refused(
+                *place_of(self._function),
+                f"argument {name}: {type(value).__name__}",
+                "its operators are not those of plain arrays",
+                "give np.asarray of it, and masks as arrays of their own",
+            )
+        simple: Any = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
+        if isinstance(value, simple):
+            return value
+        if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
+            return np.asarray(value)
+        return value
+
+    def __get__(self, owner: Any, kind: Any = None) -> Jitted:
+        """Of a class: methods are refused, not static ones."""
+        if owner is None:
+            return self
+        raise refused(
+            *place_of(self._function),
+            f"{self._function.__name__} as a method",
+            "a kernel takes arrays and numbers, not an object",
+            "make it a function of the arrays, or a staticmethod",
+        )
 
     def _specialised(self, values: dict[str, Any]) -> _Specialised:
         key = tuple((name, _kind(value)) for name, value in values.items())
         while True:
             frozen = self._frozen.get(key, ())
             numbers = tuple(_number(values, name, axis) for name, axis in frozen)
-            if (found := self._known.get((key, numbers))) is not None:
+            found = self._known.get((key, numbers))
+            if found is not None and not found.traced.around.changed():
                 return found
             try:
                 made = self._made(values, dict(zip(frozen, numbers, strict=True)))
@@ -142,7 +174,7 @@ class Jitted:
             if not again or not known:
                 raise error.refusal from None
             raise _AgainError(again) from None
-        return _Specialised(traced, given, places, self._where)
+        return _Specialised(traced, given, places, self._where, self._function)
 
     def _given(
         self, values: dict[str, Any]
@@ -182,18 +214,6 @@ class _AgainError(Exception):
     def __init__(self, places: tuple[tuple[str, int | None], ...]) -> None:
         super().__init__()
         self.places = places
-
-
-def _plain(value: Any) -> Any:
-    """Tensors and buffers as NumPy arrays on the same memory."""
-    if type(value) in (np.ndarray, float, int):
-        return value
-    simple: Any = np.ndarray | np.generic | int | float | complex | str | tuple | list | None
-    if isinstance(value, simple):
-        return value
-    if hasattr(value, "__array__") or hasattr(value, "__array_interface__"):
-        return np.asarray(value)
-    return value
 
 
 def _kind(value: Any) -> Any:
@@ -266,7 +286,10 @@ def _check(function: Any, name: str, kind: Given, value: Any) -> None:
         case ArrayOf() if isinstance(value, np.ndarray) and value.ndim == len(kind.lengths):
             fits = _NAMES.get(value.dtype) == kind.type
         case ScalarOf():
-            fits = isinstance(value, int | float | np.generic) or np.ndim(value) == 0
+            simple: Any = int | float | np.integer | np.floating | np.bool_
+            fits = isinstance(value, simple) or (
+                isinstance(value, np.ndarray) and not value.ndim and value.dtype.kind in "biuf"
+            )
         case SizeOf():
             fits = isinstance(value, int | np.integer)
         case _:
@@ -286,6 +309,7 @@ class _Specialised:
     given: Mapping[str, Given]
     places: Mapping[q.Var, tuple[str, int | None]]
     where: Mapping[str, Any]
+    function: Callable[..., Any]
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -329,6 +353,7 @@ class _Specialised:
                 raise ValueError(
                     f"{self.traced.program.name}: {what} is {sizes[var]}, and has to be {wanted}"
                 )
+        self._check(sizes)
         results = {
             name: np.empty(
                 [_evaluated(n, sizes, self.traced.equal) for n in each.lengths] or [1],
@@ -338,6 +363,28 @@ class _Specialised:
         }
         arrays = [self._argument(name, values[name]) for name in self.traced.arguments]
         return [*arrays, *results.values()], sizes, results
+
+    def _check(self, sizes: Mapping[q.Var, int]) -> None:
+        """Conditions on sizes, in the user's words."""
+        for condition in self.traced.program.asserts:
+            assert isinstance(condition, q.BinOp)
+            assert isinstance(condition.lhs, q.Affine)
+            if _evaluated(condition.lhs, dict(sizes), self.traced.equal) >= 0:
+                continue
+            names, got = {}, []
+            for var in sorted(q.expr_vars(condition.lhs), key=lambda var: var.uid):
+                if var in self.places:
+                    name, axis = self.places[var]
+                    what = name if axis is None else f"{name}.shape[{axis}]"
+                    got.append(f"{what} is {sizes[var]}")
+                    names[var.name] = what
+            shown = show_affine(condition.lhs)
+            shown = re.sub(r"\w+", lambda found: names.get(found[0], found[0]), shown)  # noqa: B023
+            file, line = place_of(self.function)
+            raise ValueError(
+                f"{file}:{line}: {self.traced.program.name}: {', '.join(got)}, and "
+                f"{shown} >= 0 has to hold (of an index, slice, length or type)"
+            )
 
     def _argument(self, name: str, value: Any) -> Any:
         if isinstance(self.given[name], ScalarOf):

@@ -88,6 +88,7 @@ class Builder:
         self.file = file
         self.function = ""
         self.preprocess = preprocess
+        self.tracing = True
         self.stack = [Block("top")]
         self.predicates: list[Predicate] = []
         self.pending: WeakSet[Buffer] = WeakSet()

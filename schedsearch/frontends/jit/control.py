@@ -105,7 +105,10 @@ class Items:
 class Control:
     """The name `__b` of rewritten functions."""
 
-    def __init__(self, builder: Builder, rewritten: Callable[[Any], Any]) -> None:
+    def __init__(
+        self, builder: Builder, rewritten: Callable[[Any], Any], outside: dict[int, str]
+    ) -> None:
+        self.outside = outside
         self.builder = builder
         self.rewritten = rewritten
         self.rounds = 1
@@ -115,6 +118,10 @@ class Control:
 
     def call(self, function: Any, *args: Any, **kwargs: Any) -> Any:
         builder = self.builder
+        if isinstance(function, Data | Index):
+            raise Refusal("a call of an array or number", "it is no function", "index it")
+        if function in (isinstance, type, hasattr, callable) and args:
+            return self._of_kind(function, *args, **kwargs)
         if function in (range, len, max, min, abs, float, int, bool, sum, enumerate, zip):
             return getattr(self, f"_{function.__name__}")(*args, **kwargs)
         if isinstance(function, np.ufunc):
@@ -147,6 +154,50 @@ class Control:
             function = original
         return self.rewritten(function)(*args, **kwargs)
 
+    def _of_kind(self, function: Any, value: Any, *more: Any, **kwargs: Any) -> Any:
+        """`isinstance`, `type`, `hasattr`: of what a stand-in stands for, where that is certain."""
+        name = function.__name__
+        words = (
+            "what it is in Python is not certain here",
+            "decide it outside, with other functions",
+        )
+        if isinstance(value, Undefined):
+            value()  # raises
+        if isinstance(value, Range | Items):
+            raise Refusal(f"{name}() of a range", *words)
+        if not isinstance(value, Data | Index):
+            return function(value, *more, **kwargs)
+        kinds = self._kinds(value)
+        found: set[Any]
+        if function is type:
+            found = {kinds[0]} if len(kinds) == 1 and not more and not kwargs else set()
+        elif function is isinstance:
+            found = {issubclass(each, *more) for each in kinds}
+        else:
+            name = more[0] if more else "__call__"
+            found = {any(name in vars(c) for c in each.__mro__) for each in kinds}
+        if len(found) != 1:
+            raise Refusal(f"{function.__name__}() of a number or condition", *words)
+        return found.pop()
+
+    def _kinds(self, value: Any) -> tuple[type, ...]:
+        """What Python's type may be."""
+        if isinstance(value, Index):
+            return (int,)
+        if value.ndim:
+            return (np.ndarray,)
+        if isinstance(value, Mask):
+            return (bool, np.bool_)
+        if value.weak is int or (value.weak and value.buffer.array in self.builder.scalars):
+            return (value.weak,)
+        if value.weak:  # a whole number, or not, by a branch
+            return (int, float)
+        return (types.DTYPES[value.type].type, np.ndarray, int, float)
+
+    def kind(self, value: Any) -> Any:
+        """`value.__class__`"""
+        return self._of_kind(type, value)
+
     def _allowed(self, function: Any, owner: Any) -> None:
         name = getattr(function, "__name__", "")
         module = getattr(function, "__module__", "") or ""
@@ -163,6 +214,8 @@ class Control:
                 "its value would be that of the trace, in every call",
                 "compute it before, and give it as an argument",
             )
+        if isinstance(owner, list | dict | set) and name in CHANGING:
+            self._inside(owner)
         if isinstance(owner, list | dict | set) and name in CHANGING and self.builder.symbolic:
             raise Refusal(
                 f".{name} of a {type(owner).__name__} in a loop or branch",
@@ -391,6 +444,7 @@ class Control:
                 "a kernel writes its arguments only",
                 "give it as an argument",
             )
+        self._inside(value)
         if not isinstance(value, Data) and self.builder.symbolic:
             raise Refusal(
                 f"assignment to elements of a {type(value).__name__} in a loop or branch",
@@ -398,6 +452,14 @@ class Control:
                 "assign to elements of an array",
             )
         return value
+
+    def _inside(self, value: Any) -> None:
+        if (name := self.outside.get(id(value))) is not None:
+            raise Refusal(
+                f"a change of {name}",
+                "it is from around the function, and would change in the trace only",
+                "return what changes it",
+            )
 
     def item(self, value: Any, key: Any) -> Any:
         """`value[key]`"""
@@ -425,6 +487,8 @@ class Control:
 
     def augmented(self, name: str, value: Any, other: Any) -> Any:
         """`value += other`, of a name."""
+        if isinstance(value, list | dict | set):
+            self._inside(value)
         if isinstance(value, list) and self.builder.symbolic:
             raise Refusal("+= of a list in a loop or branch", "it happens once", "use an array")
         if isinstance(value, np.ndarray):
@@ -469,6 +533,8 @@ class Control:
 
 
 def hashable(value: Any) -> bool:
+    if isinstance(value, Data | Index):
+        return False
     try:
         hash(value)
     except TypeError:

@@ -17,6 +17,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.jit import operations
+from schedsearch.frontends.jit.around import Around, inner_codes
 from schedsearch.frontends.jit.building import (
     NUMPY,
     OURS,
@@ -30,7 +31,7 @@ from schedsearch.frontends.jit.building import (
 from schedsearch.frontends.jit.control import Control, is_users
 from schedsearch.frontends.jit.indexing import Masked
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, simplified
-from schedsearch.frontends.jit.rewrite import rewritten
+from schedsearch.frontends.jit.rewrite import refuse_edited, rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Refusal, refused
@@ -39,6 +40,9 @@ TRACES = 12
 """Each begins with what the one before found of sizes."""
 
 MOST_STATEMENTS = 20_000
+
+SIMPLE = (int, float, complex, str, bytes, type(None), np.generic, np.dtype, type)
+RETURNED = "kernels return arrays, numbers, and tuples and lists of them", "return a tuple"
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Traced:
     sizes: tuple[q.Var, ...]
     arguments: tuple[str, ...]
     results: Mapping[str, Result] = field(default_factory=dict)
+    around: Around = field(default_factory=Around)
 
 
 def trace(
@@ -155,8 +160,10 @@ def _traced(
                 values[name] = simplified(builder, q.as_affine(each.var))
             case Known():
                 values[name] = copy.deepcopy(each.value) if changing(each.value) else each.value
-    control = Control(builder, lambda f: f)
+    around = Around()
+    control = Control(builder, lambda f: f, around.outside)
     made: dict[Any, Any] = {}
+    inner: set[int] = set()  # of functions that are made in the trace
 
     def own(called: Any) -> Any:
         """Helpers are rewritten too, if they are plain functions with a source."""
@@ -167,16 +174,26 @@ def _traced(
         if called.__code__.co_freevars and "__b" in called.__code__.co_freevars:
             return called  # defined within a function that is rewritten
         if called not in made:
+            if id(called.__code__) not in inner:
+                refuse_edited(called)
+                around.add(called)
             try:
                 made[called] = rewritten(called, control)
             except (OSError, SyntaxError, TypeError):
                 made[called] = called
+                around.add(called, deep=True)
+            inner.update(map(id, inner_codes(made[called].__code__)))
         return made[called]
 
     control.rewritten = own
     try:
+        around.add(function, deep=not preprocess)  # type: ignore[arg-type]
+        for name, each in given.items():
+            if isinstance(each, Known):
+                around.value(name, each.value)
         called = function
         if preprocess:
+            refuse_edited(function)  # type: ignore[arg-type]
             try:
                 called = rewritten(function, control)  # type: ignore[arg-type]
             except (OSError, SyntaxError, TypeError) as error:
@@ -185,6 +202,7 @@ def _traced(
                     f"its source is not found ({str(error).splitlines()[0] if str(error) else ''})",
                     "define it by def in a file, or use preprocess=False",
                 ) from None
+        inner.update(map(id, inner_codes(called.__code__)))
         with np.errstate(all="ignore"):
             value = _call(called, values, inspect.signature(function))
         for name, each in given.items():
@@ -194,7 +212,13 @@ def _traced(
                     f"it is a {type(each.value).__name__}, and would change in the trace only",
                     "give an array",
                 )
-        return _finished(builder, function, given, arrays, value)
+        if name := around.changed():
+            raise Refusal(
+                f"a change of {name}",
+                "it is from around the function, and would change in the trace only",
+                "return what changes it",
+            )
+        return replace(_finished(builder, function, given, arrays, value), around=around)
     except FreezeError as error:
         at = _place(error, file, line)
         error.refusal = error.refusal.at(*at)  # type: ignore[assignment]
@@ -216,6 +240,8 @@ def _traced(
             f"tracing it fails ({reason})",
             "run it as plain Python first; only arrays and numbers may depend on arguments",
         ) from None
+    finally:
+        builder.tracing = False
 
 
 def _call(function: Any, values: Mapping[str, Any], signature: inspect.Signature) -> Any:
@@ -317,7 +343,9 @@ def _result(
     if isinstance(value, tuple | list):
         kind = "tuple" if isinstance(value, tuple) else "list"
         inner = tuple(_result(builder, each, arrays, outputs, taken) for each in value)
-        return Result(kind, parts=inner) if inner else Result("value", value=value)
+        if type(value) not in (tuple, list):
+            raise Refusal(f"a result of type {type(value).__name__}", *RETURNED)
+        return Result(kind, parts=inner)
     if isinstance(value, Masked):
         raise value.refusal()
     if isinstance(value, Mask):
@@ -371,6 +399,8 @@ def _result(
             "each call would return the same",
             "copy it with np.array",
         )
+    if not isinstance(value, SIMPLE):
+        raise Refusal(f"a result of type {type(value).__name__}", *RETURNED)
     return Result("value", value=value)
 
 

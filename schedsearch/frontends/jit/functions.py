@@ -230,12 +230,21 @@ def _array(builder: Builder, value: Any, dtype: Any = None, copy: Any = True) ->
             return value
         if copy is not None:
             raise Refusal("copy=False", "a copy is needed", "leave it out")
+    if dtype is not None and isinstance(value, list | tuple) and is_plain(value):
+        value, dtype = np.array(value, dtype), None
     found = operand(builder, value)
     if not isinstance(found, Data):
         found = Data.of(builder, operations.as_node(builder, found, "f64"))
     return making.copied(
         builder, found if dtype is None else making.converted(builder, found, dtype)
     )
+
+
+def is_plain(value: Any) -> bool:
+    """Whether there is nothing of the trace in it."""
+    if isinstance(value, list | tuple):
+        return all(map(is_plain, value))
+    return isinstance(value, int | float | np.generic)
 
 
 def _asarray(builder: Builder, value: Any, dtype: Any = None, copy: Any = None) -> Any:

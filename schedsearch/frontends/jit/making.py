@@ -209,6 +209,10 @@ def counted(builder: Builder, n: q.Affine, kind: str, value: Any) -> Data:
 
 def arange(builder: Builder, *bounds: Any, dtype: Any = None, step: Any = 1) -> Data:
     start, stop, step = (0, bounds[0], step) if len(bounds) == 1 else (*bounds, step)[:3]
+    ends = [start, stop, step]
+    if any(isinstance(each, float) for each in ends):  # whole ones count exactly
+        start, stop, step = (int(e) if type(e) is float and e.is_integer() else e for e in ends)
+        dtype = np.float64 if dtype is None else dtype
     if dtype is None:
         raise Refusal(
             "np.arange as data",

@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import INTEGERS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
-from schedsearch.frontends.jit.building import Builder, broadcast_condition, shown
+from schedsearch.frontends.jit.building import Builder, broadcast_condition, parts, shown
 from schedsearch.frontends.jit.proxies import NEGATED, Data, Index, Mask, as_place
+from schedsearch.frontends.jit.sizes import FreezeError
 from schedsearch.frontends.lowered import Refusal
 
 APPLIED = {
@@ -123,13 +125,42 @@ def as_node(builder: Builder, value: Any, kind: str) -> g.Value:
         node = value.node()
         if isinstance(node, g.Constant) and value.weak:
             return types.constant(node.value, kind)
+        if value.weak is int and kind in INTEGERS:
+            refuse_wide(builder, value, kind)
         return types.cast(node, kind)
     place = as_place(builder, value)
     if place is not None:
         if place.is_const:
             return types.constant(place.const, kind)
+        if limits := INTEGERS.get(kind):
+            wide = Refusal(
+                f"{shown(place)} as {types.DTYPES[kind]}",
+                "it may lie outside of that type",
+                "convert the array to a type that has it",
+            )
+            builder.sizes.need(q.Affine(limits[1]) - place, wide)
+            builder.sizes.need(place - q.Affine(limits[0]), wide)
         return g.Count(place, kind)
     return types.constant(value, kind)
+
+
+def has_count(node: Any) -> bool:
+    return isinstance(node, g.Count) or any(map(has_count, parts(node)))
+
+
+def refuse_wide(builder: Builder, value: Data, kind: str) -> None:
+    """A Python number that depends on sizes, as an element of whole numbers: NumPy raises if it
+    does not fit. It is computed from sizes that are numbers, or refused."""
+    wide = Refusal(
+        f"a whole number of Python as {types.DTYPES[kind]}",
+        "it may lie outside of that type",
+        "convert the array to a type that has it, or give np.int32",
+    )
+    if value.whole and value.whole <= builder.sizes.own:
+        raise FreezeError(value.whole, wide)
+    counts = value.buffer.value is not None and has_count(value.buffer.value)
+    if value.whole is not None or counts or value.buffer.array in builder.scalars:
+        raise wide
 
 
 def lengths_of(value: Any) -> g.Shape:

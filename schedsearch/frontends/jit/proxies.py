@@ -37,6 +37,29 @@ def control_flow(what: str, builder: Builder) -> Refusal:
     return Refusal(what, "its value is not known while the function is traced", instead)
 
 
+def unhashed(self: Any) -> int:
+    raise Refusal(
+        "an array or number as a key of a dict or set",
+        "its value is not known while the function is traced",
+        "compare with == and if",
+    )
+
+
+def as_text(*_: Any) -> str:
+    raise Refusal(
+        "an array or number as a text",
+        "its value is not known while the function is traced",
+        "make texts outside",
+    )
+
+
+def as_shown(self: Any) -> str:
+    """Of use to debuggers, when the trace is over."""
+    if self.builder.tracing:
+        as_text()
+    return object.__repr__(self)
+
+
 class Undefined:
     """A variable that has no value, or not a certain one."""
 
@@ -53,7 +76,7 @@ class Undefined:
     __getattr__ = __call__ = __getitem__ = __setitem__ = __iter__ = __bool__ = __len__ = _refuse
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
     __rtruediv__ = __matmul__ = __rmatmul__ = __pow__ = __neg__ = __lt__ = __gt__ = _refuse
-    __le__ = __ge__ = __index__ = __float__ = __int__ = _refuse
+    __le__ = __ge__ = __index__ = __float__ = __int__ = __str__ = __format__ = _refuse
 
 
 class Index:
@@ -201,7 +224,7 @@ class Index:
     def __ne__(self, other: Any) -> Any:
         return self._compare(other, "!=")
 
-    __hash__ = object.__hash__
+    __hash__, __str__, __format__, __repr__ = unhashed, as_text, as_text, as_shown
 
     def __bool__(self) -> bool:
         found = self != 0
@@ -427,7 +450,7 @@ class Data:
     def __complex__(self) -> complex:
         raise Refusal("complex()", "kernels have no complex numbers", "compute both parts")
 
-    __hash__ = object.__hash__
+    __hash__, __str__, __format__, __repr__ = unhashed, as_text, as_text, as_shown
 
     def transpose(self, *axes: Any) -> Any:
         if len(axes) == 1 and isinstance(axes[0], tuple | list):
