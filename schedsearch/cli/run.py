@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -33,6 +34,7 @@ from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
 from schedsearch.frontends.files import lowered_from, replacement_for
+from schedsearch.frontends.lowered import Lowered
 from schedsearch.peers.against import parse_against
 from schedsearch.present import format as fmt
 from schedsearch.present.against import against_json
@@ -167,7 +169,8 @@ def run(
 
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
-    source, only = source_of(file, proc)
+    made = lowered_from(file, proc)
+    source, only = source_of(made) if made else source_of(file, proc)
     options = Options(
         file=source,
         proc=only,
@@ -200,10 +203,9 @@ def run(
         with redirect_stdout(sys.stderr):
             result = tune(options, Listener(view.phase, view.started, view.progress))
         view.stop()
-        written: Written = Written()
-        code = None
-        if result.best or result.gainless:
-            written, code = _write(result, out, file, proc)
+        written, code = _write(result, out) if result.best or result.gainless else (Written(), None)
+        if code and made and not result.setting.subject.workload.specialized:
+            written = _with_replacement(written, made, file, proc)
         asked = requests if code and result.stop is not Stop.INTERRUPTED else ()
         console = Console(highlight=False)
         if not json_:
@@ -229,9 +231,8 @@ def run(
         raise typer.Exit(INTERRUPTED)
 
 
-def _write(result: Result, out: Path, file: Path, proc: str | None) -> tuple[Written, GeneratedC]:
-    """The best, or the procedure as written where nothing is faster; and its C. `file` is what the
-    user wrote."""
+def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
+    """The best, or the procedure as written where nothing is faster; and its C."""
     subject = result.setting.subject
     trace = result.best.trace if result.best else Trace()
     state = Replayer(subject.procedure).state(trace)
@@ -241,10 +242,15 @@ def _write(result: Result, out: Path, file: Path, proc: str | None) -> tuple[Wri
     code = generate_c(state.procedure, state.build)
     kernel = Kernel(state.ast, code, subject.target, verdict, result.elsewhere)
     paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
-    made = lowered_from(file, proc)
-    if made is not None and not subject.workload.specialized:
-        [source] = [path for path in paths if path.suffix == ".c"]
-        if (text := replacement_for(file, made, proc, source.name)) is not None:
-            paths.append(out / f"{made.name}.replacement.c")
-            write_text(paths[-1], text)
     return Written(tuple(paths), caveats(code)), code
+
+
+def _with_replacement(written: Written, made: Lowered, file: Path, proc: str | None) -> Written:
+    """The same, and a file that takes the place of the user's, if their language has that."""
+    [source] = [path for path in written.paths if path.suffix == ".c"]
+    text = replacement_for(file, made, proc, source.name)
+    if text is None:
+        return written
+    place = source.with_name(f"{made.name}.replacement.c")
+    write_text(place, text)
+    return replace(written, paths=(*written.paths, place))

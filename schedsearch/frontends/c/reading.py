@@ -56,7 +56,7 @@ def _enumerators(node: Any, file: File) -> None:
             try:
                 value = int(each.value.value, 0)
             except (AttributeError, TypeError, ValueError):
-                value = None  # it is not declared then, for whoever uses it
+                value = None  # names that use it are refused: it is not declared
         if value is not None:
             file.enumerators[each.name] = value
 
