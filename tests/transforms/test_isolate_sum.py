@@ -26,8 +26,9 @@ SIZES = {
 }
 
 
-def isolated(name: str) -> tuple[Trace, State]:
-    [rewrite] = ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET)
+def isolated(name: str, **args: bool) -> tuple[Trace, State]:
+    found = ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET)
+    [rewrite] = [each for each in found if each.args == tuple(args.items())]
     procedure = apply(PROCEDURES[name], mirror(PROCEDURES[name]), rewrite)
     return Trace((rewrite,)), State(procedure, mirror(procedure))
 
@@ -63,3 +64,23 @@ def test_sums_that_use_each_operand_once_stay() -> None:
 def test_what_depends_on_the_sum_of_an_earlier_iteration_is_refused() -> None:
     with pytest.raises(RewriteError, match="fission"):
         isolated("carried")
+
+
+@pytest.mark.normal
+def test_a_sum_that_its_loops_go_on_with_comes_last(tmp_path: Path) -> None:
+    after = isolated("both_sides", late=True)
+    first, last = after[1].ast.body
+    assert [s.buf.name for s in q.walk((last,)) if isinstance(s, q.Reduce)] == ["C"]
+    assert [s.buf.name for s in q.walk((first,)) if isinstance(s, q.Reduce)] == ["below"]
+    sizes = [{"n": 1, "m": 1}, {"n": 9, "m": 4}]
+    assert_same_meaning(PROCEDURES["both_sides"], [after], sizes, tmp_path)
+
+
+def test_elements_that_are_overwritten_later_keep_their_sum_before() -> None:
+    with pytest.raises(RewriteError, match="reorder_stmts"):
+        isolated("overwritten", late=True)
+
+
+def test_sums_whose_own_element_is_assigned_after_stay() -> None:
+    for name in ("dense", "weighted_mean", "both"):
+        assert not [r for r in ISOLATE.rewrites(mirror(PROCEDURES[name]), TARGET) if r.args]

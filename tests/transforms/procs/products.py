@@ -125,3 +125,24 @@ def carried(n: size, m: size, p: size, x: f32[n, p], w: f32[m, p], y: f32[n, m])
                 t += x[i, k] * w[j, k]
             y[i, j] = t
             x[i, 0] = t
+
+
+@proc
+def both_sides(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m], b: f32):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            below: f32
+            below = 0.0
+            for k in seq(0, i):
+                C[k, j] += b * B[i, j] * A[i, k]
+                below += B[k, j] * A[i, k]
+            C[i, j] = b * C[i, j] + below
+
+
+@proc
+def overwritten(n: size, m: size, A: f32[n, n], B: f32[n, m], C: f32[n, m]):
+    for i in seq(0, n):
+        for j in seq(0, m):
+            for k in seq(0, n):
+                C[k, j] += B[i, j] * A[i, k]
+            C[i, j] = 0.0

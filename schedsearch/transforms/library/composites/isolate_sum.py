@@ -17,23 +17,37 @@ for i in seq(0, n):                        t: f32[n, m]
 Its result has two dimensions then, and register blocks. Proposed where temporaries stand in the
 way, the sum's own or others (`total` in `out[i, d] = out[i, d] / total`), and where each of two
 operands is used for several elements of the result: other sums take as long as their loads.
+
+With `late` the sum comes after everything else in its loops, where that overwrites elements of the
+result that the sum does not add to yet:
+
+```
+for i in seq(0, n):                        for i in seq(0, n):
+    for j in seq(0, m):                        for j in seq(0, m):
+        for k in seq(0, i):                        y[i, j] = b * y[i, j]
+            y[k, j] += x[i, k] * w[i, j]   ->  for i in seq(0, n):
+        y[i, j] = b * y[i, j]                      for j in seq(0, m):
+                                                       for k in seq(0, i):
+                                                           y[k, j] += x[i, k] * w[i, j]
+```
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import inf
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.ranges import bind_loops, bounds, ranges_of_args
+from schedsearch.analysis.walkers import next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
 from schedsearch.transforms.blocks.reductions import gaps
 from schedsearch.transforms.operators.cursors import Cursors
-from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
+from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
 from schedsearch.transforms.operators.outward import lengths, loops_around, never_negative
 
 VERSION = 1
@@ -55,6 +69,9 @@ class _Sum:
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     for found in _sums(proc):
         yield found.stmt, {}
+    for stmt in q.walk(proc.body):
+        if isinstance(stmt, q.Reduce) and _continued(proc, stmt):
+            yield stmt, {"late": True}
 
 
 def _sums(proc: q.Proc) -> Iterator[_Sum]:
@@ -87,10 +104,30 @@ def _wanted(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
             kept.add(loop.iter)
         if len(kept) == DIMENSIONS:
             break
+    worthwhile = len(kept) == DIMENSIONS and _used_again(stmt, kept, loops)
+    return tuple(loops) if worthwhile else ()
+
+
+def _used_again(stmt: q.Reduce, kept: set[q.Var], loops: Sequence[q.For]) -> bool:
+    """Whether each of two operands is used for several elements of the result, which `kept` are."""
     reduced = {loop.iter for loop in loops} - kept
     operands = {read for read in reads(stmt.rhs) if reduced & q.expr_vars(read)}
-    used_again = sum(bool(kept - q.expr_vars(read)) for read in operands)
-    return tuple(loops) if len(kept) == DIMENSIONS and used_again > 1 else ()
+    return sum(bool(kept - q.expr_vars(read)) for read in operands) > 1
+
+
+def _continued(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
+    """All loops around a sum that it depends on, the outermost first, if what comes after it in
+    them assigns to other elements of the result; none if not."""
+    indices = frozenset().union(*map(q.expr_vars, stmt.idx))
+    loops = [*loops_around(proc, stmt, before=inf)][::-1]
+    while loops and loops[0].iter not in indices | q.expr_vars(stmt.rhs):
+        del loops[0]
+    kept = {loop.iter for loop in loops if loop.iter in indices}
+    after = [s for loop in loops for s in loop.body[int(stmt.path[len(loop.path)]) + 1 :]]
+    assigned = [s.idx for s in q.walk(tuple(after)) if isinstance(s, q.Assign) and s.buf == stmt.buf]
+    others = bool(assigned) and stmt.idx not in assigned
+    worthwhile = others and len(kept) >= DIMENSIONS and _used_again(stmt, kept, loops)
+    return tuple(loops) if worthwhile else ()
 
 
 def _in_the_way(stmt: q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
@@ -112,6 +149,9 @@ def _in_the_way(stmt: q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    if args.get("late") is True:
+        yield from _later(ast, path)
+        return
     found = next((each for each in _sums(ast) if each.stmt.path == path), None)
     if found is None:
         raise RewriteError("there is no such sum that temporaries keep with others")
@@ -127,3 +167,21 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     nest = [loop for loop in map(p.stmt, loops) if isinstance(loop, q.For)]
     for gap, lifts in gaps(nest, p.path(stmt)):
         yield from p.do("fission", After(gap), lifts)
+
+
+def _later(ast: q.Proc, path: q.Path) -> Steps:
+    stmt = ast.by_path.get(path)
+    loops = _continued(ast, stmt) if isinstance(stmt, q.Reduce) else ()
+    if not loops:
+        raise RewriteError("there is no such sum that its loops go on with")
+    p = Cursors((yield None))
+    moved = p.at(path)
+    for depth in range(len(loops)):
+        nest = p.path(moved)[: len(path) - depth]
+        around = p.ast.by_path[nest[:-1]]
+        assert isinstance(around, q.For)
+        for _ in range(int(nest[-1]) + 1, len(around.body)):
+            yield from p.do("reorder_stmts", Pair(nest))
+            nest = next_path(nest)
+        if nest[-1]:
+            yield from p.do("fission", After(shifted(nest, -1)), 1)
