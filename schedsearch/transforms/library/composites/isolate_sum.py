@@ -124,7 +124,9 @@ def _continued(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
         del loops[0]
     kept = {loop.iter for loop in loops if loop.iter in indices}
     after = [s for loop in loops for s in loop.body[int(stmt.path[len(loop.path)]) + 1 :]]
-    assigned = [s.idx for s in q.walk(tuple(after)) if isinstance(s, q.Assign) and s.buf == stmt.buf]
+    assigned = [
+        s.idx for s in q.walk(tuple(after)) if isinstance(s, q.Assign) and s.buf == stmt.buf
+    ]
     others = bool(assigned) and stmt.idx not in assigned
     worthwhile = others and len(kept) >= DIMENSIONS and _used_again(stmt, kept, loops)
     return tuple(loops) if worthwhile else ()
