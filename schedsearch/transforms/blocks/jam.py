@@ -1,4 +1,5 @@
-"""Unrolling a loop inside everything it contains: the steps of unroll-and-jam and interleave."""
+"""Moving a loop inside everything it contains, and unrolling it there: the steps of `sink_loop`,
+`unroll_and_jam` and `interleave`."""
 
 from __future__ import annotations
 
@@ -15,17 +16,21 @@ MAX_FACTOR = 16
 
 def jammable(loop: q.For) -> bool:
     """Whether a part of `loop` can be moved below everything in it, as far as one can see."""
+    fixed = not any(
+        isinstance(stmt, q.Alloc) and any(not extent.is_const for extent in stmt.shape)
+        for stmt in q.walk(loop.body)
+    )
+    return loop.lo.is_const and fixed and sinkable(loop)
+
+
+def sinkable(loop: q.For) -> bool:
+    """The same of all of it."""
     inside = list(q.walk(loop.body))
     return (
-        loop.lo.is_const
-        and not any(isinstance(stmt, q.If | q.WindowStmt | q.WriteConfig) for stmt in inside)
+        not any(isinstance(stmt, q.If | q.WindowStmt | q.WriteConfig) for stmt in inside)
         and not any(
             isinstance(stmt, q.For)
             and (stmt.parallel or loop.iter in q.expr_vars(stmt.lo) | q.expr_vars(stmt.hi))
-            for stmt in inside
-        )
-        and not any(
-            isinstance(stmt, q.Alloc) and any(not extent.is_const for extent in stmt.shape)
             for stmt in inside
         )
         and not loop.parallel
@@ -58,28 +63,31 @@ def jam_steps(ast: q.Proc, path: q.Path, factor: object) -> Steps:
         new = (loop.iter.name, fresh(names(ast), f"{loop.iter.name}i"))
         yield from p.do("divide_loop", jammed, factor, new, perfect=True)
         jammed = p.at(p.path(jammed, 0))
-    yield from _jam(p, jammed)
+    yield from sink(p, jammed, unroll=True)
 
 
-def _jam(p: Cursors, jammed: Cursor) -> Steps:
-    """Unroll a constant loop inside everything it contains."""
-    loop = p.stmt(jammed)
+def sink(p: Cursors, cursor: Cursor, *, unroll: bool = False) -> Steps:
+    """Move a loop inside everything it contains; `unroll` it there, if it is constant."""
+    loop = p.stmt(cursor)
     assert isinstance(loop, q.For)
     first = p.at(loop.body[0].path)
     match loop.body[0]:
         case q.Alloc():
             # Every iteration gets a copy of its own: first in one array, then apart.
-            yield from p.do("expand_dim", first, loop.extent or 0, loop.iter.name)
+            yield from p.do("expand_dim", first, show_affine(loop.hi), loop.iter.name)
             yield from p.do("lift_alloc", first)
-            yield from _jam(p, jammed)
-            yield from p.do("unroll_buffer", first, 0)
+            yield from sink(p, cursor, unroll=unroll)
+            if unroll:
+                yield from p.do("unroll_buffer", first, 0)
         case _ if len(loop.body) > 1:
             yield from p.do("fission", After(p.path(first)))
-            rest = p.at(next_path(p.path(jammed)))
-            yield from _jam(p, jammed)
-            yield from _jam(p, rest)
+            rest = p.at(next_path(p.path(cursor)))
+            yield from sink(p, cursor, unroll=unroll)
+            yield from sink(p, rest, unroll=unroll)
         case q.For():
-            yield from p.do("reorder_loops", jammed)
-            yield from _jam(p, jammed)
+            yield from p.do("reorder_loops", cursor)
+            yield from sink(p, cursor, unroll=unroll)
+        case _ if unroll:
+            yield from p.do("unroll_loop", cursor)
         case _:
-            yield from p.do("unroll_loop", jammed)
+            pass

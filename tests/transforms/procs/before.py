@@ -373,6 +373,16 @@ def isolate_sum(y: f32[16, 8], x: f32[16, 4], w: f32[8, 4], b: f32[8]):
 
 
 @proc
+def sink_loop(s: f32[8], q: f32[4], A: f32[4, 8]):
+    for j in seq(0, 8):
+        s[j] = 0.0
+        for i in seq(0, 4):
+            s[j] += q[i] * A[i, j]
+        for i in seq(0, 4):
+            A[i, j] += q[i] * s[j]
+
+
+@proc
 def split_sum(C: f32[16, 16], A: f32[16, 4], B: f32[16, 4]):
     for i in seq(0, 16):
         for j in seq(0, 16):

@@ -1,0 +1,58 @@
+"""Loops along rows are moved inside of loops that go down columns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.trace import Trace
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from schedsearch.transforms.replay import State
+from transforms.execution import assert_same_meaning
+from transforms.helpers import TARGET, source
+
+PROCEDURES = source("columns").procs
+[SINK] = select(["sink_loop"])
+
+SIZES = {
+    "projections": [{"n": 1, "m": 1}, {"n": 5, "m": 9}],
+    "means": [{"n": 1, "m": 1}, {"n": 7, "m": 4}],
+    "above_diagonal": [{"n": 1}, {"n": 9}],
+}
+
+
+def sunk(name: str) -> tuple[Trace, State]:
+    procedure = PROCEDURES[name]
+    [rewrite] = SINK.rewrites(mirror(procedure), TARGET)
+    after = apply(procedure, mirror(procedure), rewrite)
+    return Trace((rewrite,)), State(after, mirror(after))
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_the_meaning_stays(name: str, tmp_path: Path) -> None:
+    assert_same_meaning(PROCEDURES[name], [sunk(name)], SIZES[name], tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(SIZES))
+def test_the_loop_is_innermost_everywhere(name: str) -> None:
+    _, state = sunk(name)
+    loops = [s for s in q.walk(state.ast.body) if isinstance(s, q.For)]
+    own = [loop for loop in loops if loop.iter.name == "j"]
+    assert len(own) >= 3
+    assert not any(isinstance(s, q.For) for loop in own for s in loop.body)
+    assert not list(SINK.rewrites(state.ast, TARGET))
+
+
+@pytest.mark.parametrize("name", ["along_rows", "perfect", "bounded_by_it", "a_branch"])
+def test_where_it_gains_nothing_or_cannot_be_done_nothing_is_proposed(name: str) -> None:
+    assert not list(SINK.rewrites(mirror(PROCEDURES[name]), TARGET))
+
+
+def test_what_the_next_iteration_needs_is_refused() -> None:
+    with pytest.raises(RewriteError, match="fission"):
+        sunk("carried")
