@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from schedsearch.analysis.walkers import fresh, names, next_path
+from schedsearch.analysis.walkers import fresh, names, next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.text import show_affine
@@ -67,9 +67,12 @@ def jam_steps(ast: q.Proc, path: q.Path, factor: object) -> Steps:
 
 
 def sink(p: Cursors, cursor: Cursor, *, unroll: bool = False) -> Steps:
-    """Move a loop inside everything it contains; `unroll` it there, if it is constant."""
+    """Move a loop inside all loops it contains; with `unroll`, which wants a constant one, give
+    every statement its copies."""
     loop = p.stmt(cursor)
     assert isinstance(loop, q.For)
+    if not unroll and not any(map(q.blocks, loop.body)):
+        return
     first = p.at(loop.body[0].path)
     match loop.body[0]:
         case q.Alloc():
@@ -80,14 +83,19 @@ def sink(p: Cursors, cursor: Cursor, *, unroll: bool = False) -> Steps:
             if unroll:
                 yield from p.do("unroll_buffer", first, 0)
         case _ if len(loop.body) > 1:
-            yield from p.do("fission", After(p.path(first)))
+            together = 1 if unroll else _leading(loop.body)
+            yield from p.do("fission", After(shifted(p.path(first), together - 1)))
             rest = p.at(next_path(p.path(cursor)))
             yield from sink(p, cursor, unroll=unroll)
             yield from sink(p, rest, unroll=unroll)
         case q.For():
             yield from p.do("reorder_loops", cursor)
             yield from sink(p, cursor, unroll=unroll)
-        case _ if unroll:
-            yield from p.do("unroll_loop", cursor)
         case _:
-            pass
+            yield from p.do("unroll_loop", cursor)
+
+
+def _leading(body: tuple[q.Stmt, ...]) -> int:
+    """How many statements come before the first loop or temporary, but one at least."""
+    apart = (n for n, s in enumerate(body) if q.blocks(s) or isinstance(s, q.Alloc))
+    return max(next(apart, len(body)), 1)

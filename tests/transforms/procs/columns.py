@@ -78,3 +78,18 @@ def carried(n: size, m: size, s: f32[m + 1], A: f32[n, m + 1]):
             A[i, j] = A[i, j] + s[j]
         for i in seq(0, n):
             s[j + 1] += A[i, j]
+
+
+@proc
+def recurrences(n: size, m: size, x: f32[n, m], y: f32[n, m]):
+    for j in seq(0, m):
+        before: f32
+        last: f32
+        last = 0.0
+        before = 0.0
+        for i in seq(0, n):
+            t: f32
+            t = x[i, j] + 0.5 * last + 0.25 * before
+            before = last
+            last = t
+            y[i, j] = t
