@@ -41,15 +41,11 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 
 
 def _across(loop: q.For, inside: list[q.For]) -> bool:
-    """Whether a loop inside goes down more matrices than along rows of them, and this one the other
-    way round."""
+    """Whether this loop goes along rows of more matrices than down columns, where a loop inside
+    goes down any."""
     for inner in inside:
-        if any(isinstance(s, q.For) for s in inner.body):
-            continue
         found = [access.idx for access in accesses(inner.body) if len(access.idx) > 1]
-        if _along(found, inner.iter) < _down(found, inner.iter) and (
-            _along(found, loop.iter) > _down(found, loop.iter)
-        ):
+        if _down(found, inner.iter) and _along(found, loop.iter) > _down(found, loop.iter):
             return True
     return False
 
