@@ -180,6 +180,8 @@ def called(file: Path, defines: Sequence[str], program: graph.Program, own: Prot
     """C of the file and a function `CALLED`, that calls the original and is called as Exo's C is.
 
     The original may be `static`. `main` is made so, for it needs what is not here, and goes away.
+    The call goes by a pointer: Polly does next to nothing with what was inlined into a caller
+    that does not know its arrays.
     """
     declared, passed = ["void *context"], []
     for name, parameter in zip(own.parameters, program.parameters, strict=True):
@@ -187,7 +189,7 @@ def called(file: Path, defines: Sequence[str], program: graph.Program, own: Prot
             declared.append(f"int_fast32_t {name}")
             passed.append(name)
         elif isinstance(parameter, graph.Array) and parameter.shape:
-            declared.append(f"void *restrict {name}")
+            declared.append(f"void *{name}")
             passed.append(name)
         else:
             declared.append(f"const {ELEMENT_TYPES[parameter.type].c} *{name}")
@@ -195,7 +197,9 @@ def called(file: Path, defines: Sequence[str], program: graph.Program, own: Prot
     macros = (f"#define {name} {value}" for name, _, value in (d.partition("=") for d in defines))
     lines = ["#include <stdint.h>", *macros, "#define main static never_called"]
     lines += [f'#include "{file}"', "", f"void {CALLED}({', '.join(declared)})"]
-    return "\n".join([*lines, "{", f"    {own.name}({', '.join(passed)});", "}", ""])
+    body = [f"__typeof__({own.name}) *volatile original = {own.name};"]
+    body += [f"original({', '.join(passed)});"]
+    return "\n".join([*lines, "{", *(f"    {line}" for line in body), "}", ""])
 
 
 def over(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
