@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,13 @@ import pytest
 from rich.console import Console
 
 from benchmarks.frontends.polybench_speed import GCC, case_of, over, select, summary, tried
-from benchmarks.suite.compilers import CompilerPeer, compiler_peers
+from benchmarks.suite import compilers
 from benchmarks.suite.folders import folder
 from benchmarks.suite.measure import compare
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Artifact
 from schedsearch.peers.arrays import Fill
 from schedsearch.peers.rounds import Plan
+from schedsearch.search.setup.targets import read_target, resolve_target
 
 PRODUCT = """#include <math.h>
 #include <shape.h>
@@ -120,3 +121,17 @@ def test_summary_names_what_is_slower_than_gcc() -> None:
         "geometric mean over clang +Polly: 3.00x (1 kernels)",
         "slower than gcc -O3: b.c 0.25x",
     ]
+
+
+@pytest.mark.normal
+def test_a_clang_that_compiles_as_without_polly_is_no_peer(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    if shutil.which("clang") is None:
+        pytest.skip("clang is not installed")
+    target = resolve_target(read_target(None), None, 1, (), None)
+    monkeypatch.setattr(compilers, "_POLLY", ("-DPOLLY",))
+    reasons = dict(
+        each for each in compilers.compiler_peers(target, tmp_path) if isinstance(each, tuple)
+    )
+    assert "compiles a product as without" in reasons["clang +Polly"]
