@@ -140,7 +140,7 @@ def tried(
         reason = str(error) if isinstance(error, UserError) else repr(error)
         row = {"kernel": file.name, "error": reason, "absent": {}, "wrong": {}}
     ratios = (f"{each['value']:.2f}x {name}" for name, each in row.get("ratios", {}).items())
-    say(", ".join(ratios) or row.get("error") or "nothing to compare")
+    say(", ".join(ratios) or row.get("error") or "no tuned schedule that is right")
     return row
 
 

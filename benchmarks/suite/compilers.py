@@ -1,7 +1,8 @@
-"""C peers: the unscheduled procedure's own C, as an expert hands it to a compiler.
+"""C peers: a case's original, or the unscheduled procedure's own C as an expert hands it to a
+compiler.
 
-That is with `restrict` on every pointer (`as_experts_compile`), `-O3 -march=native -ffast-math`,
-and Polly where clang has it.
+That is with `restrict` on every pointer (`as_experts_compile`). Options are `-O3 -march=native
+-ffast-math`, and Polly's where clang has it.
 """
 
 from __future__ import annotations

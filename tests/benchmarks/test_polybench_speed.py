@@ -88,6 +88,7 @@ def test_whatever_fails_is_a_row(tmp_path: Path) -> None:
     assert select(tmp_path / "bench", "my*,my-product") == [file]
 
 
+@pytest.mark.normal
 def test_other_macros_forget_results(tmp_path: Path) -> None:
     file, include = checkout(tmp_path / "bench")
     case = case_of(file, DEFINES, include, tmp_path)
