@@ -16,6 +16,16 @@ PYTHON_PEERS = ("numpy", "numba", "torch")
 
 
 @dataclass(frozen=True)
+class Original:
+    """What a procedure was translated from, which C compilers get in its place: `text` is C that
+    defines `name`, which is called as Exo's C is; `include` is where its headers are."""
+
+    name: str
+    text: str
+    include: tuple[Path, ...] = ()
+
+
+@dataclass(frozen=True)
 class Case:
     """A kernel of the suite: a naive procedure, its sizes, and what competes.
 
@@ -24,7 +34,8 @@ class Case:
     are none; `without` names the libraries that have no natural form of it, `also` others
     that have one.
     `specialize`: the sizes are constants of what is tuned; else schedules stay valid for
-    every size. C compilers always compete, with the unscheduled procedure's own C.
+    every size. C compilers always compete, with the `original`, or else with the unscheduled
+    procedure's own C.
     """
 
     name: str
@@ -37,6 +48,7 @@ class Case:
     also: tuple[str, ...] = ()
     specialize: bool = False
     group: str = "suite"
+    original: Original | None = None
 
     def fill(self, argument: str) -> Fill:
         return dict(self.fills).get(argument, Fill())

@@ -1,7 +1,8 @@
-"""C peers: the unscheduled procedure's own C, as an expert hands it to a compiler.
+"""C peers: a case's original, or the unscheduled procedure's own C as an expert hands it to a
+compiler.
 
-That is with `restrict` on every pointer (`as_experts_compile`), `-O3 -march=native -ffast-math`,
-and Polly where clang has it.
+That is with `restrict` on every pointer (`as_experts_compile`). Options are `-O3 -march=native
+-ffast-math`, and Polly's where clang has it.
 """
 
 from __future__ import annotations
@@ -18,7 +19,15 @@ from schedsearch.evaluate.build.compiler import default_flags
 
 _COMPILE_S = 120.0
 _POLLY = ("-mllvm", "-polly")
-_PROBE = GeneratedC("probe", "", "int probe(void) { return 0; }", digest("probe"))
+_PRODUCT = """
+void probe(double A[restrict 200][200], double B[restrict 200][200], double C[restrict 200][200]) {
+    for (int i = 0; i < 200; i++)
+        for (int j = 0; j < 200; j++)
+            for (int k = 0; k < 200; k++)
+                C[i][j] += A[i][k] * B[k][j];
+}
+"""
+_PROBE = GeneratedC("probe", "", _PRODUCT, digest(_PRODUCT))
 
 
 @dataclass(frozen=True)
@@ -45,6 +54,9 @@ def compiler_peers(target: Target, cache: Path) -> Iterator[CompilerPeer | tuple
 def _polly(builder: Builder) -> CompilerPeer | tuple[str, str]:
     title = "clang +Polly"
     with_polly = replace(builder, flags=(*builder.flags, *_POLLY))
-    if isinstance(with_polly.build(_PROBE, _COMPILE_S), Failure):
+    plain, other = (each.build(_PROBE, _COMPILE_S) for each in (builder, with_polly))
+    if isinstance(plain, Failure) or isinstance(other, Failure):
         return title, "this clang has no Polly"
+    if plain.binary_key == other.binary_key:
+        return title, "this clang takes the options of Polly, and compiles a product as without"
     return CompilerPeer(title, with_polly)

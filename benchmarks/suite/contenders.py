@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from benchmarks.suite.case import Case
 from benchmarks.suite.compilers import CompilerPeer, compiler_peers
 from benchmarks.suite.exoblas import NAME, exoblas_c
+from benchmarks.suite.originals import preprocessed
 from benchmarks.suite.records import place, recorded, replayed
 from benchmarks.suite.stores import Tuned
 from schedsearch.core.errors import UserError
@@ -62,10 +63,9 @@ def contenders(
         else:
             yield native(name, own.builder, own.code)
     yield from _record(case, subject)
-    code = as_experts_compile(subject.code)
     for peer in compiler_peers(subject.target, cache_dir() / "artifacts"):
         if isinstance(peer, CompilerPeer):
-            yield native(peer.name, peer.builder, code)
+            yield _compiled(case, subject, peer)
         else:
             yield Absent(*peer)
     if exoblas is not None:
@@ -75,6 +75,18 @@ def contenders(
             yield Absent(library, "not installed")
         else:
             yield python_peer(library, case.form, frozenset(subject.target.features))
+
+
+def _compiled(case: Case, subject: Subject, peer: CompilerPeer) -> Peer | Absent:
+    if case.original is None:
+        return native(peer.name, peer.builder, as_experts_compile(subject.code))
+    try:
+        found = native(peer.name, peer.builder, preprocessed(case.original, peer.builder))
+    except UserError as error:
+        return Absent(peer.name, str(error))
+    if isinstance(found, Absent):
+        return found
+    return replace(found, how=f"the original, {found.how} {' '.join(peer.builder.flags)}")
 
 
 def _record(case: Case, subject: Subject) -> Iterator[Peer | Absent]:
