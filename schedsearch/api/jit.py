@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import Any
@@ -79,9 +79,11 @@ class Jitted:
         return self._specialised(values).call(values)
 
     def lowered(self, *examples: Any, **named: Any) -> Lowered:
-        """The kernel for arguments like these, as an Exo module. None are needed if all are
-        annotated."""
-        return self._specialised(self._bound(examples, named, partly=True)).lowered
+        """The kernel for arguments like these, as an Exo module, and their sizes. None are needed
+        if all are annotated."""
+        values = self._bound(examples, named, partly=True)
+        made = self._specialised(values)
+        return replace(made.lowered, sizes=made.sizes(values))
 
     def explain(self, *examples: Any, **named: Any) -> Explanation:
         """What a call with these arguments would run, as `Kernel.explain`."""
@@ -318,6 +320,12 @@ class _Specialised:
     @cached_property
     def kernel(self) -> Kernel:
         return lowered_kernel(self.lowered, **self.where)
+
+    def sizes(self, values: dict[str, Any]) -> dict[str, int]:
+        """The kernel's sizes, by name, as far as these arguments tell them."""
+        pairs = zip(self.lowered.parameters, self.traced.program.parameters, strict=True)
+        of = {n: self.places[p] for n, p in pairs if isinstance(p, q.Var) and p in self.places}
+        return {n: _number(values, *place) for n, place in of.items() if place[0] in values}
 
     @cached_property
     def named(self) -> tuple[tuple[str, q.Var], ...]:
