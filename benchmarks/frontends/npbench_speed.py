@@ -47,6 +47,9 @@ LEAST_S = 5.0
 GRACE_S = 600.0
 """Of a search over its budget, and for what is timed."""
 
+WIDE = 200
+"""Columns of a table that is no terminal's."""
+
 Row = dict[str, Any]
 
 
@@ -89,7 +92,7 @@ def _made(name: str, terms: Terms) -> Row:
         failed = _step("measure", name, terms, GRACE_S)
         if failed:  # numba may have ended or stopped the process
             again = _step("without_numba", name, terms, GRACE_S)
-            failed = f"numba, or what is timed, {failed}" if not again else again
+            failed = again or f"with numba the process {failed}"
         row = place.read_row() or {"name": name, "error": failed}
         row["missing"] = {**row.get("missing", {}), **({NUMBA: failed} if failed else {})}
     return {**row, "terms": _alike(terms), "tuning": problem}
@@ -113,9 +116,8 @@ def tune(benchmark: Benchmark, place: Folder, budget: float) -> None:
         place.write_row({"name": benchmark.name, "error": f"refused: {error}"})
         return
     spent, exhausted = searched(place.store)
-    if exhausted or (spent and budget - spent < LEAST_S):
-        return
-    schedsearch.tune(lowered, budget=budget - spent, store=place.store, progress=False)
+    if not exhausted and (not spent or budget - spent >= LEAST_S):
+        schedsearch.tune(lowered, budget=budget - spent, store=place.store, progress=False)
 
 
 def measure(benchmark: Benchmark, place: Folder, plan: Plan, numba: bool = True) -> Row:
@@ -176,12 +178,13 @@ def _numba(benchmark: Benchmark) -> tuple[dict[str, Callable[..., Any]], dict[st
 
 @dataclass(frozen=True)
 class _Setting:
-    """The arguments that all are called with, and what NumPy makes of them. `changed`: which
-    arguments it writes."""
+    """The arguments that all are called with, and what NumPy makes of them: its result, which may
+    be one of them, and those that it changes, by position."""
 
     originals: Sequence[Any]
     arguments: list[Any]
     result: Any
+    returns_argument: bool
     changed: Mapping[int, Any]
     limit: float
     clock: Callable[[], int]
@@ -189,7 +192,7 @@ class _Setting:
     @staticmethod
     def of(benchmark: Benchmark) -> _Setting:
         originals, arguments = benchmark.copies(), benchmark.copies()
-        result = _copied(benchmark.function(*arguments))
+        result = benchmark.function(*arguments)
         changed = {
             place: _copied(now)
             for place, (before, now) in enumerate(zip(originals, arguments, strict=True))
@@ -197,7 +200,8 @@ class _Setting:
         }
         clock = time.process_time_ns if clock_of(1) == "cpu" else time.perf_counter_ns
         limit = benchmark.limit or LIMIT
-        return _Setting(originals, arguments, result, changed, limit, clock)
+        same = any(result is each for each in arguments if isinstance(each, np.ndarray))
+        return _Setting(originals, arguments, _copied(result), same, changed, limit, clock)
 
     def restored(self) -> list[Any]:
         """The arguments as they were."""
@@ -212,6 +216,8 @@ class _Setting:
             result = function(*self.restored())
         except Exception as error:  # also of others' code
             return _said(error)
+        if result is None and self.returns_argument:
+            result = self.result  # some of numba's versions do not return what they write
         found = [result, *(self.arguments[place] for place in self.changed)]
         return compared([self.result, *self.changed.values()], found, self.limit, typed)[1]
 
@@ -263,6 +269,8 @@ def _said(error: Exception) -> str:
 
 def show(console: Console, found: Sequence[Row]) -> None:
     """The table, who is missing and why, and geometric means."""
+    if not console.is_terminal:
+        console.width = max(console.width, WIDE)
     console.print(table(found))
     for row in found:
         for variant, reason in row.get("missing", {}).items():
