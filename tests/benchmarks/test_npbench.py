@@ -25,7 +25,7 @@ MODULES = {
     "_numba_npr": "import nothing_so_called\n",
     "_numba_o": "def scaled(A, B):\n    B += 2 * A\n",
 }
-"""A function with numba versions: one is right, one writes something else, one cannot be loaded, one
+"""A function with numba versions: one is right, one writes other values, one cannot be loaded, one
 returns nothing."""
 
 
