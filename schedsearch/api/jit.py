@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import Any
@@ -312,6 +312,10 @@ class _Specialised:
     places: Mapping[q.Var, tuple[str, int | None]]
     where: Mapping[str, Any]
     function: Callable[..., Any]
+    results: dict[tuple[int, ...], tuple[tuple[str, list[int], Any], ...]] = field(
+        default_factory=dict
+    )
+    """What is allocated, by sizes."""
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -353,6 +357,15 @@ class _Specialised:
             var: int(values[name]) if axis is None else values[name].shape[axis]
             for var, (name, axis) in self.places.items()
         }
+        numbers = tuple(sizes.values())
+        if (made := self.results.get(numbers)) is None:
+            made = self.results[numbers] = self._results(sizes)
+        results = {name: np.empty(shape, dtype) for name, shape, dtype in made}
+        arrays = [self._argument(name, values[name]) for name in self.traced.arguments]
+        return [*arrays, *results.values()], sizes, results
+
+    def _results(self, sizes: dict[q.Var, int]) -> tuple[tuple[str, list[int], Any], ...]:
+        """Name, shape and dtype of what is allocated for these sizes, which are checked."""
         for var, value in self.traced.equal.items():
             wanted = _evaluated(value, sizes, self.traced.equal)
             if var in sizes and wanted != sizes[var]:
@@ -362,15 +375,14 @@ class _Specialised:
                     f"{self.traced.program.name}: {what} is {sizes[var]}, and has to be {wanted}"
                 )
         self._check(sizes)
-        results = {
-            name: np.empty(
+        return tuple(
+            (
+                name,
                 [_evaluated(n, sizes, self.traced.equal) for n in each.lengths] or [1],
                 types.DTYPES[each.type],
             )
             for name, each in self.traced.results.items()
-        }
-        arrays = [self._argument(name, values[name]) for name in self.traced.arguments]
-        return [*arrays, *results.values()], sizes, results
+        )
 
     def _check(self, sizes: Mapping[q.Var, int]) -> None:
         """Conditions on sizes, in the user's words."""
