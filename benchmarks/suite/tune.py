@@ -41,17 +41,21 @@ def tune(
     command += ["--specialize"] if case.specialize else []
     command += ["--budget", f"{left:.0f}s", "--store", str(place.store), "--out", str(place.path)]
     command += ["--threads", str(threads)] if threads > 1 else []
-    with place.log.open("a") as log:
-        child = subprocess.Popen(
-            [*command, *options], stdout=log, stderr=log, start_new_session=True
-        )
+    return logged([*command, *options], place.log, left + _GRACE_S) or "done"
+
+
+def logged(command: Sequence[str], log: Path, limit_s: float) -> str:
+    """Run a command, whose output goes to `log`, for at most `limit_s` seconds; says how it failed,
+    nothing if it did not."""
+    with log.open("a") as to:
+        child = subprocess.Popen(command, stdout=to, stderr=to, start_new_session=True)
         try:
-            code = child.wait(left + _GRACE_S)
+            code = child.wait(limit_s)
         except subprocess.TimeoutExpired:
-            return f"stopped: no end {_GRACE_S:.0f} s after its budget, see {place.log}"
+            return f"stopped: no end within {limit_s:.0f} s, see {log}"
         finally:
             _end(child)
-    return "done" if code == 0 else f"failed with exit code {code}: {_last_line(place.log)}"
+    return f"failed with exit code {code}: {_last_line(log)}" if code else ""
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:

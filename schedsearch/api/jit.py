@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property, update_wrapper
 from pathlib import Path
 from typing import Any
@@ -79,9 +79,11 @@ class Jitted:
         return self._specialised(values).call(values)
 
     def lowered(self, *examples: Any, **named: Any) -> Lowered:
-        """The kernel for arguments like these, as an Exo module. None are needed if all are
-        annotated."""
-        return self._specialised(self._bound(examples, named, partly=True)).lowered
+        """The kernel for arguments like these, as an Exo module, and their sizes. None are needed
+        if all are annotated."""
+        values = self._bound(examples, named, partly=True)
+        made = self._specialised(values)
+        return replace(made.lowered, sizes=made.sizes(values))
 
     def explain(self, *examples: Any, **named: Any) -> Explanation:
         """What a call with these arguments would run, as `Kernel.explain`."""
@@ -310,6 +312,10 @@ class _Specialised:
     places: Mapping[q.Var, tuple[str, int | None]]
     where: Mapping[str, Any]
     function: Callable[..., Any]
+    results: dict[tuple[int, ...], tuple[tuple[str, list[int], Any], ...]] = field(
+        default_factory=dict
+    )
+    """What is allocated, by sizes."""
 
     @cached_property
     def lowered(self) -> Lowered:
@@ -318,6 +324,12 @@ class _Specialised:
     @cached_property
     def kernel(self) -> Kernel:
         return lowered_kernel(self.lowered, **self.where)
+
+    def sizes(self, values: dict[str, Any]) -> dict[str, int]:
+        """The kernel's sizes, by name, as far as these arguments tell them."""
+        pairs = zip(self.lowered.parameters, self.traced.program.parameters, strict=True)
+        of = {n: self.places[p] for n, p in pairs if isinstance(p, q.Var) and p in self.places}
+        return {n: _number(values, *place) for n, place in of.items() if place[0] in values}
 
     @cached_property
     def named(self) -> tuple[tuple[str, q.Var], ...]:
@@ -345,6 +357,15 @@ class _Specialised:
             var: int(values[name]) if axis is None else values[name].shape[axis]
             for var, (name, axis) in self.places.items()
         }
+        numbers = tuple(sizes.values())
+        if (made := self.results.get(numbers)) is None:
+            made = self.results[numbers] = self._results(sizes)
+        results = {name: np.empty(shape, dtype) for name, shape, dtype in made}
+        arrays = [self._argument(name, values[name]) for name in self.traced.arguments]
+        return [*arrays, *results.values()], sizes, results
+
+    def _results(self, sizes: dict[q.Var, int]) -> tuple[tuple[str, list[int], Any], ...]:
+        """Name, shape and dtype of what is allocated for these sizes, which are checked."""
         for var, value in self.traced.equal.items():
             wanted = _evaluated(value, sizes, self.traced.equal)
             if var in sizes and wanted != sizes[var]:
@@ -354,15 +375,14 @@ class _Specialised:
                     f"{self.traced.program.name}: {what} is {sizes[var]}, and has to be {wanted}"
                 )
         self._check(sizes)
-        results = {
-            name: np.empty(
+        return tuple(
+            (
+                name,
                 [_evaluated(n, sizes, self.traced.equal) for n in each.lengths] or [1],
                 types.DTYPES[each.type],
             )
             for name, each in self.traced.results.items()
-        }
-        arrays = [self._argument(name, values[name]) for name in self.traced.arguments]
-        return [*arrays, *results.values()], sizes, results
+        )
 
     def _check(self, sizes: Mapping[q.Var, int]) -> None:
         """Conditions on sizes, in the user's words."""

@@ -40,7 +40,7 @@ def options_of(
     return Options(
         file,
         only,
-        dict(sizes or {}),
+        {**(proc.sizes if isinstance(proc, Lowered) else {}), **(sizes or {})},
         fp=floating_point(fp),
         instructions=tuple(map(Path, instructions)),
         transforms=None if transforms is None else tuple(transforms),

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -189,8 +190,8 @@ def _of_lock(path: Path, entry: LockEntry) -> Offer:
 
 
 def offers_of_store(where: Path | str, proc: str) -> Iterator[Offer]:
-    """Its best schedules for a procedure, the one as written not among them: that is built to
-    compute just what is written. Raises UserError as opening it does."""
+    """Its best schedules for a procedure: those that are faster than the procedure as written; if
+    none is, that, as it was built for the search. Raises UserError as opening it does."""
     from schedsearch.search.lookup import stored_roof
     from schedsearch.store.database import Store  # a lock alone needs no database library
 
@@ -200,12 +201,12 @@ def offers_of_store(where: Path | str, proc: str) -> Iterator[Offer]:
             if workload.proc != proc:
                 continue
             roof = stored_roof(store, scope)
-            for best in store.best(scope, _BEST):
+            ranked = store.best(scope, _BEST)
+            faster = list(takewhile(lambda each: each.record.trace != AS_WRITTEN, ranked))
+            for best in faster or ranked[:1]:
                 measured = best.record.measurement
                 assert measured is not None, "it is ranked by one"
                 trace, code = best.record.trace, best.record.keys.code
-                if trace == AS_WRITTEN:
-                    continue
                 name = f"candidate {best.id} of {store.name}"
                 target = store.target_of(best)
                 yield _offer(name, workload, trace, code, target, measured, roof)

@@ -14,7 +14,8 @@ class Lowered:
 
     `text` defines all that it needs beside exo-lang. `parameters` are the names of the procedure's
     arguments, in order; `outputs` those that it writes; `asserts` what it requires of sizes, as
-    text. `lines` maps lines of `text` to those of the user's `file`.
+    text. `lines` maps lines of `text` to those of the user's `file`. `sizes` are those of the
+    examples that it was made for: it is tuned at them, unless others are named.
     """
 
     name: str
@@ -24,6 +25,7 @@ class Lowered:
     asserts: tuple[str, ...] = ()
     lines: Mapping[int, int] = field(default_factory=dict)
     file: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict)
 
 
 class Refusal(UserError):

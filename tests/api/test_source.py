@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from schedsearch.api.source import source_of
+from schedsearch.api.source import options_of, source_of
 from schedsearch.core.errors import UserError
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.search.setup.procedure_file import procedure_of
@@ -64,6 +64,13 @@ def test_what_a_front_end_made_is_written(tmp_path: Path, monkeypatch: pytest.Mo
     assert source_of(SimpleNamespace(lowered=lowered)) == (file, name)
     assert source_of(lowered, "fill_nest1") == (file, "fill_nest1")
     assert procedure_of(lowered).name() == "fill"
+
+
+def test_it_is_tuned_at_the_sizes_of_its_examples() -> None:
+    lowered = Lowered("fill", TEXT, ("n", "x"), ("x",), sizes={"n": 9})
+    others = {"fp": None, "instructions": (), "transforms": None, "cache": "warm"}
+    assert options_of(lowered, None, None, **others).sizes == {"n": 9}
+    assert options_of(lowered, None, {"n": 8}, **others).sizes == {"n": 8}
 
 
 @pytest.mark.normal

@@ -30,6 +30,7 @@ from schedsearch.deploy.choose import Offer
 from schedsearch.deploy.variants import NotLoadedError, Written
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.store.database import Store
+from schedsearch.store.views import Scope, StoredCandidate
 from schedsearch.transforms.exo.fixed_sizes import specialize
 from schedsearch.transforms.exo.identity import proc_key
 from schedsearch.transforms.exo.loader import load_source
@@ -99,18 +100,28 @@ def test_the_best_of_a_store_is_found(tuned: Path, monkeypatch: pytest.MonkeyPat
     assert explained(schedsearch.kernel(product(tuned)))["schedule"] == found["schedule"]
 
 
-def test_the_procedure_as_written_is_no_schedule_of_a_store(
+def test_what_is_slower_than_as_written_is_not_offered(
     tuned: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It was measured as the baseline of a search, with that search's floating point."""
     monkeypatch.setattr(sources, "_BEST", 10_000)
     with Store.open(tuned / STORE) as opened:
-        ranked = opened.best(opened.scopes()[0], 10_000)
+        traces = [each.record.trace for each in opened.best(opened.scopes()[0], 10_000)]
     offers = list(sources.offers_of_store(tuned / STORE, "matmul32"))
-    assert AS_WRITTEN in [each.record.trace for each in ranked]
-    assert [each.trace for each in offers] == [
-        each.record.trace for each in ranked if each.record.trace != AS_WRITTEN
-    ]
+    assert [each.trace for each in offers] == traces[: traces.index(AS_WRITTEN)]
+
+
+def test_if_nothing_is_faster_it_runs_as_written_built_as_for_the_search(
+    tuned: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    best = Store.best
+
+    def none_faster(self: Store, scope: Scope, limit: int = 10) -> list[StoredCandidate]:
+        ranked = best(self, scope, 10_000)
+        return [each for each in ranked if each.record.trace == AS_WRITTEN] + ranked[:limit]
+
+    monkeypatch.setattr(Store, "best", none_faster)
+    found = explained(schedsearch.kernel(product(tuned), store=tuned / STORE))
+    assert (found["schedule"]["trace"], found["schedule"]["fp"]) == ([], "fast")
 
 
 def test_stores_that_are_not_there(tuned: Path, monkeypatch: pytest.MonkeyPatch) -> None:

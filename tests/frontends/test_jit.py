@@ -116,6 +116,7 @@ def test_a_call_goes_through_kernel() -> None:
     assert len(scaled._known) == 1
     assert "as written" in str(scaled.explain(A, 3.0))
     assert scaled.lowered(A, 3.0).outputs == ("A", "out", "out_1")
+    assert scaled.lowered(A, 3.0).sizes == {"A_0": 9}
 
 
 def checked(function: Callable[..., Any], *args: Any) -> None:
