@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "einsum": ("schedsearch.api.equations", "einsum"),
+    "einsum": ("schedsearch.api.einsum", "einsum"),
     "explore": ("schedsearch.api.exploring", "explore"),
     "jit": ("schedsearch.api.jit", "jit"),
     "kernel": ("schedsearch.deploy.kernel", "kernel"),

@@ -107,8 +107,6 @@ def measured(subscripts: str, dtype: str, lengths: str, rounds: int) -> Row:
     """In interleaved rounds, in random order. Raises UserError if we are wrong."""
     import opt_einsum
 
-    from schedsearch.api.equations import _einsum
-
     arrays = operands(subscripts, dtype, lengths)
     calls: dict[str, Callable[[], Any]] = {
         OURS: lambda: schedsearch.einsum(subscripts, *arrays),
@@ -129,9 +127,7 @@ def measured(subscripts: str, dtype: str, lengths: str, rounds: int) -> Row:
             for _ in range(times[name]):
                 calls[name]()
             seconds[name].append((perf_counter() - begin) / times[name])
-    compiled = _einsum(subscripts, "auto", tuple((each.shape, each.dtype) for each in arrays))
-    [chosen] = compiled.chosen.values()
-    return Row(subscripts, dtype, chosen, seconds)
+    return Row(subscripts, dtype, schedsearch.einsum.chosen(subscripts, *arrays).by, seconds)
 
 
 def _repeats(call: Callable[[], Any]) -> int:

@@ -157,3 +157,11 @@ def _size(index: str) -> s.Expr:
 def dtype_of(equations: Equations) -> np.dtype[Any]:
     """Of the result."""
     return types.DTYPES[equations.kinds["result"]]
+
+
+def result_shape(found: Subscripts, arrays: Sequence[Any]) -> tuple[int, ...]:
+    lengths: dict[str, int] = {}
+    for names, each in zip(found.operands, arrays, strict=True):
+        for name, n in zip(names, each.shape, strict=True):
+            lengths[name] = max(n, lengths.get(name, 1))
+    return tuple(lengths[name] for name in found.result)
