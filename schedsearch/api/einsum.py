@@ -119,6 +119,8 @@ def _choose(subscripts: str, arrays: Sequence[Any], backend: Backend) -> Chosen:
 
 def _viewed(subscripts: str, found: Subscripts) -> Callable[..., Any]:
     [axes] = found.operands
+    if not axes:
+        return lambda operands: operands[0][()]
     if len(axes) > len(found.result):
         return lambda operands: np.einsum(subscripts, *operands)
     places = tuple(axes.index(name) for name in found.result)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -142,7 +143,7 @@ def _made(
     return understood(
         statements,
         text,
-        name="einsum",
+        name="_".join(["einsum", *re.findall("[A-Za-z]+", subscripts)]),
         default=types.result_type(*kinds, construct=f"einsum {subscripts!r}"),
         given={},
         folder=Path(),

@@ -8,9 +8,9 @@ the caller measures.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import permutations, product
+from itertools import pairwise, permutations, product
 from math import prod
 from typing import Any
 
@@ -70,9 +70,7 @@ class Space:
 
     def merge(self, axes: Axes, strides: Mapping[str, int]) -> bool:
         """Whether these axes are one, as they lie."""
-        return all(
-            strides[a] == strides[b] * self.lengths[b] for a, b in zip(axes, axes[1:], strict=False)
-        )
+        return all(strides[a] == strides[b] * self.lengths[b] for a, b in pairwise(axes))
 
 
 @dataclass(frozen=True)
@@ -121,11 +119,13 @@ def ways(
     sums = _sums(operands, result)
     ones: list[Any] = []
     if dtype.kind == "f":
-        ones = [np.ones(space.size(gone), dtype) for _, gone in sums]
+        ones = [np.ones(space.shape(gone), dtype) for _, gone in sums]
     found = [_Partial(0.0, (), tuple(operands), len(operands) + len(ones))]
     for number, (which, gone) in enumerate(sums):
         row = space.packed(len(operands) + number, gone) if ones else None
-        found = _best(more for each in found for more in _summed(space, each, which, row, gone, result))
+        found = _best(
+            more for each in found for more in _summed(space, each, which, row, gone, result)
+        )
     for pair in _path(space, operands, result):
         found = _best(more for each in found for more in _multiplied(space, each, pair, result))
     if len(operands) > 2:
@@ -280,10 +280,8 @@ def _at_once(
     yield _Partial(0.0, (), (), values).then(_einsum(space, operands, result), ())
 
 
-def _products(
-    space: Space, x: Laid, y: Laid, gone: frozenset[str], order: Axes
-) -> Iterator[_Made]:
-    """Ways to multiply two arrays and sum over `gone`, with the axes of the result in this order."""
+def _products(space: Space, x: Laid, y: Laid, gone: frozenset[str], order: Axes) -> Iterator[_Made]:
+    """Ways to multiply two arrays and sum over `gone`; the result has this order."""
     if not gone:
         yield _elements(space, x, y, order)
         return
@@ -410,7 +408,9 @@ def _elements(space: Space, x: Laid, y: Laid, order: Axes) -> _Made:
         np.multiply(left(values[a]), right(values[b]), out=out)
         values.append(out)
 
-    return _Made(_CALL + _BYTE * dtype.itemsize * 3 * space.size(order), step, space.packed(0, order))
+    return _Made(
+        _CALL + _BYTE * dtype.itemsize * 3 * space.size(order), step, space.packed(0, order)
+    )
 
 
 # -- views -----------------------------------------------------------------------------------------
