@@ -11,6 +11,7 @@ import numpy as np
 
 from schedsearch.api.equations import Backend, fastest, known_backend
 from schedsearch.core.errors import UserError
+from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends.equations.build import Equations
 from schedsearch.frontends.equations.einsum import Subscripts, dtype_of, parsed, result_shape
@@ -73,6 +74,15 @@ class Einsum:
         schedule that was found."""
         _check(subscripts)
         return _lowered(_equations(subscripts, [np.asarray(each) for each in operands]))
+
+    def explain(self, subscripts: str, *operands: Any) -> Explanation:
+        """Which schedule the compiled code has for such operands, as `Kernel.explain`."""
+        _check(subscripts)
+        arrays = [np.asarray(each) for each in operands]
+        of = _equations(subscripts, arrays)
+        shape = result_shape(parsed(subscripts, tuple(each.ndim for each in arrays)), arrays)
+        packed = map(np.ascontiguousarray, arrays)
+        return _kernel(of).explain(*packed, np.empty(shape, dtype_of(of)))
 
     def __repr__(self) -> str:
         return "<schedsearch.einsum>"
