@@ -30,7 +30,7 @@ __all__ = [
 ]
 
 _PLACES = {
-    "einsum": ("schedsearch.api.equations", "einsum"),
+    "einsum": ("schedsearch.api.einsum", "einsum"),
     "explore": ("schedsearch.api.exploring", "explore"),
     "jit": ("schedsearch.api.jit", "jit"),
     "kernel": ("schedsearch.deploy.kernel", "kernel"),
@@ -49,7 +49,8 @@ def __getattr__(name: str) -> Any:
     if name not in _PLACES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     module, attribute = _PLACES[name]
-    return getattr(import_module(module), attribute)
+    found = globals()[name] = getattr(import_module(module), attribute)  # the next use is direct
+    return found
 
 
 def __dir__() -> list[str]:

@@ -1,5 +1,6 @@
 # What type checkers and editors read: the entry points are loaded when they are first used.
-from schedsearch.api.equations import einsum, program
+from schedsearch.api.einsum import einsum
+from schedsearch.api.equations import program
 from schedsearch.api.exploring import explore
 from schedsearch.api.jit import jit
 from schedsearch.api.opened import open_store as open

@@ -7,7 +7,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from statistics import geometric_mean, median, quantiles
 from time import perf_counter
@@ -77,12 +77,14 @@ OURS, NUMPY, OTHER = "schedsearch", "numpy", "opt_einsum"
 
 @dataclass(frozen=True)
 class Row:
-    """Seconds of a call in each round, by contender. `chosen` is what our `auto` took."""
+    """Seconds of a call in each round, by contender. `chosen` is what our `auto` took; `failed` is
+    why there is nothing."""
 
     subscripts: str
     dtype: str
-    chosen: str
-    seconds: dict[str, list[float]]
+    chosen: str = ""
+    seconds: dict[str, list[float]] = field(default_factory=dict)
+    failed: str = ""
 
     @property
     def best(self) -> str:
@@ -107,8 +109,6 @@ def measured(subscripts: str, dtype: str, lengths: str, rounds: int) -> Row:
     """In interleaved rounds, in random order. Raises UserError if we are wrong."""
     import opt_einsum
 
-    from schedsearch.api.equations import _einsum
-
     arrays = operands(subscripts, dtype, lengths)
     calls: dict[str, Callable[[], Any]] = {
         OURS: lambda: schedsearch.einsum(subscripts, *arrays),
@@ -129,9 +129,7 @@ def measured(subscripts: str, dtype: str, lengths: str, rounds: int) -> Row:
             for _ in range(times[name]):
                 calls[name]()
             seconds[name].append((perf_counter() - begin) / times[name])
-    compiled = _einsum(subscripts, "auto", tuple((each.shape, each.dtype) for each in arrays))
-    [chosen] = compiled.chosen.values()
-    return Row(subscripts, dtype, chosen, seconds)
+    return Row(subscripts, dtype, schedsearch.einsum.chosen(subscripts, *arrays).by, seconds)
 
 
 def _repeats(call: Callable[[], Any]) -> int:
@@ -144,7 +142,10 @@ def _repeats(call: Callable[[], Any]) -> int:
 def compare(strings: Sequence[str], dtypes: Sequence[str], rounds: int) -> Iterator[Row]:
     for subscripts in strings:
         for dtype in dtypes:
-            yield measured(subscripts, dtype, STRINGS[subscripts], rounds)
+            try:
+                yield measured(subscripts, dtype, STRINGS[subscripts], rounds)
+            except Exception as error:  # the other rows are worth their time
+                yield Row(subscripts, dtype, failed=f"{type(error).__name__}: {error}")
 
 
 def einsum(
@@ -162,10 +163,15 @@ def einsum(
     rows = list(compare([only] if only else list(STRINGS), ("float32", "float64"), rounds))
     console = Console(highlight=False)
     console.print(table(rows))
-    mean = geometric_mean(median(row.ratios) for row in rows)
-    console.print(f"geometric mean {mean:.2f}x the best of the others")
     if json_:
         json_.write_text(json.dumps([asdict(row) for row in rows], indent=1))
+    ratios = [median(row.ratios) for row in rows if not row.failed]
+    if ratios:
+        mean = geometric_mean(ratios)
+        console.print(f"geometric mean {mean:.2f}x the best of the others, {len(ratios)} rows")
+    if failed := len(rows) - len(ratios):
+        console.print(f"{failed} rows failed")
+        raise typer.Exit(1)
 
 
 def _undirected() -> None:
@@ -179,6 +185,9 @@ def _undirected() -> None:
 def table(rows: Sequence[Row]) -> Table:
     out = Table("einsum", "type", "by", "ms", "best other", "ms", "ratio", "quartiles", box=None)
     for row in rows:
+        if row.failed:
+            out.add_row(row.subscripts, row.dtype, row.failed)
+            continue
         ms = [f"{median(row.seconds[name]) * 1e3:.3f}" for name in (OURS, row.best)]
         ratios = row.ratios * 2 if len(row.ratios) == 1 else row.ratios
         low, middle, high = quantiles(ratios, n=4, method="inclusive")

@@ -1,12 +1,12 @@
-"""`schedsearch.program` and `schedsearch.einsum`: equations that run on arrays."""
+"""`schedsearch.program`: equations that run on arrays."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, partial
 from pathlib import Path
 from time import perf_counter
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 import numpy as np
 
@@ -18,22 +18,59 @@ from schedsearch.frontends.equations import explain as explained
 from schedsearch.frontends.equations.arraywise import elements, has_all, planned
 from schedsearch.frontends.equations.build import Equations
 from schedsearch.frontends.equations.calling import Known, named, results, sizes
-from schedsearch.frontends.equations.einsum import dtype_of
-from schedsearch.frontends.equations.einsum import einsum as as_equations
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Lowered
 
 Backend = Literal["auto", "native", "numpy"]
+_Name = TypeVar("_Name")
 BACKENDS = ("auto", "native", "numpy")
 
-PATIENCE_S = 0.004
-"""For timing one of two ways to compute, unless one call takes longer."""
+PATIENCE_S = 0.01
+"""For timing one of several ways to compute, unless a call takes longer."""
+
+ROUNDS = 5
+"""In which they are timed, so that a disturbance does not decide."""
+
+CLEARLY = 0.96
+"""Of a time, for a later way to be taken."""
 
 MOST_ELEMENTS = 1e7
 """Of an array on the way, if NumPy is to be tried."""
 
 _Results = Mapping[str, tuple[list[int], Any]]
-_Run = Callable[[Mapping[str, Any], Known], None]
+
+
+def known_backend(backend: str) -> None:
+    if backend not in BACKENDS:
+        raise UserError(f"unknown backend {backend!r}; known: {', '.join(BACKENDS)}")
+
+
+def fastest(ways: Mapping[_Name, Callable[[], Any]]) -> _Name:
+    """Which of some ways to compute the same is fastest: by the least time of each, in rounds. An
+    earlier one is kept unless a later one is clearly faster."""
+    if len(ways) == 1:
+        return next(iter(ways))
+    for way in ways.values():
+        way()  # compiles, and brings the arrays into caches
+    best = dict.fromkeys(ways, float("inf"))
+    for _ in range(ROUNDS):
+        for name, way in ways.items():
+            best[name] = min(best[name], _least(way))
+    names = iter(ways)
+    found = next(names)
+    for name in names:
+        if best[name] < CLEARLY * best[found]:
+            found = name
+    return found
+
+
+def _least(way: Callable[[], Any]) -> float:
+    """Of the calls in a round."""
+    best, began = float("inf"), perf_counter()
+    while (start := perf_counter()) - began < PATIENCE_S / ROUNDS:
+        way()
+        best = min(best, perf_counter() - start)
+    return best
 
 
 class Program:
@@ -84,14 +121,12 @@ class Compiled:
     runs schedules as kernels do (`schedsearch.kernel`). Shapes that were called before
     keep what they run: compile again after a search."""
 
-    def __init__(self, program: Program, backend: Backend, numpy: _Run | None = None) -> None:
-        if backend not in BACKENDS:
-            raise UserError(f"unknown backend {backend!r}; known: {', '.join(BACKENDS)}")
+    def __init__(self, program: Program, backend: Backend) -> None:
+        known_backend(backend)
         self._of = program.equations
-        if backend == "numpy" and numpy is None and not has_all(self._of):
+        if backend == "numpy" and not has_all(self._of):
             raise UserError("NumPy has not all of these functions; use the backend native")
         self._program, self._backend = program, backend
-        self._numpy = numpy
         self._planned: dict[tuple[int, ...], Callable[[Mapping[str, Any]], None]] = {}
         self.chosen: dict[tuple[tuple[int, ...], ...], str] = {}
         self._known: dict[tuple[tuple[int, ...], ...], tuple[Known, _Results]] = {}
@@ -121,29 +156,16 @@ class Compiled:
     def _choose(self, held: Mapping[str, Any], known: Known) -> str:
         if self._backend != "auto":
             return self._backend
-        if self._numpy is None and (
-            not has_all(self._of) or elements(self._of, known) > MOST_ELEMENTS
-        ):
+        if not has_all(self._of) or elements(self._of, known) > MOST_ELEMENTS:
             return "native"
         trial = dict(held)
         for name in self._of.outputs:
             trial[name] = held[name].copy()
-        times = {way: self._time(way, trial, known) for way in ("native", "numpy")}
-        return min(times, key=lambda way: times[way])
-
-    def _time(self, way: str, held: Mapping[str, Any], known: Known) -> float:
-        self._run(way, held, known)  # compiles, and brings the arrays into caches
-        best, began = float("inf"), perf_counter()
-        while (start := perf_counter()) - began < PATIENCE_S:
-            self._run(way, held, known)
-            best = min(best, perf_counter() - start)
-        return best
+        return fastest({way: partial(self._run, way, trial, known) for way in BACKENDS[1:]})
 
     def _run(self, way: str, held: Mapping[str, Any], known: Known) -> None:
         if way == "native":
             self._native(held, known)
-        elif self._numpy is not None:
-            self._numpy(held, known)
         else:
             key = tuple(known.values())
             if key not in self._planned:
@@ -188,45 +210,3 @@ def program(
         folder, file = Path(), name
     made = equations(text, types=types, default=default, name=name, file=file, folder=folder)
     return Program(made)
-
-
-def einsum(subscripts: str, *operands: Any, backend: Backend = "auto") -> Any:
-    """`numpy.einsum`, compiled. The type of the result is NumPy's. Raises UserError for what NumPy
-    refuses, and for types that kernels do not have."""
-    if not isinstance(subscripts, str):
-        raise UserError("einsum: its first argument is a string, such as 'ij,jk->ik'")
-    arrays = [np.asarray(each) for each in operands]
-    if any(not each.size for each in arrays):
-        return np.einsum(subscripts, *arrays)  # kernels have one element at least
-    compiled = _einsum(subscripts, backend, tuple([(each.shape, each.dtype) for each in arrays]))
-    return compiled(*arrays)
-
-
-@lru_cache(maxsize=4096)
-def _einsum(
-    subscripts: str, backend: Backend, operands: tuple[tuple[tuple[int, ...], Any], ...]
-) -> Compiled:
-    return _einsum_of(subscripts, backend, as_equations(subscripts, operands))
-
-
-@cache
-def _einsum_of(subscripts: str, backend: Backend, of: Equations) -> Compiled:
-    """One for all shapes of the same equations."""
-
-    paths: dict[tuple[int, ...], Any] = {}
-    dtype = dtype_of(of)
-
-    def by_numpy(held: Mapping[str, Any], known: Known) -> None:
-        # NumPy computes what is between in narrower types
-        operands = [held[name].astype(dtype, copy=False) for name in of.inputs]
-        key = tuple(known.values())
-        if key not in paths:
-            paths[key] = np.einsum_path(subscripts, *operands, optimize=True)[0]
-        held["result"][...] = np.einsum(subscripts, *operands, optimize=paths[key])
-
-    return Compiled(_program_of(of), backend, by_numpy)
-
-
-@cache
-def _program_of(of: Equations) -> Program:
-    return Program(of)

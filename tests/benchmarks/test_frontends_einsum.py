@@ -18,6 +18,13 @@ def test_two_strings_in_one_round(
     assert table(rows).row_count == 2
 
 
+def test_a_row_that_fails_has_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedsearch.einsum", lambda *_: 0 / 0)
+    [row] = compare(["ij,j->i"], ["float32"], 1)
+    assert row.failed == "ZeroDivisionError: division by zero"
+    assert table([row]).row_count == 1
+
+
 def test_all_strings_have_lengths() -> None:
     assert len(STRINGS) == 40
     for subscripts, lengths in STRINGS.items():

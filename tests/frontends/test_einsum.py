@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from time import sleep
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ from hypothesis import strategies as st
 
 import schedsearch
 from frontends.kernels import Kernels
+from schedsearch.api.equations import fastest
 from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
 from schedsearch.frontends.equations.arraywise import run
 from schedsearch.frontends.equations.calling import allocated, named, sizes
-from schedsearch.frontends.equations.einsum import einsum
+from schedsearch.frontends.equations.einsum import einsum, parsed
+from schedsearch.frontends.equations.stepwise import ways
 from schedsearch.frontends.lower import lower
 
 LENGTHS = dict(zip("abcdefghijklmnopqrstuvwxyzAZ", [2, 3, 4, 2, 3, 2, 4, 3] * 4, strict=False))
@@ -250,6 +253,121 @@ def test_calls_by_each_backend(
     for backend in ("native", "numpy", "auto"):
         same(schedsearch.einsum("ij,jk", A, B.T.copy().T, backend=backend), A @ B)  # type: ignore[arg-type]
     same(schedsearch.einsum("ii", np.eye(3), backend="native"), np.float64(3))
+    found = schedsearch.einsum(",ij->ij", np.array(2.0), np.eye(3, 2).T, backend="native")
+    same(found, 2 * np.eye(2, 3))
+
+
+def by_each_way(subscripts: str, *arrays: Any) -> list[Any]:
+    """All that NumPy may compute it by, of arrays of one type."""
+    found = parsed(subscripts, tuple(a.ndim for a in arrays))
+    shapes, strides = [a.shape for a in arrays], [a.strides for a in arrays]
+    return [way(arrays) for way in ways(found, shapes, strides, arrays[0].dtype)]
+
+
+@pytest.mark.parametrize("subscripts", COMMON)
+def test_all_ways_of_numpy_agree(subscripts: str) -> None:
+    for dtype in (np.float64, np.float32, np.int8):
+        arrays = operands(subscripts, dtype)
+        wanted = np.einsum(subscripts, *arrays)
+        for found in by_each_way(subscripts, *arrays):
+            same(found, wanted)
+
+
+def _layouts(array: Any) -> list[Any]:
+    """The same elements, as they may lie."""
+    rank = array.ndim
+    double = np.repeat(array, 2, axis=0) if rank else array
+    return [
+        array,
+        np.array(array, order="F"),
+        double[::2] if rank else array,
+        array[..., ::-1].copy()[..., ::-1] if rank else array,
+    ]
+
+
+@pytest.mark.normal
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_all_layouts_lengths_and_types(data: st.DataObject) -> None:
+    length = st.sampled_from([1, 2, 3])
+    lengths = {letter: data.draw(length) for letter in "abcd"}
+    dots = data.draw(st.lists(length, max_size=2)) if data.draw(st.booleans()) else None
+    parts, shapes = [], []
+    for _ in range(data.draw(st.integers(1, 4))):
+        letters = data.draw(st.lists(st.sampled_from("abcd"), max_size=3))
+        ones = data.draw(st.sets(st.sampled_from("abcd"), max_size=1))
+        at = data.draw(st.integers(0, len(letters))) if dots is not None else 0
+        shape = [1 if letter in ones else lengths[letter] for letter in letters]
+        parts.append("".join(letters))
+        if dots is not None:
+            parts[-1] = parts[-1][:at] + "..." + parts[-1][at:]
+            shape[at:at] = [data.draw(st.sampled_from([1, n])) for n in dots]
+        shapes.append(shape)
+    used = sorted({letter for part in parts for letter in part if letter != "."})
+    out = data.draw(st.permutations(used))[: data.draw(st.integers(0, len(used)))]
+    subscripts = ",".join(parts)
+    if data.draw(st.booleans()):
+        subscripts += "->" + "".join(out) + ("..." if dots is not None else "")
+    dtype = data.draw(st.sampled_from(["f4", "f8", "i1", "u2", "i4"]))
+    rng = np.random.default_rng(data.draw(st.integers(0, 99)))
+    arrays = [
+        data.draw(st.sampled_from(_layouts(rng.integers(0, 5, shape).astype(dtype))))
+        for shape in shapes
+    ]
+    wanted = np.einsum(subscripts, *arrays)
+    same(schedsearch.einsum(subscripts, *arrays, backend="numpy"), wanted)
+    for found in by_each_way(subscripts, *arrays):
+        same(found, wanted)
+
+
+def test_a_view_is_one_as_numpys() -> None:
+    A = np.arange(9.0).reshape(3, 3)
+    for subscripts in ("ij->ji", "ii->i", "ij"):
+        found = schedsearch.einsum(subscripts, A)
+        same(found, np.einsum(subscripts, A))
+        assert np.shares_memory(found, A)
+    number = schedsearch.einsum("->", np.float64(2))
+    assert type(number) is type(np.einsum("->", np.float64(2)))
+
+
+def test_a_repeated_call_chooses_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, B = operands("ij,jk")
+    found = schedsearch.einsum("ij,jk", A, B, backend="numpy")
+    monkeypatch.setattr("schedsearch.api.einsum._choose", None)
+    same(schedsearch.einsum("ij,jk", A + 0, B, backend="numpy"), found)
+    with pytest.raises(TypeError):  # another layout
+        schedsearch.einsum("ij,jk", np.asfortranarray(A), B, backend="numpy")
+
+
+def test_the_fastest_is_kept() -> None:
+    chosen = fastest({name: lambda s=s: sleep(s) for name, s in (("a", 0.003), ("b", 0.0))})
+    assert chosen == "b"
+
+
+@pytest.mark.slow
+def test_the_module_is_tuned_and_found(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.chdir(tmp_path)
+    A, B = np.ones((7, 5), np.float32), np.ones((5, 9), np.float32)
+    lowered = schedsearch.einsum.lowered("ij,jk->ik", A, B)
+    assert lowered.name == "einsum_ij_jk_ik"
+    assert schedsearch.einsum.explain("ij,jk->ik", A, B).choice.offer is None
+    file = tmp_path / "product.py"
+    file.write_text(lowered.text)
+    schedsearch.tune(
+        file,
+        sizes={"n_i": 7, "n_j": 5, "n_k": 8},
+        store=tmp_path / "s.sqlite",
+        trials=1,
+        executor="inline",
+        transforms=["reorder"],
+    )
+    B = np.ones((5, 8), np.float32)
+    explained = schedsearch.einsum.explain("ij,jk->ik", A, B)
+    assert explained.choice.offer is not None
+    same(schedsearch.einsum("ij,jk->ik", A, B, backend="native"), A @ B)
 
 
 def _large(dtype: str, shape: tuple[int, ...], seed: int) -> Any:

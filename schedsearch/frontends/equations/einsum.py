@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -142,7 +143,7 @@ def _made(
     return understood(
         statements,
         text,
-        name="einsum",
+        name="_".join(["einsum", *re.findall("[A-Za-z]+", subscripts)]),
         default=types.result_type(*kinds, construct=f"einsum {subscripts!r}"),
         given={},
         folder=Path(),
@@ -157,3 +158,11 @@ def _size(index: str) -> s.Expr:
 def dtype_of(equations: Equations) -> np.dtype[Any]:
     """Of the result."""
     return types.DTYPES[equations.kinds["result"]]
+
+
+def result_shape(found: Subscripts, arrays: Sequence[Any]) -> tuple[int, ...]:
+    lengths: dict[str, int] = {}
+    for names, each in zip(found.operands, arrays, strict=True):
+        for name, n in zip(names, each.shape, strict=True):
+            lengths[name] = max(n, lengths.get(name, 1))
+    return tuple(lengths[name] for name in found.result)
