@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pycparser import c_ast
@@ -57,22 +57,28 @@ class Split(Exception):
 
 @dataclass
 class Place:
-    """What is known where a statement stands."""
+    """What is known where a statement stands: all of the facts, and one of the cases."""
 
-    facts: tuple[q.Affine, ...] = ()
+    facts: conditions.Facts = ()
+    cases: tuple[conditions.Facts, ...] = ((),)
     guards: tuple[graph.Condition, ...] = ()
     decided: dict[q.Expr, bool] = field(default_factory=dict)
 
     def with_facts(self, *facts: q.Affine) -> Place:
-        return Place((*self.facts, *facts), self.guards, self.decided)
+        return replace(self, facts=(*self.facts, *facts))
+
+    def given(self, condition: q.Expr | bool) -> Place:
+        found = conditions.cases_of(condition)
+        if len(found) < 2:
+            return self.with_facts(*conditions.facts_of(condition))
+        return replace(self, cases=conditions.combined(self.cases, found))
 
     def where(self, condition: q.Expr, value: bool) -> Place:
         fact = condition if value else conditions.negated(condition)
-        facts = (*self.facts, *conditions.facts_of(fact))
-        return Place(facts, self.guards, {**self.decided, condition: value})
+        return replace(self.given(fact), decided={**self.decided, condition: value})
 
     def guarded(self, condition: graph.Condition) -> Place:
-        return Place(self.facts, (*self.guards, condition), self.decided)
+        return replace(self, guards=(*self.guards, condition))
 
 
 @dataclass
@@ -115,20 +121,30 @@ class Expressions:
         return [q.as_affine(size) - 1 for size in self.sizes]
 
     def facts(self) -> list[q.Affine]:
+        """What is known here in all cases."""
         return [*self.place.facts, *self.assert_facts, *self.size_facts()]
+
+    def cases(self) -> list[list[q.Affine]]:
+        """What is known here, case by case."""
+        facts = self.facts()
+        return [[*case, *facts] for case in self.place.cases]
 
     def require(self, fact: q.Affine, node: Any, construct: str, reason: str) -> None:
         """`fact >= 0`, proven from what is around, or asserted of the sizes, or refused."""
         if self._only_types:
             return
-        if self.holds(fact):
-            return
-        telling = self.violated(fact)
+        for case in self.place.cases:
+            facts = [*case, *self.facts()]
+            if not holds(fact, facts):
+                self._assert_not(self.violated(fact, facts), node, construct, reason)
+
+    def _assert_not(self, rows: list[q.Affine], node: Any, construct: str, reason: str) -> None:
+        """That not all of these hold."""
         known = [*self.assert_facts, *self.size_facts()]
         allowed: q.Expr | bool = False
-        for row in telling:
+        for row in rows:
             allowed = conditions.either(allowed, _asserted(row))
-        added = [telling[0].scaled(-1) - 1] if len(telling) == 1 else []
+        added = [rows[0].scaled(-1) - 1] if len(rows) == 1 else []
         if isinstance(allowed, bool) or projected([*known, *added], frozenset()) is None:
             raise self.refusal(
                 node,
@@ -141,11 +157,11 @@ class Expressions:
             self.asserts.append(allowed)
 
     def holds(self, fact: q.Affine) -> bool:
-        return holds(fact, self.facts())
+        return all(holds(fact, case) for case in self.cases())
 
-    def violated(self, fact: q.Affine) -> list[q.Affine]:
-        """What holds of sizes where `fact >= 0` does not, beyond what is known of them."""
-        rows = projected([*self.facts(), fact.scaled(-1) - 1], frozenset(self.sizes)) or ()
+    def violated(self, fact: q.Affine, facts: list[q.Affine]) -> list[q.Affine]:
+        """What facts say of sizes where `fact >= 0` does not hold, beyond what is known of them."""
+        rows = projected([*facts, fact.scaled(-1) - 1], frozenset(self.sizes)) or ()
         known = [*self.assert_facts, *self.size_facts()]
         return [row for row in rows if not holds(row, known)]
 
@@ -173,13 +189,18 @@ class Expressions:
         """True or false if that follows from what is around."""
         if isinstance(condition, bool):
             return condition
-        facts = self.facts()
-        if projected([*facts, *conditions.facts_of(condition)], frozenset()) is None:
+        if not self._possible(condition):
             return False
-        opposite = conditions.facts_of(conditions.negated(condition))
-        if opposite and projected([*facts, *opposite], frozenset()) is None:
+        if not self._possible(conditions.negated(condition)):
             return True
         return condition
+
+    def _possible(self, condition: q.Expr | bool) -> bool:
+        return any(
+            projected([*facts, *case], frozenset()) is not None
+            for case in conditions.cases_of(condition)
+            for facts in self.cases()
+        )
 
     @contextmanager
     def only_types(self) -> Iterator[None]:
@@ -436,7 +457,9 @@ class Expressions:
             self._inside(symbol.name, index, array.shape, node)
             return array, index, symbol.type
         if not self._only_types:
-            self.needs.setdefault(symbol.name, []).append(Need(first, tuple(self.facts()), node))
+            cases = tuple(map(tuple, self.cases()))
+            need = Need(first, tuple(self.facts()), cases, node)
+            self.needs.setdefault(symbol.name, []).append(need)
         return graph.Array(symbol.name, c_types.element(symbol.type)), (), symbol.type
 
     def polynomial(self, node: Any, name: str) -> Polynomial:
@@ -608,7 +631,7 @@ class Expressions:
                 left = self._place_condition(node.left)
                 before = self.place
                 known = left if node.op == "&&" else conditions.negated(left)
-                self.place = before.with_facts(*conditions.facts_of(known))
+                self.place = before.given(known)
                 try:
                     right = self._place_condition(node.right)
                 finally:

@@ -10,7 +10,7 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_types, conditions, facts, linear
+from schedsearch.frontends.c import c_types, conditions, linear
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import (
     Data,
@@ -73,7 +73,9 @@ def _extent(
     instead = f"declare its extents: `{symbol.type.name} {name}[n][m]`"
     if found is None:
         raise done.refusal(needs[0].node, f"pointer {name}", "its strides have no order", instead)
-    accesses = [(found.index(need.index, need.facts)[0], need.facts) for need in needs]
+    accesses = [
+        (found.index(need.index, need.facts)[0], case) for need in needs for case in need.cases
+    ]
     extent = linear.extent(accesses, done.sizes, graph.fresh("top"))
     if extent is None:
         reason = "no sum of sizes bounds its index"
@@ -601,10 +603,10 @@ class _Translation(Expressions):
             taken = node.iftrue if condition else node.iffalse
             return [] if taken is None else self.block(taken)
         place, numbers = self.place, dict(self.numbers)
-        self.place = place.with_facts(*conditions.facts_of(condition))
+        self.place = place.given(condition)
         yes = self.block(node.iftrue)
         after, self.numbers = self.numbers, numbers
-        self.place = place.with_facts(*conditions.facts_of(conditions.negated(condition)))
+        self.place = place.given(conditions.negated(condition))
         no = [] if node.iffalse is None else self.block(node.iffalse)
         self.place = place
         self._merge(after)
@@ -784,7 +786,7 @@ class _Translation(Expressions):
         for each in ends[1:]:
             within = conditions.compared("<=" if up else ">=", value, each)
             condition = conditions.both(condition, within)
-        self.place = place.with_facts(*known, *conditions.facts_of(condition))
+        self.place = place.with_facts(*known).given(condition)
         try:
             body = self.block(node.stmt)
         finally:
@@ -794,7 +796,7 @@ class _Translation(Expressions):
         if len(ends) == 1 and abs(head.step) == 1:
             after = ends[0] + head.step
             span = after - first if up else first - after
-            if facts.holds(span, self.facts()):
+            if self.holds(span):
                 self.numbers[symbol] = after
         if isinstance(condition, bool):
             body = body if condition else []
@@ -805,21 +807,27 @@ class _Translation(Expressions):
         return self._run(graph.For(var, lo, hi, tuple(body), line), head.name, node)
 
     def _run(self, loop: graph.For, name: str, node: Any) -> Block:
-        """Exo's loops have no end before their beginning. What that asks of one size becomes an
+        """Exo's loops have no end before their beginning. That a size is not so small becomes an
         assert, anything else a condition."""
         trips = loop.hi - loop.lo
-        if facts.holds(trips, self.facts()):
+        if self.holds(trips):
             return [loop]
-        if facts.holds(trips.scaled(-1), self.facts()):
+        if self.holds(trips.scaled(-1)):
             return []
-        below = self.violated(trips)
-        if len(below) == 1 and len(below[0].terms) == 1 and not self.place.decided:
+        cases = self.cases()
+        below = self.violated(trips, cases[0]) if len(cases) == 1 else []
+        if len(below) == 1 and not self.place.decided and _is_small(below[0]):
             bound = f"{show_affine(loop.lo)} .. {show_affine(loop.hi)}"
             self.require(trips, node, f"loop over {name}", f"{bound} has no numbers")
             return [loop]
         condition = conditions.compared("<", loop.lo, loop.hi)
         assert not isinstance(condition, bool)
         return [graph.If(condition, (loop,), (), loop.line)]
+
+
+def _is_small(row: q.Affine) -> bool:
+    """Whether it says that one size is small."""
+    return len(row.terms) == 1 and row.terms[0][1] < 0
 
 
 def _conjunction(node: Any) -> list[Any]:
