@@ -15,6 +15,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types, conditions, numbers
 from schedsearch.frontends.c.c_types import DOUBLE, FLOAT, INT, CType, Unsupported
+from schedsearch.frontends.c.constants import character, integer
 from schedsearch.frontends.c.declarations import (
     Data,
     Number,
@@ -262,6 +263,9 @@ class Expressions:
             return numbers.cast(value, element)
         if value.is_const:
             return numbers.constant(value.const, element)
+        if operand.type.bits > INT.bits and sum(abs(c) for _, c in value.terms) >= 2**22:
+            text = show_affine(value)
+            raise Unsupported(text, "it may be larger than double is exact", "use a double")
         if element in ("i32", "f32", "f64"):
             return graph.Count(value, element)
         return graph.Cast(graph.Count(value, "i32"), element)
@@ -282,9 +286,16 @@ class Expressions:
     def in_type(self, value: q.Affine, kind: CType, node: Any) -> q.Affine:
         if value.is_const:
             low = 0 if kind.unsigned else -(2 ** (kind.bits - 1))
-            return q.Affine((value.const - low) % 2**kind.bits + low)
+            inside = (value.const - low) % 2**kind.bits + low
+            if inside != value.const and not kind.unsigned and not self._only_types:
+                reason = f"it is no `{kind.name}`: what it becomes, C leaves open"
+                raise self.refusal(node, str(value.const), reason, "use a type that has it")
+            return q.Affine(inside)
         if kind.unsigned:
             self.not_negative(value, node)
+            if max(abs(value.const), *(abs(c) for _, c in value.terms)) >= 2 ** (kind.bits // 2):
+                reason = f"it may be too large for `{kind.name}`"
+                raise self.refusal(node, show_affine(value), reason, "use smaller numbers")
         return value
 
     def not_negative(self, value: q.Affine, node: Any) -> None:
@@ -366,10 +377,10 @@ class Expressions:
                 return Operand(FLOAT, graph.Constant(numbers.single(body), "f32"))
             return Operand(DOUBLE, graph.Constant(float(body), "f64"))
         if node.type == "char":
-            return Operand(INT, q.Affine(_character(text)))
+            return Operand(INT, q.Affine(character(text)))
         if node.type == "string" or not text[0].isdigit():
             raise self.refusal(node, text, "kernels have numbers only", "remove it")
-        return _integer(text)
+        return integer(text)
 
     def _read(self, node: c_ast.ID) -> Operand:
         symbol = self.lookup(node)
@@ -709,6 +720,7 @@ class Expressions:
             raise self.refusal(node, f"call of {name}", "kernels do not recur", "use a loop")
         function = self.file.functions[name]
         scope: dict[str, Symbol] = {}
+        self.prototyped(function)
         params = parameters(function)
         if len(params) != len(args):
             raise self.refusal(
@@ -736,6 +748,15 @@ class Expressions:
         finally:
             self.calls.pop()
             self.scopes = outer
+
+    def prototyped(self, function: c_ast.FuncDef) -> None:
+        if function.param_decls:
+            raise self.refusal(
+                function.decl,
+                f"parameters of {function.decl.name}",
+                "they are declared in C's old style, before the body",
+                "declare them between the parentheses, `void f(int n, double x[n])`",
+            )
 
     def _array(self, param: c_ast.Decl, arg: Any) -> Data | Open:
         symbol = self.lookup(arg) if isinstance(arg, c_ast.ID) else None
@@ -817,40 +838,6 @@ def _asserted(row: q.Affine) -> q.Expr:
     if more.is_const:
         return q.BinOp(">", less, q.Affine(row.const), "bool")
     return q.BinOp("<", more, less - row.const, "bool")
-
-
-def _integer(text: str) -> Operand:
-    digits = text.rstrip("uUlL")
-    suffix = text[len(digits) :].lower()
-    base = 10
-    if digits[:2].lower() == "0x":
-        base = 16
-    elif digits[:2].lower() == "0b":
-        base = 2
-    elif len(digits) > 1 and digits[0] == "0":
-        base = 8
-    value = int(digits, base)
-    unsigned = "u" in suffix
-    small = (c_types.UINT if unsigned else INT) if "l" not in suffix else None
-    limit = 2**32 if unsigned else 2**31
-    if small and base != 10 and limit <= value < 2**32:
-        small, limit = c_types.UINT, 2**32
-    kind = small if small and value < limit else c_types.ULONG if unsigned else c_types.LONG
-    if value >= 2**63:
-        raise Unsupported(text, "it is too large", "use a smaller number")
-    return Operand(kind, q.Affine(value))
-
-
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8}
-
-
-def _character(text: str) -> int:
-    body = text[1:-1]
-    if len(body) == 1 and ord(body) < 128:
-        return ord(body)
-    if len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
-        return _ESCAPES[body[1]]
-    raise Unsupported(text, "kernels have numbers only", "write the number")
 
 
 def _qualifiers(decl: c_ast.Decl) -> list[str]:

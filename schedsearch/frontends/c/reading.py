@@ -9,6 +9,7 @@ from typing import Any
 from pycparser import c_ast
 
 from schedsearch.core.errors import UserError
+from schedsearch.frontends.c.constants import value_of
 from schedsearch.frontends.c.expressions import File
 from schedsearch.frontends.c.preprocessed import parsed
 
@@ -53,10 +54,7 @@ def _enumerators(node: Any, file: File) -> None:
         if each.value is None:
             value = None if value is None else value + 1
         else:
-            try:
-                value = int(each.value.value, 0)
-            except (AttributeError, TypeError, ValueError):
-                value = None  # names that use it are refused: it is not declared
+            value = value_of(each.value, file.enumerators)  # if None, its name is not declared
         if value is not None:
             file.enumerators[each.name] = value
 
