@@ -747,23 +747,41 @@ def test_keeps_prototype_and_name(tmp_path: Path) -> None:
         wrapper(replace(done, name="scale"), own)
 
 
+REPLACED = """
+#include <stdint.h>
+#define ROWS (N_MAX - 1)
+enum { N_MAX = 010, LAST = N_MAX - 1 };
+typedef float real;
+typedef real row[N_MAX];
+typedef enum { ONE = 1, TWO } kind;
+static const int three = 3;
+void unlike(int n, kind k[TWO]);
+void add(int n, real by, float *x, row y[ROWS], const double z[three][LAST], int8_t w[ONE]) {
+    for (int i = 0; i < n; i++) x[i] += by;
+    for (int i = 0; i < 7; i++) y[6][i] = z[2][i] + w[0];
+}
+"""
+
+
 def test_a_replacement_stands_alone(tmp_path: Path) -> None:
+    """With the types, enumerators and constants of the file that its prototype needs."""
     file = tmp_path / "add.c"
-    file.write_text(
-        "void add(int n, float by, float *x) { for (int i = 0; i < n; i++) x[i] += by; }"
-    )
+    file.write_text(REPLACED)
+    own = prototype(file)
+    assert "unlike" not in own.types
     made = read(file)
     module = tmp_path / "module.py"
     module.write_text(made.text)
     code = generate_c(pick(load_source(module), made.name))
     (tmp_path / "kernel.c").write_text(f"{code.header}\n{code.source}")
-    (tmp_path / "new.c").write_text(replacement(made, prototype(file), "kernel.c"))
+    (tmp_path / "new.c").write_text(replacement(made, own, "kernel.c"))
     flags = ["-Wall", "-Werror", "-Wno-unused", "-shared", "-fPIC", "-o", "new.so", "new.c"]
     subprocess.run(["gcc", *flags], cwd=tmp_path, check=True)
-    x = np.ones(5, "f4")
+    x, y, z, w = np.ones(5, "f4"), np.ones((7, 8), "f4"), f64(3, 7), ints("int8", 1)
     add = ctypes.CDLL(str(tmp_path / "new.so")).add
-    add(4, ctypes.c_float(2.5), x.ctypes.data_as(ctypes.c_void_p))
+    add(4, ctypes.c_float(2.5), *(ctypes.c_void_p(each.ctypes.data) for each in (x, y, z, w)))
     assert x.tolist() == [3.5, 3.5, 3.5, 3.5, 1]
+    np.testing.assert_array_equal(y[6, :7], (z[2] + w[0]).astype("f4"))
 
 
 def test_constants_of_the_file_are_not_those_of_parameters(tmp_path: Path) -> None:

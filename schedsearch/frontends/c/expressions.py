@@ -91,6 +91,8 @@ class File:
     functions: dict[str, c_ast.FuncDef]
     variables: dict[str, c_ast.Decl]
     enumerators: dict[str, int]
+    declarations: dict[str, Any]
+    """What declares each type, enumerator and variable, in order."""
 
 
 class Expressions:

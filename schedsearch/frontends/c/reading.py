@@ -28,15 +28,15 @@ def definitions(
 
 
 def _definitions(path: str, tree: c_ast.FileAST) -> File:
-    file = File(path, {}, {}, {}, {})
+    file = File(path, {}, {}, {}, {}, {})
     for node in tree.ext:
         match node:
             case c_ast.Typedef():
-                file.typedefs[node.name] = node
+                file.typedefs[node.name] = file.declarations[node.name] = node
             case c_ast.FuncDef():
                 file.functions[node.decl.name] = node
             case c_ast.Decl() if node.name and not isinstance(node.type, c_ast.FuncDecl):
-                file.variables[node.name] = node
+                file.variables[node.name] = file.declarations[node.name] = node
             case _:
                 pass
         _enumerators(node, file)
@@ -51,6 +51,7 @@ def _enumerators(node: Any, file: File) -> None:
         return
     value: int | None = -1
     for each in kind.values.enumerators:
+        file.declarations[each.name] = node
         if each.value is None:
             value = None if value is None else value + 1
         else:
