@@ -21,8 +21,8 @@ from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.locks.kernel import locked_file
 from schedsearch.search.lookup import caveats, find_scopes
 from schedsearch.search.reloading import differs, load_tuned, require_tuned, require_verified
-from schedsearch.search.setup.run_summary import RunSummary, roof_of_run
 from schedsearch.search.setup.procedure_file import is_kept
+from schedsearch.search.setup.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
 from schedsearch.transforms.vector.instruction_sets import (

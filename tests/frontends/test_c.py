@@ -62,7 +62,8 @@ CASES: dict[str, tuple[str, Arguments]] = {
     "constants have a width": (
         """void f(int n, double x[8]) {
              x[0] = 3000000000u + 2000000000u; x[1] = 4294967295u * 2u; x[2] = 0xFFFFFFFF + 1;
-             x[3] = -0xFFFFFFFF; x[4] = (unsigned)-1; { unsigned w = -2; x[5] = w; } x[6] = x[7] = 0;
+             x[3] = -0xFFFFFFFF; x[4] = (unsigned)-1;
+             { unsigned w = -2; x[5] = w; } x[6] = x[7] = 0;
              for (int i = 0; i < n; i++) { if (-1 < 0xFFFFFFFF) x[6] = 1; } }""",
         lambda: [3, f64(8)],
     ),
@@ -383,12 +384,15 @@ TOKEN = re.compile(r"\s+|\w+(?:\.\w+)?|[-+*/%<>=!&|]+|[^\w\s]")
 
 
 def mutated(seed: int) -> str:
-    """A program with some tokens exchanged, left out or doubled."""
+    """A program that may be cut off, with some tokens exchanged, left out or doubled."""
     random = Random(seed)
     tokens = TOKEN.findall(random.choice([*(each for each, _ in CASES.values()), text(seed)]))
+    if random.random() < 0.2:
+        tokens = tokens[: random.randrange(len(tokens))]
     for _ in range(random.randint(1, 3)):
-        at, other = random.randrange(len(tokens)), random.choice(tokens)
-        tokens[at] = random.choice([other, other, other, "", tokens[at] * 2])
+        if tokens:
+            at, other = random.randrange(len(tokens)), random.choice(tokens)
+            tokens[at] = random.choice([other, other, other, "", tokens[at] * 2])
     return "".join(tokens)
 
 

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pycparser import c_ast
 
-from schedsearch.core import ast as q
 from schedsearch.frontends.c import c_types
-from schedsearch.frontends.c.c_types import INT, Unsupported
-from schedsearch.frontends.c.declarations import Operand
+from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 
 
 def value_of(node: Any, names: Mapping[str, int]) -> int | None:
@@ -25,7 +23,7 @@ def _value_of(node: Any, names: Mapping[str, int]) -> int | None:
         case c_ast.Constant(type="char"):
             return _const(character, node.value)
         case c_ast.Constant(type="int"):
-            return _const(lambda text: integer(text).value.const, node.value)
+            return _const(lambda text: integer(text)[1], node.value)
         case c_ast.ID():
             return names.get(node.name)
         case c_ast.UnaryOp(op="-" | "+" as op):
@@ -42,14 +40,15 @@ def _value_of(node: Any, names: Mapping[str, int]) -> int | None:
             return None
 
 
-def _const(read: Any, text: str) -> int | None:
+def _const(read: Callable[[str], int], text: str) -> int | None:
     try:
-        return int(read(text))
+        return read(text)
     except Unsupported:
         return None
 
 
-def integer(text: str) -> Operand:
+def integer(text: str) -> tuple[CType, int]:
+    """The type and the value of a constant."""
     digits = text.rstrip("uUlL")
     suffix = text[len(digits) :].lower()
     base = 10
@@ -68,7 +67,7 @@ def integer(text: str) -> Operand:
     kind = small if small and value < limit else c_types.ULONG if unsigned else c_types.LONG
     if value >= 2**63:
         raise Unsupported(text, "it is too large", "use a smaller number")
-    return Operand(kind, q.Affine(value))
+    return kind, value
 
 
 _ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8}

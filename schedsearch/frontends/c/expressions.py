@@ -382,7 +382,8 @@ class Expressions:
             return Operand(INT, q.Affine(character(text)))
         if node.type == "string" or not text[0].isdigit():
             raise self.refusal(node, text, "kernels have numbers only", "remove it")
-        return integer(text)
+        kind, value = integer(text)
+        return Operand(kind, q.Affine(value))
 
     def _read(self, node: c_ast.ID) -> Operand:
         symbol = self.lookup(node)

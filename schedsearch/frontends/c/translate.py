@@ -718,7 +718,11 @@ class _Translation(Expressions):
 
     def _step(self, node: c_ast.For, head: Header) -> int:
         found = self.expr(head.step).value
-        if not isinstance(found, q.Affine) or not found.is_const or not 0 < abs(found.const) < 2**31:
+        if (
+            not isinstance(found, q.Affine)
+            or not found.is_const
+            or not 0 < abs(found.const) < 2**31
+        ):
             reason = "its step is no constant"
             raise self.refusal(node, "for", reason, "write `for (int i = 0; i < n; i += 4)`")
         return -found.const if head.down else found.const
