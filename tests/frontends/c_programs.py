@@ -183,13 +183,14 @@ class Text:
 
     def shifted(self, depth: int, name: str, extent: str) -> str:
         by, at = self.one(1, 3), self.name("j")
-        body = self.body(depth, Loop(at, extent, 0))
+        body = self.body(depth, Loop(at, extent, 0), name)
         head = f"for (int {name} = -{by}; {name} < {extent} - {by}; {name}++)"
         return f"{head} {{ const int {at} = {name} + {by}; k[0] += {name}; {body} }}"
 
-    def body(self, depth: int, loop: Loop) -> str:
+    def body(self, depth: int, loop: Loop, other: str = "") -> str:
+        """A loop's, which hides variables that have its name, or another one."""
         outer = self.loops
-        self.loops = [*(each for each in outer if each.name != loop.name), loop]
+        self.loops = [*(each for each in outer if each.name not in (loop.name, other)), loop]
         text = self.block(depth - 1, 3)
         self.loops = outer
         return text

@@ -467,6 +467,12 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "out of bounds": ("for (int i = 0; i < n; i++)\nx[i] = x[i + 1];", 3, "x.i . 1.: index"),
     "negative index": ("x[-1] = 1;", 2, "x.-1.: index -1 is not within 0 and n - 1"),
     "too large": ("double t[4];\nt[4] = 1;\nx[0] = t[0];", 3, "t.4.: index 4"),
+    "too large in a loop": (
+        "double t[4];\nfor (int i = 4; i < n; i++)\nx[i] = t[i];",
+        4,
+        "t.i.: index i is not within 0 and 3",
+    ),
+    "too large under a condition": ("if (n > m)\nx[n + 2] = y[m];", 3, "x.n . 2.: index"),
     "parts of arrays": ("double t[4][4];\nt[1] = 1;", 3, "t with 1 of 2 indices"),
     "integer division": ("k[0] = k[0] / 2;", 2, "integers /: "),
     "integer remainder": ("k[0] = k[0] % m;", 2, "integers %: "),

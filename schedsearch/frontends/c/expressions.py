@@ -139,23 +139,28 @@ class Expressions:
         for case in self.place.cases:
             facts = [*case, *self.facts()]
             if not holds(fact, facts):
-                self._assert_not(self.violated(fact, facts), node, construct, reason)
+                rows = self.violated(fact, facts)
+                self._assert_not(rows, facts, node, construct, reason)
 
-    def _assert_not(self, rows: list[q.Affine], node: Any, construct: str, reason: str) -> None:
-        """That not all of these hold."""
-        known = [*self.assert_facts, *self.size_facts()]
+    def _assert_not(
+        self, rows: list[q.Affine], facts: list[q.Affine], node: Any, construct: str, reason: str
+    ) -> None:
+        """That not all of these hold. Where that would say no more than that the statement, at
+        which the facts hold, is never executed, it is refused."""
         allowed: q.Expr | bool = False
         for row in rows:
             allowed = conditions.either(allowed, _asserted(row))
-        added = [rows[0].scaled(-1) - 1] if len(rows) == 1 else []
-        if isinstance(allowed, bool) or projected([*known, *added], frozenset()) is None:
+        opposite = [row.scaled(-1) - 1 for row in rows]
+        if isinstance(allowed, bool) or all(
+            projected([*facts, each], frozenset()) is None for each in opposite
+        ):
             raise self.refusal(
                 node,
                 construct,
                 reason,
                 "correct the bounds, or write a condition around the statement",
             )
-        self.assert_facts += added
+        self.assert_facts += opposite if len(rows) == 1 else []
         if allowed not in self.asserts:
             self.asserts.append(allowed)
 
