@@ -29,6 +29,7 @@ from schedsearch.cli.telling import told
 from schedsearch.core.errors import UserError
 from schedsearch.core.interrupts import noticed_interrupts
 from schedsearch.core.text_file import write_text
+from schedsearch.frontends.files import require_modules
 from schedsearch.locks import github
 from schedsearch.locks.check import CheckOptions
 from schedsearch.locks.check import check as check_entries
@@ -103,6 +104,7 @@ def check(
     6 stale (the procedure has changed), 70 an error of schedsearch, 130 interrupted. In a
     GitHub workflow, annotations are printed and the step's summary is written.
     """
+    require_modules(paths or ())
     files = {"--json": json_, "--junit": junit, "--markdown": markdown_}
     for option, out in files.items():
         if out is not None:

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from schedsearch.cli.options import DefineOption, IncludeOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.text_file import write_text
 from schedsearch.frontends.files import SUFFIXES, lowered_from
@@ -22,14 +23,8 @@ def lower(
         Path | None,
         typer.Option("--out", metavar="FILE.py", help="Write it here. Default: print it."),
     ] = None,
-    define: Annotated[
-        list[str] | None,
-        typer.Option("--define", "-D", metavar="N=100", help="Macro, for C (repeatable)."),
-    ] = None,
-    include: Annotated[
-        list[Path] | None,
-        typer.Option("--include", "-I", metavar="DIR", help="Headers, for C (repeatable)."),
-    ] = None,
+    define: DefineOption = None,
+    include: IncludeOption = None,
 ) -> None:
     """Show the Exo module that C or equations become, or write it.
 

@@ -82,6 +82,14 @@ FilesOption = Annotated[
         "tune it as it is on this machine (repeatable).",
     ),
 ]
+DefineOption = Annotated[
+    list[str] | None,
+    typer.Option("--define", "-D", metavar="N=100", help="Macro, for C (repeatable)."),
+]
+IncludeOption = Annotated[
+    list[Path] | None,
+    typer.Option("--include", "-I", metavar="DIR", help="Headers, for C (repeatable)."),
+]
 OnlyOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -18,6 +18,7 @@ from schedsearch.cli.options import (
     StoreOption,
 )
 from schedsearch.core.errors import UserError
+from schedsearch.frontends.files import require_modules
 from schedsearch.locks.entry import LockEntry
 from schedsearch.locks.pin import Pins, changes, lock_entry, pin_best
 from schedsearch.locks.place import change_lock, default_lock, read_lock
@@ -46,6 +47,7 @@ def pin(
     fastest that was confirmed, as `export --minimal` shortened it. Each is replayed first.
     Entries of other machines and other procedures stay as they are.
     """
+    require_modules([Path(what)] if what else [])
     path = lock or default_lock(Path.cwd())
     if path.exists():
         read_lock(path)  # before schedules are replayed

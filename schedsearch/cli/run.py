@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
@@ -19,7 +20,9 @@ from schedsearch.cli.options import (
     DEFAULT_OUT,
     INTERRUPTED,
     CcOption,
+    DefineOption,
     FpOption,
+    IncludeOption,
     InstructionsOption,
     JsonOption,
     OutOption,
@@ -29,6 +32,7 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
 from schedsearch.cli.telling import told
+from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
@@ -69,6 +73,8 @@ def run(
             help="Bind a size for timing (repeatable). Others are 256, or what asserts allow.",
         ),
     ] = None,
+    define: DefineOption = None,
+    include: IncludeOption = None,
     specialize: Annotated[
         bool,
         typer.Option(
@@ -169,7 +175,9 @@ def run(
 
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
-    made = lowered_from(file, proc)
+    made = lowered_from(file, proc, define or (), include or ())
+    if made is None and (define or include):
+        raise UserError(f"{file}: macros and headers are for C")
     source, only = source_of(made) if made else source_of(file, proc)
     options = Options(
         file=source,
@@ -205,7 +213,8 @@ def run(
         view.stop()
         written, code = _write(result, out) if result.best or result.gainless else (Written(), None)
         if code and made and not result.setting.subject.workload.specialized:
-            written = _with_replacement(written, made, file, proc)
+            own = replacement_for(file, made, proc, define or (), include or ())
+            written = _with_replacement(written, made, own) if own else written
         asked = requests if code and result.stop is not Stop.INTERRUPTED else ()
         console = Console(highlight=False)
         if not json_:
@@ -245,12 +254,11 @@ def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
     return Written(tuple(paths), caveats(code)), code
 
 
-def _with_replacement(written: Written, made: Lowered, file: Path, proc: str | None) -> Written:
-    """The same, and a file that takes the place of the user's, if their language has that."""
+def _with_replacement(
+    written: Written, made: Lowered, replacement: Callable[[str], str]
+) -> Written:
+    """The same, and a file that takes the place of the user's."""
     [source] = [path for path in written.paths if path.suffix == ".c"]
-    text = replacement_for(file, made, proc, source.name)
-    if text is None:
-        return written
     place = source.with_name(f"{made.name}.replacement.c")
-    write_text(place, text)
+    write_text(place, replacement(source.name))
     return replace(written, paths=(*written.paths, place))

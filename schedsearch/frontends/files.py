@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
@@ -11,14 +11,31 @@ from schedsearch.frontends.lowered import Lowered
 SUFFIXES = (".c", ".eq")
 
 
-def replacement_for(path: Path, lowered: Lowered, function: str | None, source: str) -> str | None:
-    """A file in the language of the user's that takes the place of a function there, and runs the
-    kernel in the C file `source`. None for languages that have no such thing."""
+def require_modules(paths: Sequence[Path]) -> None:
+    """Raises UserError for files of front ends, where modules of Exo are wanted."""
+    for path in paths:
+        if path.suffix in SUFFIXES:
+            raise UserError(
+                f"{path}: lock files have modules of Exo; write one with `schedsearch lower {path} "
+                f"--out {path.stem}.py`, and run, pin and check that"
+            )
+
+
+def replacement_for(
+    path: Path,
+    lowered: Lowered,
+    function: str | None = None,
+    defines: Sequence[str] = (),
+    include: Sequence[Path] = (),
+) -> Callable[[str], str] | None:
+    """What makes a file in the language of the user's that takes the place of a function there,
+    and runs the kernel in the C file that is given. None for languages that have no such thing."""
     if path.suffix != ".c":
         return None
     from schedsearch.frontends import c
 
-    return c.replacement(lowered, c.prototype(path, function), source)
+    own = c.prototype(path, function, defines, include)
+    return lambda source: c.replacement(lowered, own, source)
 
 
 def lowered_from(

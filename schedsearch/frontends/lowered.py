@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -26,6 +27,22 @@ class Lowered:
     lines: Mapping[int, int] = field(default_factory=dict)
     file: str = ""
     sizes: Mapping[str, int] = field(default_factory=dict)
+
+    def in_users_terms(self, message: str, written: str) -> str:
+        """An error about the text, in the file `written`, as one about the user's file."""
+
+        def place(found: re.Match[str]) -> str:
+            line = self.lines.get(int(found[1]), 0)
+            return f"{self._where}:{line}" if line else self._where
+
+        message = message.replace(f"{written} failed to load: ", "")
+        found = re.sub(rf"{re.escape(written)}:(\d+)(?::\d+)?", place, message)
+        found = found.replace(written, self._where)
+        return found if found.startswith(self._where) else f"{self._where}: {found}"
+
+    @property
+    def _where(self) -> str:
+        return self.file or self.name
 
 
 class Refusal(UserError):

@@ -21,6 +21,7 @@ from schedsearch.locks.isolated_replay import NoReplayError, replay_isolated
 from schedsearch.locks.kernel import locked_file
 from schedsearch.search.lookup import caveats, find_scopes
 from schedsearch.search.reloading import differs, load_tuned, require_tuned, require_verified
+from schedsearch.search.setup.procedure_file import is_kept
 from schedsearch.search.setup.run_summary import RunSummary, roof_of_run
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, Scope, StoredCandidate
@@ -177,6 +178,11 @@ def _as_recorded(procedure: Any, record: TuningRecord, fp: FloatingPoint) -> Gen
 def _named(path: Path, folder: Path) -> str:
     """A Python file as a lock in `folder` names it: seen from there, with `/`. It has to be one
     that `check` executes because a lock says so."""
+    if is_kept(path):
+        raise UserError(
+            f"{path.name} is in the cache: locks have files of yours. Write the module where "
+            "the lock is (`schedsearch lower FILE --out MODULE.py`), and run that"
+        )
     try:
         name = path.resolve().relative_to(folder.resolve()).as_posix()
     except ValueError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -71,6 +72,36 @@ def test_it_is_tuned_at_the_sizes_of_its_examples() -> None:
     others = {"fp": None, "instructions": (), "transforms": None, "cache": "warm"}
     assert options_of(lowered, None, None, **others).sizes == {"n": 9}
     assert options_of(lowered, None, {"n": 8}, **others).sizes == {"n": 8}
+
+
+@pytest.mark.parametrize("load", [source_of, procedure_of])
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("x[i] =", "x[i + 1] =", "fill.txt:7: x is written outside of its bounds"),
+        ("x[i] =", "x[j] =", "fill.txt:7: variable 'j' undefined"),
+        ("f32[n]", "f32[n - 1]", "fill.txt: `n - 1` may be zero or less"),
+        ("fill(", "int(", "fill.txt: in int, int: words of C"),
+    ],
+)
+def test_what_exo_refuses_is_said_of_the_users_lines(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    load: Callable[[Lowered], object],
+    old: str,
+    new: str,
+    said: str,
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = TEXT.replace(old, new)
+    line = next(n for n, each in enumerate(TEXT.splitlines(), 1) if "x[i] =" in each)
+    name = "int" if "int(" in text else "fill"
+    lowered = Lowered(name, text, ("n", "x"), ("x",), (), {line: 7}, "fill.txt")
+    for _ in range(2):
+        with pytest.raises(UserError) as refusal:
+            load(lowered)
+        assert str(refusal.value).startswith(said)
+        assert "cache" not in str(refusal.value)
 
 
 @pytest.mark.normal

@@ -55,6 +55,11 @@ def test_what_is_shown_is_what_is_written(home: Path) -> None:
         (["lower", "nowhere.c"], "nowhere.c"),
         (["lower", "double.eq", "-D", "N=1"], "macros and headers are for C"),
         ([*C, "--out", "kernels.c"], "kernels.c is there already"),
+        (["run", "double.eq", "-D", "N=1"], "macros and headers are for C"),
+        (["run", "kernel.py", "-I", "include"], "macros and headers are for C"),
+        (["run", "kernels.c", "-I", "include"], "several functions; name one of scaled, other"),
+        (["pin", "kernels.c"], "`schedsearch lower kernels.c --out kernels.py`"),
+        (["check", "double.eq"], "`schedsearch lower double.eq --out double.py`"),
     ],
 )
 def test_misuse(words: list[str], said: str, home: Path) -> None:

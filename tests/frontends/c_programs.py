@@ -118,7 +118,26 @@ class Text:
             value, name = self.real(2), self.name("t")
             self.doubles.append(name)
             return f"double {name} = {value};"
+        if kind < 0.74:
+            return f"do {self.block(0, 2)} while (0);"
+        if kind < 0.78 and self.loops:
+            return self.excluded()
         return self.assignment()
+
+    def excluded(self) -> str:
+        """Under a condition that never holds, or holds in a part, an element that needs it."""
+        loop = self.one(*self.loops)
+        name, extent = loop.name, loop.extent
+        array = "x" if extent == "n" else "k"
+        never = f"{name} < 0 || {name} >= {extent}"
+        return str(
+            self.one(
+                f"if ({never}) {array}[{name} + {extent}] = 1;",
+                f"if ({name} != 0 && {name} < {extent}) {array}[{name} - 1] += 2;",
+                f"if (({never}) || {name} > 1) {array}[{name} - 2] -= 1;",
+                f"if ({self.condition(0)} && {name} > 0) {array}[{name} - 1] += 1;",
+            )
+        )
 
     def assignment(self) -> str:
         target = self.one("a", "a", "b", "x", "k", "p", "local")
@@ -130,8 +149,11 @@ class Text:
         return f"{self.element(target)} {op} {self.either(2)};"
 
     def loop(self, depth: int) -> str:
-        name, extent = self.name("i"), self.one("n", "m")
+        extent = self.one("n", "m")
         around = [loop.name for loop in self.loops if loop.extent == extent]
+        hidden = {loop.name for loop in self.loops}
+        name = self.one(*hidden) if hidden and self.random.random() < 0.1 else self.name("i")
+        around = [other for other in around if other != name]
         forms = [
             (f"{name} = 0; {name} < {extent}; {name}++", 0),
             (f"{name} = 1; {name} < {extent} - 1; {name}++", 1),
@@ -139,18 +161,39 @@ class Text:
             (f"{name} = {extent} - 2; {name} > 0; --{name}", 1),
             (f"{name} = 0; {name} <= {extent} - 1; {name} += 2", 0),
             (f"{name} = {extent} - 1; {name} >= 0; {name} -= 3", 0),
+            (f"{name} = 0; {name} < {extent}; {name} += 0{self.one(1, 2, 10)}", 0),
+            (f"{name} = 0; {name} < 0x3 && {name} < {extent}; {name} = {name} + 0x1", 0),
+            (f"{name} = 0; {name} < {extent} % 4; {name}++", 0),
+            (f"{name} = {extent} - {extent} % 3; {name} < {extent}; {name}++", 0),
+            (f"{name} = 0; {name} <= {extent} - 2; {name} += 2", 0),
+            (f"{name} = 0; {name} < {extent} / 2 * 2; {name} += 1L", 0),
         ]
         for other in around:
             forms += [
                 (f"{name} = 0; {name} < {other}; {name}++", 0),
                 (f"{name} = {other} + 1; {name} < {extent}; {name}++", 0),
                 (f"{name} = {other}; {name} < {extent} - 1; {name}++", 0),
+                (f"{name} = {other}; {name} < 3 && {name} < {extent}; {name}++", 0),
+                (f"{name} = 2; {name} < {other}; ++{name}", 0),
             ]
+        if self.random.random() < 0.1:  # from below 0: its indices are another variable's
+            return self.shifted(depth, name, extent)
         head, margin = self.one(*forms)
-        self.loops.append(Loop(name, extent, margin))
-        body = self.block(depth - 1, 3)
-        self.loops.pop()
-        return f"for (int {head}) {body}"
+        return f"for (int {head}) {self.body(depth, Loop(name, extent, margin))}"
+
+    def shifted(self, depth: int, name: str, extent: str) -> str:
+        by, at = self.one(1, 3), self.name("j")
+        body = self.body(depth, Loop(at, extent, 0), name)
+        head = f"for (int {name} = -{by}; {name} < {extent} - {by}; {name}++)"
+        return f"{head} {{ const int {at} = {name} + {by}; k[0] += {name}; {body} }}"
+
+    def body(self, depth: int, loop: Loop, other: str = "") -> str:
+        """A loop's, which hides variables that have its name, or another one."""
+        outer = self.loops
+        self.loops = [*(each for each in outer if each.name not in (loop.name, other)), loop]
+        text = self.block(depth - 1, 3)
+        self.loops = outer
+        return text
 
 
 def text(seed: int) -> str:

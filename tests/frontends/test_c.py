@@ -62,7 +62,8 @@ CASES: dict[str, tuple[str, Arguments]] = {
     "constants have a width": (
         """void f(int n, double x[8]) {
              x[0] = 3000000000u + 2000000000u; x[1] = 4294967295u * 2u; x[2] = 0xFFFFFFFF + 1;
-             x[3] = -0xFFFFFFFF; x[4] = (unsigned)-1; x[5] = (int)3000000000L; x[6] = x[7] = 0;
+             x[3] = -0xFFFFFFFF; x[4] = (unsigned)-1;
+             { unsigned w = -2; x[5] = w; } x[6] = x[7] = 0;
              for (int i = 0; i < n; i++) { if (-1 < 0xFFFFFFFF) x[6] = 1; } }""",
         lambda: [3, f64(8)],
     ),
@@ -286,6 +287,41 @@ CASES: dict[str, tuple[str, Arguments]] = {
              return; }""",
         lambda: [13, f64(20), f64(1)],
     ),
+    "shadows": (
+        """void f(int n, double x[n], double y[n]) {
+             int t = 1;
+             for (int i = 0; i < n; i++) {
+               for (int i = 1; i < n; i++) { int t = i - 1; x[i] += x[t]; t = 0; x[t] *= 0.5; }
+               { int n = 2; for (int j = 0; j < n; j++) y[i] += j; }
+               x[i] += y[i] * t; y[t] -= 1; } }""",
+        lambda: [6, f64(6), f64(6)],
+    ),
+    "loops_of_all_kinds": (
+        """enum { STEP = 1 << 1, TWO = 2, FOUR = TWO * 2 };
+           #define SWAP(a, b) do { double t = a; a = b; b = t; } while (0)
+           void f(int n, double x[n], int k[n]) {
+             const int by = 3;
+             for (int i = 0; i < n; i += 02) x[i] += i;
+             for (int i = 0; i < 010 && i < n; i += 0x3) x[i] *= 2;
+             for (int i = n - 1; i >= 0; i -= FOUR - 1) x[i] += by;
+             for (int i = 0; i < n; i += by) k[i] -= i;
+             for (int i = -3; i < n - 3; i++) { x[i + 3] -= i; k[i + 3] += i * 1000000; }
+             for (int i = -2 * n; i < n; i++) if (i >= 0) x[i] += i;
+             for (int i = 0; i < n / 2; i++) SWAP(x[i], x[n - 1 - i]); }""",
+        lambda: [11, f64(11), ints("int32", 11)],
+    ),
+    "loops_that_may_be_empty": (
+        """void f(int n, int m, double x[n], double y[8]) {
+             for (int i = 0; i < n; i++) for (int j = i; j < 5; j++) y[j] += x[i];
+             for (int i = 0; i < 5; i++) for (int j = i; j < n; j++) x[j - i] += 1;
+             for (int i = 0; i < n % 4; i++) x[i] += 2;
+             for (int i = n - n % 4; i < n; i++) x[i] -= y[m % 8];
+             for (int i = n / 4 * 4; i < n; i++) x[i] *= 3;
+             for (int i = 0; i < n; i++) { if (i < 0 || i >= n) x[i + 5] = 1; else x[i] += 1;
+               if (i != m && (i == 0 || m < i)) x[i] += 2;
+               if ((i < 2 || i > 3) && (i == 2 || i >= n)) x[i + n] = 1; } }""",
+        lambda: [int(RNG.integers(1, 9)), int(RNG.integers(1, 9)), f64(8), f64(8)],
+    ),
     "counts_as_data": (
         """void f(int n, int x[n], double y[n]) {
              int total = 0; int best = -1; double top = -1e30;
@@ -348,12 +384,15 @@ TOKEN = re.compile(r"\s+|\w+(?:\.\w+)?|[-+*/%<>=!&|]+|[^\w\s]")
 
 
 def mutated(seed: int) -> str:
-    """A program with some tokens exchanged, left out or doubled."""
+    """A program that may be cut off, with some tokens exchanged, left out or doubled."""
     random = Random(seed)
     tokens = TOKEN.findall(random.choice([*(each for each, _ in CASES.values()), text(seed)]))
+    if random.random() < 0.2:
+        tokens = tokens[: random.randrange(len(tokens))]
     for _ in range(random.randint(1, 3)):
-        at, other = random.randrange(len(tokens)), random.choice(tokens)
-        tokens[at] = random.choice([other, other, other, "", tokens[at] * 2])
+        if tokens:
+            at, other = random.randrange(len(tokens)), random.choice(tokens)
+            tokens[at] = random.choice([other, other, other, "", tokens[at] * 2])
     return "".join(tokens)
 
 
@@ -428,6 +467,12 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "out of bounds": ("for (int i = 0; i < n; i++)\nx[i] = x[i + 1];", 3, "x.i . 1.: index"),
     "negative index": ("x[-1] = 1;", 2, "x.-1.: index -1 is not within 0 and n - 1"),
     "too large": ("double t[4];\nt[4] = 1;\nx[0] = t[0];", 3, "t.4.: index 4"),
+    "too large in a loop": (
+        "double t[4];\nfor (int i = 4; i < n; i++)\nx[i] = t[i];",
+        4,
+        "t.i.: index i is not within 0 and 3",
+    ),
+    "too large under a condition": ("if (n > m)\nx[n + 2] = y[m];", 3, "x.n . 2.: index"),
     "parts of arrays": ("double t[4][4];\nt[1] = 1;", 3, "t with 1 of 2 indices"),
     "integer division": ("k[0] = k[0] / 2;", 2, "integers /: "),
     "integer remainder": ("k[0] = k[0] % m;", 2, "integers %: "),
@@ -444,6 +489,17 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "values of another shape": ("double t[2] = {1, 2, 3};\nx[0] = t[0];", 2, "initial values"),
     "designated": ("double t[2] = {[1] = 2};\nx[0] = t[0];", 2, "designated"),
     "large constant": ("k[0] = 3000000000;", 2, "3000000000: it is no `int`"),
+    "large initial value": ("int t = 3000000000L;\nx[t] = 1;", 2, "3000000000: it is no `int`"),
+    "large cast": ("x[0] = (int)3000000000L;", 2, "3000000000: it is no `int`"),
+    "overflow": ("x[0] = 2147483647 + 1;", 2, "2147483648: it is no `int`"),
+    "unsigned overflow": ("x[0] = n + 4294967295u;", 2, "4294967295 . n|n . 4294967295: it may be"),
+    "long overflow": ("x[0] = n * 10000000000L;", 2, "10000000000 . n: it may be larger"),
+    "step that is its variable": ("int i = 1;\nfor (i = 1; i < n; i += i) x[i] = 1;", 3, "i: its"),
+    "step that changes": (
+        "int t = 2;\nfor (int i = 0; i < n; i += t) { x[i] = 1;\nt = 3; }",
+        3,
+        "t: its value is not known",
+    ),
 }
 
 
@@ -457,6 +513,11 @@ def test_refuses(tmp_path: Path, name: str) -> None:
 
 
 WHOLE: dict[str, tuple[str, str]] = {
+    "old style": ("void f(n, x) int n; double x[3]; { x[0] = n; }\n", "k.c:1: parameters of f"),
+    "old style of helpers": (
+        "static void g(x) double x[3]; { x[0] = 1; }\nvoid f(double x[3]) { g(x); }\n",
+        "k.c:1: parameters of g",
+    ),
     "syntax": ("void f(int n) {\n  x[ = 1;\n}\n", "k.c:2: syntax error"),
     "end of file": ("void f(int n) {\n", "k.c.*syntax error"),
     "no C": ("def f(x):\n    return x\n", "k.c:1: syntax error"),
@@ -548,6 +609,18 @@ def test_lines_are_those_of_the_file_that_has_them(tmp_path: Path) -> None:
         ("for (int i = 0; i < m; i++) if (i < n) y[i] = 1;\ny[m - 1] = 1;", []),
         ("if (m < n && n > 2) x[m] = x[2];", []),
         ("for (unsigned i = 0; i < n - 3u; i++) x[i] = 1;", ["(n > 2)"]),
+        ("for (int i = 0; i < n; i++) for (int j = i; j < 5; j++) x[j] = 1;", ["(n > 4)"]),
+        ("for (int i = 0; i < n; i++) for (int j = i; j < 5 && j < n; j++) x[j] = 1;", []),
+        ("for (int i = 0; i < 5; i++) for (int j = i; j < n; j++) x[j - i] = 1;", []),
+        ("for (int i = 0; i < n % 4; i++) x[i] = 1;", []),
+        ("for (int i = n - n % 4; i < n; i++) x[i] = 1;", []),
+        ("for (int i = 0; i < n; i += 4) if (i + 3 < n) x[i + 3] = 1;", []),
+        ("for (int i = 0; i <= n - 4; i += 4) x[i + 3] = 1;", []),
+        ("for (int i = 0; i < n; i++) if (i < 0 || i >= n) x[i + 5] = 1; x[0] = 1;", []),
+        ("for (int i = 0; i < n; i++) if (i != 0 && i != 1) x[i - 2] = 1;", []),
+        ("if (n > 3 || m > 9) { if (m < 9) x[3] = 1; } y[m - 1] = 1;", []),
+        ("for (int i = m; i < n; i++) x[i - m + 2] = 1;", ["((m > 1) or (n < m + 1))"]),
+        ("for (int i = 0; i < n; i++) if (m > n + i) x[i] = y[m - n - i - 1];", ["(n < m)"]),
     ],
 )
 def test_asserts_what_bounds_need(tmp_path: Path, body: str, asserts: list[str]) -> None:
@@ -684,23 +757,41 @@ def test_keeps_prototype_and_name(tmp_path: Path) -> None:
         wrapper(replace(done, name="scale"), own)
 
 
+REPLACED = """
+#include <stdint.h>
+#define ROWS (N_MAX - 1)
+enum { N_MAX = 010, LAST = N_MAX - 1 };
+typedef float real;
+typedef real row[N_MAX];
+typedef enum { ONE = 1, TWO } kind;
+static const int three = 3;
+void unlike(int n, kind k[TWO]);
+void add(int n, real by, float *x, row y[ROWS], const double z[three][LAST], int8_t w[ONE]) {
+    for (int i = 0; i < n; i++) x[i] += by;
+    for (int i = 0; i < 7; i++) y[6][i] = z[2][i] + w[0];
+}
+"""
+
+
 def test_a_replacement_stands_alone(tmp_path: Path) -> None:
+    """With the types, enumerators and constants of the file that its prototype needs."""
     file = tmp_path / "add.c"
-    file.write_text(
-        "void add(int n, float by, float *x) { for (int i = 0; i < n; i++) x[i] += by; }"
-    )
+    file.write_text(REPLACED)
+    own = prototype(file)
+    assert "unlike" not in own.types
     made = read(file)
     module = tmp_path / "module.py"
     module.write_text(made.text)
     code = generate_c(pick(load_source(module), made.name))
     (tmp_path / "kernel.c").write_text(f"{code.header}\n{code.source}")
-    (tmp_path / "new.c").write_text(replacement(made, prototype(file), "kernel.c"))
+    (tmp_path / "new.c").write_text(replacement(made, own, "kernel.c"))
     flags = ["-Wall", "-Werror", "-Wno-unused", "-shared", "-fPIC", "-o", "new.so", "new.c"]
     subprocess.run(["gcc", *flags], cwd=tmp_path, check=True)
-    x = np.ones(5, "f4")
+    x, y, z, w = np.ones(5, "f4"), np.ones((7, 8), "f4"), f64(3, 7), ints("int8", 1)
     add = ctypes.CDLL(str(tmp_path / "new.so")).add
-    add(4, ctypes.c_float(2.5), x.ctypes.data_as(ctypes.c_void_p))
+    add(4, ctypes.c_float(2.5), *(ctypes.c_void_p(each.ctypes.data) for each in (x, y, z, w)))
     assert x.tolist() == [3.5, 3.5, 3.5, 3.5, 1]
+    np.testing.assert_array_equal(y[6, :7], (z[2] + w[0]).astype("f4"))
 
 
 def test_constants_of_the_file_are_not_those_of_parameters(tmp_path: Path) -> None:

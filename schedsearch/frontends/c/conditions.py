@@ -55,26 +55,49 @@ def negated(condition: q.Expr | bool) -> q.Expr | bool:
     return compared(_NEGATED[condition.op], lhs, rhs)
 
 
-def facts_of(condition: q.Expr | bool) -> tuple[q.Affine, ...]:
-    """What follows from a condition: expressions that are not negative."""
+MOST_CASES = 16
+"""Cases at a time. Of more of them nothing is concluded: what is known is less, but never wrong."""
+
+Facts = tuple[q.Affine, ...]
+"""Expressions that are not negative, all of them."""
+
+
+def cases_of(condition: q.Expr | bool) -> tuple[Facts, ...]:
+    """The ways in which a condition can hold, and what follows from each."""
     if isinstance(condition, bool):
-        return () if condition else (q.Affine(-1),)
+        return ((),) if condition else ()
     assert isinstance(condition, q.BinOp)
     if condition.op == "and":
-        return (*facts_of(condition.lhs), *facts_of(condition.rhs))
+        return combined(cases_of(condition.lhs), cases_of(condition.rhs))
     if condition.op == "or":
-        return ()
+        found = (*cases_of(condition.lhs), *cases_of(condition.rhs))
+        return found if len(found) <= MOST_CASES else ((),)
     lhs, rhs = condition.lhs, condition.rhs
     assert isinstance(lhs, q.Affine)
     assert isinstance(rhs, q.Affine)
     match condition.op:
         case "<":
-            return (below(lhs, rhs),)
+            return ((below(lhs, rhs),),)
         case "<=":
-            return (at_least(rhs, lhs),)
+            return ((at_least(rhs, lhs),),)
         case ">":
-            return (below(rhs, lhs),)
+            return ((below(rhs, lhs),),)
         case ">=":
-            return (at_least(lhs, rhs),)
+            return ((at_least(lhs, rhs),),)
         case _:
-            return (at_least(lhs, rhs), at_least(rhs, lhs))
+            return ((at_least(lhs, rhs), at_least(rhs, lhs)),)
+
+
+def combined(some: tuple[Facts, ...], others: tuple[Facts, ...]) -> tuple[Facts, ...]:
+    """The cases of one and of the other."""
+    if len(some) * len(others) > MOST_CASES:
+        return some if len(others) > 1 else others
+    return tuple((*a, *b) for a in some for b in others)
+
+
+def facts_of(condition: q.Expr | bool) -> Facts:
+    """What follows from a condition in all of its cases, as far as that is simple."""
+    found = cases_of(condition)
+    if not found:
+        return (q.Affine(-1),)
+    return found[0] if len(found) == 1 else ()

@@ -123,17 +123,29 @@ def walk(node: Any) -> Iterator[Any]:
 
 
 def assigned(node: Any) -> frozenset[str]:
-    """Names of variables that a tree assigns to."""
-    found = set()
-    for each in walk(node):
-        target = None
-        if isinstance(each, c_ast.Assignment):
-            target = each.lvalue
-        elif isinstance(each, c_ast.UnaryOp) and each.op in ("++", "--", "p++", "p--"):
-            target = each.expr
-        if isinstance(target, c_ast.ID):
-            found.add(target.name)
+    """Names of variables around a tree that it assigns to; those that it declares are its own."""
+    found: set[str] = set()
+    _assigned(node, set(), found)
     return frozenset(found)
+
+
+def _assigned(node: Any, own: set[str], found: set[str]) -> None:
+    target = None
+    match node:
+        case c_ast.Compound() | c_ast.For():
+            own = set(own)
+        case c_ast.Assignment():
+            target = node.lvalue
+        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+            target = node.expr
+        case _:
+            pass
+    if isinstance(target, c_ast.ID) and target.name not in own:
+        found.add(target.name)
+    for _, child in node.children():
+        _assigned(child, own, found)
+    if isinstance(node, c_ast.Decl):
+        own.add(node.name)
 
 
 def names_in(node: Any) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pycparser import c_ast
@@ -15,6 +15,7 @@ from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types, conditions, numbers
 from schedsearch.frontends.c.c_types import DOUBLE, FLOAT, INT, CType, Unsupported
+from schedsearch.frontends.c.constants import character, integer
 from schedsearch.frontends.c.declarations import (
     Data,
     Number,
@@ -57,22 +58,28 @@ class Split(Exception):
 
 @dataclass
 class Place:
-    """What is known where a statement stands."""
+    """What is known where a statement stands: all of the facts, and one of the cases."""
 
-    facts: tuple[q.Affine, ...] = ()
+    facts: conditions.Facts = ()
+    cases: tuple[conditions.Facts, ...] = ((),)
     guards: tuple[graph.Condition, ...] = ()
     decided: dict[q.Expr, bool] = field(default_factory=dict)
 
     def with_facts(self, *facts: q.Affine) -> Place:
-        return Place((*self.facts, *facts), self.guards, self.decided)
+        return replace(self, facts=(*self.facts, *facts))
+
+    def given(self, condition: q.Expr | bool) -> Place:
+        found = conditions.cases_of(condition)
+        if len(found) < 2:
+            return self.with_facts(*conditions.facts_of(condition))
+        return replace(self, cases=conditions.combined(self.cases, found))
 
     def where(self, condition: q.Expr, value: bool) -> Place:
         fact = condition if value else conditions.negated(condition)
-        facts = (*self.facts, *conditions.facts_of(fact))
-        return Place(facts, self.guards, {**self.decided, condition: value})
+        return replace(self.given(fact), decided={**self.decided, condition: value})
 
     def guarded(self, condition: graph.Condition) -> Place:
-        return Place(self.facts, (*self.guards, condition), self.decided)
+        return replace(self, guards=(*self.guards, condition))
 
 
 @dataclass
@@ -84,6 +91,8 @@ class File:
     functions: dict[str, c_ast.FuncDef]
     variables: dict[str, c_ast.Decl]
     enumerators: dict[str, int]
+    declarations: dict[str, Any]
+    """What declares each type, enumerator and variable, in order."""
 
 
 class Expressions:
@@ -115,37 +124,52 @@ class Expressions:
         return [q.as_affine(size) - 1 for size in self.sizes]
 
     def facts(self) -> list[q.Affine]:
+        """What is known here in all cases."""
         return [*self.place.facts, *self.assert_facts, *self.size_facts()]
+
+    def cases(self) -> list[list[q.Affine]]:
+        """What is known here, case by case."""
+        facts = self.facts()
+        return [[*case, *facts] for case in self.place.cases]
 
     def require(self, fact: q.Affine, node: Any, construct: str, reason: str) -> None:
         """`fact >= 0`, proven from what is around, or asserted of the sizes, or refused."""
         if self._only_types:
             return
-        if self.holds(fact):
-            return
-        telling = self.violated(fact)
-        known = [*self.assert_facts, *self.size_facts()]
+        for case in self.place.cases:
+            facts = [*case, *self.facts()]
+            if not holds(fact, facts):
+                rows = self.violated(fact, facts)
+                self._assert_not(rows, facts, node, construct, reason)
+
+    def _assert_not(
+        self, rows: list[q.Affine], facts: list[q.Affine], node: Any, construct: str, reason: str
+    ) -> None:
+        """That not all of these hold. Where that would say no more than that the statement, at
+        which the facts hold, is never executed, it is refused."""
         allowed: q.Expr | bool = False
-        for row in telling:
+        for row in rows:
             allowed = conditions.either(allowed, _asserted(row))
-        added = [telling[0].scaled(-1) - 1] if len(telling) == 1 else []
-        if isinstance(allowed, bool) or projected([*known, *added], frozenset()) is None:
+        opposite = [row.scaled(-1) - 1 for row in rows]
+        if isinstance(allowed, bool) or all(
+            projected([*facts, each], frozenset()) is None for each in opposite
+        ):
             raise self.refusal(
                 node,
                 construct,
                 reason,
                 "correct the bounds, or write a condition around the statement",
             )
-        self.assert_facts += added
+        self.assert_facts += opposite if len(rows) == 1 else []
         if allowed not in self.asserts:
             self.asserts.append(allowed)
 
     def holds(self, fact: q.Affine) -> bool:
-        return holds(fact, self.facts())
+        return all(holds(fact, case) for case in self.cases())
 
-    def violated(self, fact: q.Affine) -> list[q.Affine]:
-        """What holds of sizes where `fact >= 0` does not, beyond what is known of them."""
-        rows = projected([*self.facts(), fact.scaled(-1) - 1], frozenset(self.sizes)) or ()
+    def violated(self, fact: q.Affine, facts: list[q.Affine]) -> list[q.Affine]:
+        """What facts say of sizes where `fact >= 0` does not hold, beyond what is known of them."""
+        rows = projected([*facts, fact.scaled(-1) - 1], frozenset(self.sizes)) or ()
         known = [*self.assert_facts, *self.size_facts()]
         return [row for row in rows if not holds(row, known)]
 
@@ -173,13 +197,18 @@ class Expressions:
         """True or false if that follows from what is around."""
         if isinstance(condition, bool):
             return condition
-        facts = self.facts()
-        if projected([*facts, *conditions.facts_of(condition)], frozenset()) is None:
+        if not self._possible(condition):
             return False
-        opposite = conditions.facts_of(conditions.negated(condition))
-        if opposite and projected([*facts, *opposite], frozenset()) is None:
+        if not self._possible(conditions.negated(condition)):
             return True
         return condition
+
+    def _possible(self, condition: q.Expr | bool) -> bool:
+        return any(
+            projected([*facts, *case], frozenset()) is not None
+            for case in conditions.cases_of(condition)
+            for facts in self.cases()
+        )
 
     @contextmanager
     def only_types(self) -> Iterator[None]:
@@ -241,6 +270,9 @@ class Expressions:
             return numbers.cast(value, element)
         if value.is_const:
             return numbers.constant(value.const, element)
+        if operand.type.bits > INT.bits and sum(abs(c) for _, c in value.terms) >= 2**22:
+            text = show_affine(value)
+            raise Unsupported(text, "it may be larger than double is exact", "use a double")
         if element in ("i32", "f32", "f64"):
             return graph.Count(value, element)
         return graph.Cast(graph.Count(value, "i32"), element)
@@ -261,9 +293,16 @@ class Expressions:
     def in_type(self, value: q.Affine, kind: CType, node: Any) -> q.Affine:
         if value.is_const:
             low = 0 if kind.unsigned else -(2 ** (kind.bits - 1))
-            return q.Affine((value.const - low) % 2**kind.bits + low)
+            inside = (value.const - low) % 2**kind.bits + low
+            if inside != value.const and not kind.unsigned and not self._only_types:
+                reason = f"it is no `{kind.name}`: what it becomes, C leaves open"
+                raise self.refusal(node, str(value.const), reason, "use a type that has it")
+            return q.Affine(inside)
         if kind.unsigned:
             self.not_negative(value, node)
+            if max(abs(value.const), *(abs(c) for _, c in value.terms)) >= 2 ** (kind.bits // 2):
+                reason = f"it may be too large for `{kind.name}`"
+                raise self.refusal(node, show_affine(value), reason, "use smaller numbers")
         return value
 
     def not_negative(self, value: q.Affine, node: Any) -> None:
@@ -345,10 +384,11 @@ class Expressions:
                 return Operand(FLOAT, graph.Constant(numbers.single(body), "f32"))
             return Operand(DOUBLE, graph.Constant(float(body), "f64"))
         if node.type == "char":
-            return Operand(INT, q.Affine(_character(text)))
+            return Operand(INT, q.Affine(character(text)))
         if node.type == "string" or not text[0].isdigit():
             raise self.refusal(node, text, "kernels have numbers only", "remove it")
-        return _integer(text)
+        kind, value = integer(text)
+        return Operand(kind, q.Affine(value))
 
     def _read(self, node: c_ast.ID) -> Operand:
         symbol = self.lookup(node)
@@ -436,7 +476,9 @@ class Expressions:
             self._inside(symbol.name, index, array.shape, node)
             return array, index, symbol.type
         if not self._only_types:
-            self.needs.setdefault(symbol.name, []).append(Need(first, tuple(self.facts()), node))
+            cases = tuple(map(tuple, self.cases()))
+            need = Need(first, tuple(self.facts()), cases, node)
+            self.needs.setdefault(symbol.name, []).append(need)
         return graph.Array(symbol.name, c_types.element(symbol.type)), (), symbol.type
 
     def polynomial(self, node: Any, name: str) -> Polynomial:
@@ -608,7 +650,7 @@ class Expressions:
                 left = self._place_condition(node.left)
                 before = self.place
                 known = left if node.op == "&&" else conditions.negated(left)
-                self.place = before.with_facts(*conditions.facts_of(known))
+                self.place = before.given(known)
                 try:
                     right = self._place_condition(node.right)
                 finally:
@@ -686,6 +728,7 @@ class Expressions:
             raise self.refusal(node, f"call of {name}", "kernels do not recur", "use a loop")
         function = self.file.functions[name]
         scope: dict[str, Symbol] = {}
+        self.prototyped(function)
         params = parameters(function)
         if len(params) != len(args):
             raise self.refusal(
@@ -713,6 +756,15 @@ class Expressions:
         finally:
             self.calls.pop()
             self.scopes = outer
+
+    def prototyped(self, function: c_ast.FuncDef) -> None:
+        if function.param_decls:
+            raise self.refusal(
+                function.decl,
+                f"parameters of {function.decl.name}",
+                "they are declared in C's old style, before the body",
+                "declare them between the parentheses, `void f(int n, double x[n])`",
+            )
 
     def _array(self, param: c_ast.Decl, arg: Any) -> Data | Open:
         symbol = self.lookup(arg) if isinstance(arg, c_ast.ID) else None
@@ -794,40 +846,6 @@ def _asserted(row: q.Affine) -> q.Expr:
     if more.is_const:
         return q.BinOp(">", less, q.Affine(row.const), "bool")
     return q.BinOp("<", more, less - row.const, "bool")
-
-
-def _integer(text: str) -> Operand:
-    digits = text.rstrip("uUlL")
-    suffix = text[len(digits) :].lower()
-    base = 10
-    if digits[:2].lower() == "0x":
-        base = 16
-    elif digits[:2].lower() == "0b":
-        base = 2
-    elif len(digits) > 1 and digits[0] == "0":
-        base = 8
-    value = int(digits, base)
-    unsigned = "u" in suffix
-    small = (c_types.UINT if unsigned else INT) if "l" not in suffix else None
-    limit = 2**32 if unsigned else 2**31
-    if small and base != 10 and limit <= value < 2**32:
-        small, limit = c_types.UINT, 2**32
-    kind = small if small and value < limit else c_types.ULONG if unsigned else c_types.LONG
-    if value >= 2**63:
-        raise Unsupported(text, "it is too large", "use a smaller number")
-    return Operand(kind, q.Affine(value))
-
-
-_ESCAPES = {"n": 10, "t": 9, "r": 13, "0": 0, "\\": 92, "'": 39, '"': 34, "a": 7, "b": 8}
-
-
-def _character(text: str) -> int:
-    body = text[1:-1]
-    if len(body) == 1 and ord(body) < 128:
-        return ord(body)
-    if len(body) == 2 and body[0] == "\\" and body[1] in _ESCAPES:
-        return _ESCAPES[body[1]]
-    raise Unsupported(text, "kernels have numbers only", "write the number")
 
 
 def _qualifiers(decl: c_ast.Decl) -> list[str]:

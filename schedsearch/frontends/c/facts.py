@@ -47,7 +47,8 @@ def projected(facts: Iterable[q.Affine], kept: frozenset[q.Var]) -> tuple[q.Affi
 
 def _with_divisions(facts: Iterable[q.Affine]) -> list[q.Affine]:
     """The inequalities, and those that define quotients and remainders in them."""
-    rows, queue, known = [], list(facts), set()
+    rows: list[q.Affine] = []
+    queue, known, signed = list(facts), set[q.Atom](), list[q.FloorDiv | q.Mod]()
     while queue:
         row = queue.pop()
         rows.append(row)
@@ -60,6 +61,11 @@ def _with_divisions(facts: Iterable[q.Affine]) -> list[q.Affine]:
                     whole = q.as_affine(q.FloorDiv(atom.num, atom.den)).scaled(atom.den)
                     queue += [atom.num - whole - rest, whole + rest - atom.num]
                 queue += [rest, rest.scaled(-1) + atom.den - 1]
+                signed.append(atom)
+    for atom in signed:  # elimination over the rationals may lose it
+        plain = [row for row in rows if not any(part in known for part, _ in row.terms)]
+        if holds(atom.num, plain):
+            rows.append(q.as_affine(q.FloorDiv(atom.num, atom.den)))
     return rows
 
 

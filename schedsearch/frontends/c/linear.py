@@ -35,10 +35,12 @@ class Polynomial:
 
 @dataclass(frozen=True)
 class Need:
-    """An access to a pointer: its (first) index, what is known there, and where it is."""
+    """An access to a pointer: its (first) index, what is known there, in all cases and in each,
+    and where it is."""
 
     index: Polynomial
     facts: tuple[q.Affine, ...]
+    cases: tuple[tuple[q.Affine, ...], ...]
     node: Any
 
 

@@ -12,12 +12,13 @@ from schedsearch.core import ast as q
 
 @dataclass(frozen=True)
 class Header:
-    """`for (name = start; condition; name += step)`."""
+    """`for (name = start; condition; name += step)`, or `-=` if it goes down."""
 
     name: str
     start: Any
     condition: Any
-    step: int
+    step: Any
+    down: bool
     declares: c_ast.Decl | None
 
 
@@ -33,41 +34,21 @@ def header(loop: c_ast.For) -> Header | str:
     if loop.cond is None:
         return "it has no condition"
     match loop.next:
-        case c_ast.UnaryOp(op="++" | "p++", expr=c_ast.ID(name=stepped)):
-            step: int | None = 1
-        case c_ast.UnaryOp(op="--" | "p--", expr=c_ast.ID(name=stepped)):
-            step = -1
+        case c_ast.UnaryOp(op="++" | "p++" | "--" | "p--" as op, expr=c_ast.ID(name=stepped)):
+            step: Any = c_ast.Constant("int", "1", loop.coord)
         case c_ast.Assignment(op="+=" | "-=" as op, lvalue=c_ast.ID(name=stepped)):
-            step = _number(loop.next.rvalue)
-            step = -step if step is not None and op == "-=" else step
+            step = loop.next.rvalue
         case c_ast.Assignment(
             op="=",
             lvalue=c_ast.ID(name=stepped),
             rvalue=c_ast.BinaryOp(op="+" | "-" as op, left=c_ast.ID(name=read)),
         ) if read == stepped:
-            step = _number(loop.next.rvalue.right)
-            step = -step if step is not None and op == "-" else step
+            step = loop.next.rvalue.right
         case _:
             return "it does not end with a constant step of one variable"
     if stepped != name:
         return f"it begins with {name} and steps {stepped}"
-    if not step:
-        return "its step is no constant"
-    return Header(name, start, loop.cond, step, declares)
-
-
-def _number(node: Any) -> int | None:
-    match node:
-        case c_ast.UnaryOp(op="-"):
-            inner = _number(node.expr)
-            return None if inner is None else -inner
-        case c_ast.Constant(type="int" | "unsigned int" | "long int"):
-            try:
-                return int(node.value.rstrip("uUlL"), 0)
-            except ValueError:
-                return None  # octal
-        case _:
-            return None
+    return Header(name, start, loop.cond, step, "-" in op, declares)
 
 
 def last(condition: q.BinOp, var: q.Var, upwards: bool) -> q.Affine | None:

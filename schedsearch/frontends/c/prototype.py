@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from pycparser import c_ast, c_generator
 
@@ -41,12 +42,7 @@ def prototype(
     params = decl.type.args.params if decl.type.args else []
     named = [each for each in params if isinstance(each, c_ast.Decl) and each.name]
     generator = c_generator.CGenerator()
-    used = {name for node in walk(decl) for name in getattr(node, "names", ())}
-    types = [
-        f"{generator.visit(each)};"
-        for name, each in file.typedefs.items()
-        if name in used and not each.coord.file.startswith(str(INCLUDE))
-    ]
+    types = [f"{generator.visit(each)};" for each in _needed(decl, file.declarations)]
     return Prototype(
         decl.name,
         _text(generator.visit(decl)),
@@ -54,6 +50,21 @@ def prototype(
         tuple(isinstance(each.type, c_ast.TypeDecl) for each in named),
         "\n".join(types),
     )
+
+
+def _needed(decl: c_ast.Decl, declarations: Mapping[str, Any]) -> list[Any]:
+    """What a prototype's names stand for in the file, and what that needs, in order."""
+    needed: set[int] = set()
+    queue = [decl]
+    while queue:
+        for node in walk(queue.pop()):
+            names = [node.name] if isinstance(node, c_ast.ID) else getattr(node, "names", ())
+            for each in filter(None, map(declarations.get, names)):
+                if id(each) not in needed and not each.coord.file.startswith(str(INCLUDE)):
+                    needed.add(id(each))
+                    queue.append(each)
+    unique = {id(each): each for each in declarations.values()}
+    return [each for key, each in unique.items() if key in needed]
 
 
 def _text(declaration: str) -> str:

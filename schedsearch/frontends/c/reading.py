@@ -9,6 +9,7 @@ from typing import Any
 from pycparser import c_ast
 
 from schedsearch.core.errors import UserError
+from schedsearch.frontends.c.constants import value_of
 from schedsearch.frontends.c.expressions import File
 from schedsearch.frontends.c.preprocessed import parsed
 
@@ -27,15 +28,15 @@ def definitions(
 
 
 def _definitions(path: str, tree: c_ast.FileAST) -> File:
-    file = File(path, {}, {}, {}, {})
+    file = File(path, {}, {}, {}, {}, {})
     for node in tree.ext:
         match node:
             case c_ast.Typedef():
-                file.typedefs[node.name] = node
+                file.typedefs[node.name] = file.declarations[node.name] = node
             case c_ast.FuncDef():
                 file.functions[node.decl.name] = node
             case c_ast.Decl() if node.name and not isinstance(node.type, c_ast.FuncDecl):
-                file.variables[node.name] = node
+                file.variables[node.name] = file.declarations[node.name] = node
             case _:
                 pass
         _enumerators(node, file)
@@ -50,13 +51,11 @@ def _enumerators(node: Any, file: File) -> None:
         return
     value: int | None = -1
     for each in kind.values.enumerators:
+        file.declarations[each.name] = node
         if each.value is None:
             value = None if value is None else value + 1
         else:
-            try:
-                value = int(each.value.value, 0)
-            except (AttributeError, TypeError, ValueError):
-                value = None  # names that use it are refused: it is not declared
+            value = value_of(each.value, file.enumerators)  # if None, its name is not declared
         if value is not None:
             file.enumerators[each.name] = value
 

@@ -10,7 +10,7 @@ from pycparser import c_ast
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
 from schedsearch.frontends import graph
-from schedsearch.frontends.c import c_types, conditions, facts, linear
+from schedsearch.frontends.c import c_types, conditions, constants, linear
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import (
     Data,
@@ -73,7 +73,9 @@ def _extent(
     instead = f"declare its extents: `{symbol.type.name} {name}[n][m]`"
     if found is None:
         raise done.refusal(needs[0].node, f"pointer {name}", "its strides have no order", instead)
-    accesses = [(found.index(need.index, need.facts)[0], need.facts) for need in needs]
+    accesses = [
+        (found.index(need.index, need.facts)[0], case) for need in needs for case in need.cases
+    ]
     extent = linear.extent(accesses, done.sizes, graph.fresh("top"))
     if extent is None:
         reason = "no sum of sizes bounds its index"
@@ -110,6 +112,7 @@ class _Translation(Expressions):
                 "kernels return nothing",
                 "make the function void, and store the result into a parameter, `double *result`",
             )
+        self.prototyped(function)
         self._places = places(function, self.file.functions)
         self.calls = [name]
         params = function.decl.type.args.params if function.decl.type.args else []
@@ -131,6 +134,9 @@ class _Translation(Expressions):
         for each in decls:
             if not isinstance(each.type, c_ast.TypeDecl):
                 self._array_parameter(each, order)
+            if each.name in self.extents:
+                for extent in self.extents[each.name][1].shape:
+                    self.positive(extent, each)
         written = assigned(function.body)
         for each in decls:
             symbol = self.scopes[-1][each.name]
@@ -211,10 +217,12 @@ class _Translation(Expressions):
 
     def _extent_of(self, node: Any, decl: c_ast.Decl) -> q.Affine:
         extent = self.affine(node, f"extent of {decl.name}")
-        self.require(
-            extent - 1, node, f"extent {show_affine(extent)} of {decl.name}", "it may be 0 or less"
-        )
+        self.positive(extent, decl)
         return extent
+
+    def positive(self, extent: q.Affine, decl: c_ast.Decl) -> None:
+        what = f"extent {show_affine(extent)} of {decl.name}"
+        self.require(extent - 1, decl, what, "it may be 0 or less")
 
     def _copied(self, decl: c_ast.Decl, symbol: Data) -> Block:
         """A parameter that the function assigns to is its own variable."""
@@ -262,6 +270,8 @@ class _Translation(Expressions):
             raise self.refusal(node, *error.parts) from None
 
     def _any_statement(self, node: Any, is_last: bool) -> Block:
+        if isinstance(node, c_ast.DoWhile) and constants.value_of(node.cond, {}) == 0:
+            return self.block(node.stmt)  # as macros of several statements have it
         if type(node) in _NO_DATA:
             raise self.refusal(node, *_NO_DATA[type(node)])
         match node:
@@ -382,9 +392,7 @@ class _Translation(Expressions):
 
             def start() -> Block:
                 value = self.affine(decl.init, f"value of {decl.name}")
-                if kind.unsigned:
-                    self.not_negative(value, decl)
-                self.numbers[number] = value
+                self.numbers[number] = self.in_type(value, kind, decl)
                 return []
 
             out = self.split(start, decl)
@@ -601,10 +609,10 @@ class _Translation(Expressions):
             taken = node.iftrue if condition else node.iffalse
             return [] if taken is None else self.block(taken)
         place, numbers = self.place, dict(self.numbers)
-        self.place = place.with_facts(*conditions.facts_of(condition))
+        self.place = place.given(condition)
         yes = self.block(node.iftrue)
         after, self.numbers = self.numbers, numbers
-        self.place = place.with_facts(*conditions.facts_of(conditions.negated(condition)))
+        self.place = place.given(conditions.negated(condition))
         no = [] if node.iffalse is None else self.block(node.iffalse)
         self.place = place
         self._merge(after)
@@ -699,12 +707,25 @@ class _Translation(Expressions):
                 node, f"loop variable {head.name}", "the body changes it", "change the step"
             )
         self._forget(changed)
+        self.numbers[symbol] = None
+        step = self._step(node, head)
         var = graph.fresh(head.name)
-        ends = self._ends(node, head, symbol, first, var)
-        if symbol.type.unsigned and head.step < 0:
+        ends = self._ends(node, head, step, symbol, first, var)
+        if symbol.type.unsigned and step < 0:
             for each in ends[:1]:
-                self.not_negative(each + head.step, node)
-        return self._counted(node, head, symbol, first, ends, var)
+                self.not_negative(each + step, node)
+        return self._counted(node, head, step, symbol, first, ends, var)
+
+    def _step(self, node: c_ast.For, head: Header) -> int:
+        found = self.expr(head.step).value
+        if (
+            not isinstance(found, q.Affine)
+            or not found.is_const
+            or not 0 < abs(found.const) < 2**31
+        ):
+            reason = "its step is no constant"
+            raise self.refusal(node, "for", reason, "write `for (int i = 0; i < n; i += 4)`")
+        return -found.const if head.down else found.const
 
     def _forget(self, names: frozenset[str]) -> None:
         """Variables that a loop changes have an unknown value at its beginning."""
@@ -714,11 +735,11 @@ class _Translation(Expressions):
                 self.numbers[symbol] = None
 
     def _ends(
-        self, node: c_ast.For, head: Header, symbol: Number, first: q.Affine, var: q.Var
+        self, node: c_ast.For, head: Header, step: int, symbol: Number, first: q.Affine, var: q.Var
     ) -> list[q.Affine]:
         """The last values of the variable, one for each comparison of the condition."""
         here = q.as_affine(var)
-        up = head.step > 0
+        up = step > 0
         known = [here - first if up else first - here]
         if symbol.type.unsigned:
             known.append(here)
@@ -726,7 +747,7 @@ class _Translation(Expressions):
         self.place = place.with_facts(*known)
         try:
             parts = _conjunction(head.condition)
-            ends = [self._end(each, symbol, first, var, head) for each in parts]
+            ends = [self._end(each, symbol, first, var, step) for each in parts]
         finally:
             self.place = place
         if None in ends:
@@ -739,23 +760,23 @@ class _Translation(Expressions):
         return [each for each in ends if each is not None]
 
     def _end(
-        self, node: Any, symbol: Number, first: q.Affine, var: q.Var, head: Header
+        self, node: Any, symbol: Number, first: q.Affine, var: q.Var, step: int
     ) -> q.Affine | None:
-        up = head.step > 0
+        up = step > 0
         if not isinstance(node, c_ast.BinaryOp):
             return None
         left, right = self.expr(node.left), self.expr(node.right)
         if not isinstance(left.value, q.Affine) or not isinstance(right.value, q.Affine):
             return None
-        if node.op == "!=" and abs(head.step) == 1:
+        if node.op == "!=" and abs(step) == 1:
             here = q.as_affine(var)
             bound = right.value if left.value == here else left.value
             if here not in (left.value, right.value) or q.mentions(bound, var):
                 return None
             span = bound - first if up else first - bound
             reason = "the loop has no end if it begins beyond its bound"
-            self.require(span, node, f"{head.name} != {show_affine(bound)}", reason)
-            return bound - head.step
+            self.require(span, node, f"{symbol.name} != {show_affine(bound)}", reason)
+            return bound - step
         condition = self.compared(node.op, left, right, node)
         if not isinstance(condition, q.BinOp):
             return None
@@ -765,36 +786,37 @@ class _Translation(Expressions):
         self,
         node: c_ast.For,
         head: Header,
+        step: int,
         symbol: Number,
         first: q.Affine,
         ends: list[q.Affine],
         var: q.Var,
     ) -> Block:
         place, line, here = self.place, node.coord.line, q.as_affine(var)
-        up = head.step > 0
-        if head.step == 1:
+        up = step > 0
+        if step == 1 and self.holds(first):  # Exo's conversions of indices want none below 0
             lo, hi, value = first, ends[0] + 1, here
             known = [here - lo, hi - 1 - here]
         else:
-            lo, hi = q.Affine(), trips(first, ends[0], head.step)
-            value = first + here.scaled(head.step)
+            lo, hi = q.Affine(), trips(first, ends[0], step)
+            value = first + here.scaled(step)
             known = [here, ends[0] - value if up else value - ends[0]]
         self.numbers[symbol] = value
         condition: q.Expr | bool = True
         for each in ends[1:]:
             within = conditions.compared("<=" if up else ">=", value, each)
             condition = conditions.both(condition, within)
-        self.place = place.with_facts(*known, *conditions.facts_of(condition))
+        self.place = place.with_facts(*known).given(condition)
         try:
             body = self.block(node.stmt)
         finally:
             self.place = place
         self._forget(assigned(node.stmt))
         self.numbers[symbol] = None
-        if len(ends) == 1 and abs(head.step) == 1:
-            after = ends[0] + head.step
+        if len(ends) == 1 and abs(step) == 1:
+            after = ends[0] + step
             span = after - first if up else first - after
-            if facts.holds(span, self.facts()):
+            if self.holds(span):
                 self.numbers[symbol] = after
         if isinstance(condition, bool):
             body = body if condition else []
@@ -805,21 +827,28 @@ class _Translation(Expressions):
         return self._run(graph.For(var, lo, hi, tuple(body), line), head.name, node)
 
     def _run(self, loop: graph.For, name: str, node: Any) -> Block:
-        """Exo's loops have no end before their beginning. What that asks of one size becomes an
-        assert, anything else a condition."""
+        """Exo's loops have no end before their beginning. That a size is not so small that the loop
+        never runs becomes an assert, anything else a condition."""
         trips = loop.hi - loop.lo
-        if facts.holds(trips, self.facts()):
+        if self.holds(trips):
             return [loop]
-        if facts.holds(trips.scaled(-1), self.facts()):
+        if self.holds(trips.scaled(-1)):
             return []
-        below = self.violated(trips)
-        if len(below) == 1 and len(below[0].terms) == 1 and not self.place.decided:
+        cases = self.cases()
+        never = len(cases) == 1 and all(atom in self.sizes for atom, _ in trips.terms)
+        below = self.violated(trips, cases[0]) if never else []
+        if len(below) == 1 and not self.place.decided and _is_small(below[0]):
             bound = f"{show_affine(loop.lo)} .. {show_affine(loop.hi)}"
             self.require(trips, node, f"loop over {name}", f"{bound} has no numbers")
             return [loop]
         condition = conditions.compared("<", loop.lo, loop.hi)
         assert not isinstance(condition, bool)
         return [graph.If(condition, (loop,), (), loop.line)]
+
+
+def _is_small(row: q.Affine) -> bool:
+    """Whether it says that one size is small."""
+    return len(row.terms) == 1 and row.terms[0][1] < 0
 
 
 def _conjunction(node: Any) -> list[Any]:

@@ -76,18 +76,43 @@ def write_for(procedure: Any) -> Path:
 
 
 def file_for(lowered: Lowered) -> Path:
-    """The same for what a front end made."""
-    return _kept(lowered.name, lowered.text)
+    """The same for what a front end made. Exo reads it here once: what it refuses is said of the
+    user's lines, for all that load the file later. Raises UserError then."""
+    known = _place(lowered.name, lowered.text).exists()
+    file = _kept(lowered.name, lowered.text)
+    if not known:
+        try:
+            _loaded(file, lowered)
+        except UserError:
+            file.unlink(missing_ok=True)
+            raise
+    return file
 
 
 def procedure_of(lowered: Lowered) -> Any:
     """The Exo procedure that a front end made, loaded. Raises UserError if Exo refuses it."""
-    return pick(load_source(file_for(lowered)), lowered.name)
+    return _loaded(_kept(lowered.name, lowered.text), lowered)
+
+
+def _loaded(file: Path, lowered: Lowered) -> Any:
+    try:
+        return pick(load_source(file), lowered.name)
+    except UserError as error:
+        raise UserError(lowered.in_users_terms(str(error), str(file))) from error
+
+
+def _place(name: str, text: str) -> Path:
+    return cache_dir() / "procedures" / f"{name}-{digest(text)}.py"
+
+
+def is_kept(file: Path) -> bool:
+    """Whether it is one that was written here, which users do not see."""
+    return file.resolve().parent == (cache_dir() / "procedures").resolve()
 
 
 def _kept(name: str, text: str) -> Path:
     """A file with a text, in the cache directory."""
-    file = cache_dir() / "procedures" / f"{name}-{digest(text)}.py"
+    file = _place(name, text)
     file.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=file.parent, delete=False) as draft:
         draft.write(text)
