@@ -28,7 +28,8 @@ from schedsearch.frontends.jit.building import (
     parts,
     shown,
 )
-from schedsearch.frontends.jit.control import Control, is_users
+from schedsearch.frontends.jit.calling import is_users
+from schedsearch.frontends.jit.control import Control
 from schedsearch.frontends.jit.indexing import Masked
 from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, simplified
 from schedsearch.frontends.jit.rewrite import refuse_edited, rewritten
