@@ -22,7 +22,14 @@ from schedsearch.frontends.jit.building import (
     where,
 )
 from schedsearch.frontends.jit.proxies import Data, Mask, Undefined
-from schedsearch.frontends.jit.variables import Thunk, joined_kind, leaves, unchanged, value_of
+from schedsearch.frontends.jit.variables import (
+    Thunk,
+    joined_kind,
+    leaves,
+    python_kinds,
+    unchanged,
+    value_of,
+)
 from schedsearch.frontends.lowered import Refusal
 
 
@@ -186,15 +193,21 @@ class Branch:
         shape = next((e.lengths for e in values if isinstance(e, Data)), ())
         buffer = builder.allocate("t" if name == "__ret" else name, kind, shape)
         assert buffer.array is not None
+        held = []
         for value, node, block in zip(values, nodes, self.blocks, strict=True):
             if node is None:
                 node = operations.as_node(builder, operations.operand(builder, value), kind)
             node = operations.broadcast_node(builder, types.cast(node, kind), buffer.shape)
+            held.append(node)
             block.statements.append(
                 g.Store(buffer.array, *identity(buffer.shape), node, line=builder.line())
             )
         builder.changes(buffer.array)
-        found: Data = self._no_alias(name, Data(builder, buffer, weak=weak), *values)
+        if not buffer.shape:
+            builder.holds[buffer.array] = tuple(held)
+        made = Data(builder, buffer, weak=weak)
+        made.may = python_kinds(values) - {weak} if not shape else frozenset()
+        found: Data = self._no_alias(name, made, *values)
         return found
 
 

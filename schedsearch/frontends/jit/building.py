@@ -94,6 +94,7 @@ class Builder:
         self.pending: WeakSet[Buffer] = WeakSet()
         self.scalars: set[g.Array] = set()
         self.moved: dict[g.Array, str] = {}
+        self.holds: dict[g.Array, tuple[g.Value, ...]] = {}
         self.buffers = 0
         self._reads: dict[int, tuple[Any, frozenset[g.Array]]] = {}
         self.numbers: dict[q.Var, q.Var] = {}
@@ -169,6 +170,8 @@ class Builder:
         buffer.block.statements[place:place] = made
         buffer.block.written.add(array)
         buffer.block.arrays.add(array)
+        if not buffer.shape:
+            self.holds[array] = (buffer.value,)
         buffer.array, buffer.value, buffer.mark = array, None, None
         self.pending.discard(buffer)
         return array

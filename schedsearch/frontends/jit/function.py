@@ -31,7 +31,7 @@ from schedsearch.frontends.jit.building import (
 from schedsearch.frontends.jit.calling import is_users
 from schedsearch.frontends.jit.control import Control
 from schedsearch.frontends.jit.indexing import Masked
-from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, simplified
+from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, either, simplified
 from schedsearch.frontends.jit.rewrite import refuse_edited, rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
 from schedsearch.frontends.lower import lower
@@ -360,6 +360,8 @@ def _result(
             raise Refusal(
                 "a result that is a whole number", "it would be int64", "use float() or np.int32()"
             )
+        if value.uncertain:
+            raise either(value)
         builder.use(value.buffer)  # raises where it is no longer known
         if q.Affine() in value.lengths:
             raise Refusal(

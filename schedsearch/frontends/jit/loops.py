@@ -21,9 +21,11 @@ from schedsearch.frontends.jit.variables import (
     Thunk,
     is_whole,
     joined_kind,
+    python_kinds,
     unchanged,
     value_of,
 )
+from schedsearch.frontends.jit.whole_numbers import counts
 from schedsearch.frontends.lowered import Refusal
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ class Carried:
     kind: str = "same"
     step: int = 0
     data: Data | None = None
+    last: Any = None
     next: Any = None
 
 
@@ -90,7 +93,10 @@ class Loop:
             )
             node = operations.broadcast_node(self.builder, node, buffer.shape)
             self.builder.store(buffer, *identity(buffer.shape), node)
+            if not lengths and buffer.array:
+                self.builder.holds[buffer.array] = (node,)
         each.kind, each.data = "data", Data(self.builder, buffer, weak=weak)
+        each.data.may = python_kinds([each.first, each.last]) - {weak}
 
     def __iter__(self) -> Iterator[Any]:
         if self.items is None:
@@ -141,6 +147,7 @@ class Loop:
         if each.kind == "step":
             raise Refusal(each.name, "it changes in different ways", "use a float")
         kind, weak = joined_kind(each.name, (each.first, new))
+        each.last = new
         lengths = operations.lengths_of(new)
         first = each.first
         if not isinstance(first, Undefined):
@@ -170,7 +177,7 @@ class Loop:
             else:
                 data = each.data
                 assert data is not None
-                values[n] = Data(self.builder, data.buffer, weak=data.weak)
+                values[n] = data.seen_again()
         self.given = dict(zip(self.names, values, strict=True))
         return tuple(values)
 
@@ -191,7 +198,9 @@ class Loop:
             else:
                 assert each.data is not None
                 kind, weak = joined_kind(each.name, (each.data, new))
-                if (kind, weak) != (each.data.type, each.data.weak):
+                each.last = new
+                same = (kind, weak) == (each.data.type, each.data.weak)
+                if not same or not python_kinds([new]) <= python_kinds([each.data]):
                     self._change(each, new)
                 else:
                     assigned.append((each, new))
@@ -220,12 +229,14 @@ class Loop:
             if isinstance(new, Data) and new.buffer in stored:
                 new = copied(builder, new) if new.ndim else self._apart(new)
             ready.append((data, new))
+        each_of = {each.data.buffer: each for each, _ in assigned if each.data is not None}
         for data, new in ready:
             node = operations.as_node(builder, operations.operand(builder, new), data.type)
             shape = data.lengths
             own = tuple(map(builder.sizes.resolved, node.shape))
             if len(own) != len(shape) or not all(map(builder.sizes.same, own, shape)):
                 raise Refusal("a variable of a loop", "its shape changes", "use one array")
+            self._count(each_of[data.buffer], node)
             add = False
             if isinstance(node, g.Apply) and node.function == "+":
                 one, other = node.args
@@ -233,10 +244,27 @@ class Loop:
                     node, add = other, True
             builder.store(data.buffer, *identity(shape), node, add, carried=True)
 
+    def _count(self, each: Carried, node: g.Value) -> None:
+        """Python's whole numbers are exact: those in storage too, while they count."""
+        data = each.data
+        if data is None or data.ndim or int not in python_kinds([each.last]):
+            return
+        array, holds = data.buffer.array, self.builder.holds
+        assert array is not None
+        if not counts(node, array, holds):
+            raise Refusal(
+                each.name,
+                "it is a whole number of Python that may grow without bound in a loop",
+                "begin with a float, or with np.int32()",
+            )
+        holds[array] = (*holds.get(array, ()), node)
+
     def _apart(self, value: Data) -> Data:
         buffer = self.builder.allocate("t", value.type, ())
         self.builder.store(buffer, (), (), value.node())
-        return Data(self.builder, buffer, weak=value.weak)
+        found = Data(self.builder, buffer, weak=value.weak)
+        found.may = value.may
+        return found
 
     def _aliases(self, each: Carried, new: Any, written: set[g.Array], alone: set[Buffer]) -> None:
         """Two names of one array, of which one is a copy here: neither may be written. `alone` are
@@ -286,8 +314,17 @@ class Loop:
                 found.append(simplified(self.builder, total + self._rounds().scaled(each.step)))
             else:
                 assert each.data is not None
-                found.append(Data(self.builder, each.data.buffer, weak=each.data.weak))
+                found.append(self._left(each))
         return tuple(found)
+
+    def _left(self, each: Carried) -> Data:
+        """A variable in storage, after the loop. After no round at all it is what it was."""
+        assert self.items is not None
+        assert each.data is not None
+        found = each.data.seen_again()
+        if found.may and self.builder.sizes.never_negative(self.items.range.trip - 1):
+            found.may = python_kinds([each.last]) - {found.weak}
+        return found
 
     def _rounds(self) -> q.Affine:
         assert self.items is not None

@@ -301,6 +301,17 @@ def wanted_place(builder: Builder, value: Any, what: str) -> q.Affine:
         raise Refusal(what, reason, SIZE_WORDS) from None
 
 
+def either(value: Data) -> Refusal:
+    """Refuses what has another type in each case."""
+    names = sorted(each.__name__ for each in value.may)
+    own = value.weak.__name__ if value.weak else str(types.DTYPES[value.type])
+    return Refusal(
+        f"a number that is {own} or Python's {' or '.join(names)}, by a condition or a loop",
+        "NumPy computes in another type with each",
+        f"make both one type (np.{own}(...))" if not value.weak else "give both as floats",
+    )
+
+
 def condition(builder: Builder, expr: q.Expr) -> Mask:
     """A condition on indices."""
     return Mask.of(builder, g.Inside((), expr), (), index=expr)
@@ -315,6 +326,8 @@ class Data:
     __array_priority__ = 1000
     weak: type | None
     whole: frozenset[q.Var] | None
+    may: frozenset[type] = frozenset()
+    """Python's numbers, int or float, that it is instead, by a condition."""
     locked = ""
     """The function that makes a view which NumPy does not let be written."""
 
@@ -372,6 +385,12 @@ class Data:
     ) -> Any:
         return self.viewed(views.view(self.view, shape, places))
 
+    def seen_again(self) -> Data:
+        """The same number, for another use."""
+        found = Data(self.builder, self.buffer, weak=self.weak)
+        found.may = self.may
+        return found
+
     def same_place(self, other: Data) -> bool:
         if self.buffer is not other.buffer or self.lengths != other.lengths:
             return False
@@ -396,7 +415,14 @@ class Data:
         return total
 
     @property
+    def uncertain(self) -> bool:
+        """Whether it is kept in another type than Python's number that it may be."""
+        return bool(self.may) and self.type != "f64"
+
+    @property
     def dtype(self) -> Any:
+        if self.uncertain:
+            raise either(self)
         return types.DTYPES[self.type]
 
     @property

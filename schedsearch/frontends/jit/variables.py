@@ -31,7 +31,7 @@ def unchanged(a: Any, b: Any) -> bool:
     if type(a) is Index and type(b) is Index:
         return bool(a.value == b.value)
     if isinstance(a, Data) and isinstance(b, Data):
-        same = type(a) is type(b) and a.weak == b.weak
+        same = type(a) is type(b) and (a.weak, a.may) == (b.weak, b.may)
         return same and a.buffer is b.buffer and a.same_place(b)
     if isinstance(a, tuple) and isinstance(b, tuple):
         return len(a) == len(b) and all(map(unchanged, a, b))
@@ -67,7 +67,22 @@ def joined_kind(name: str, values: Sequence[Any]) -> tuple[str, type | None]:
             f"it changes its type in a loop or branch: {' and '.join(sorted(strong))}",
             "convert it with astype",
         )
+    if strong and weak is float and not strong & {"f32", "f64"}:
+        raise Refusal(
+            name, "it changes from whole numbers to others in a loop or branch", "use floats"
+        )
     return (strong.pop(), None) if strong else ("f64", weak)
+
+
+def python_kinds(values: Sequence[Any]) -> frozenset[type]:
+    """Those of Python's numbers, int and float, that values may be."""
+    found: set[type] = set()
+    for each in values:
+        if isinstance(each, Data):
+            found |= each.may | ({each.weak} if each.weak else set())
+        elif isinstance(each, Index | int | float) and not isinstance(each, np.generic):
+            found.add(float if isinstance(each, float) else int)
+    return frozenset(found)
 
 
 def leaves(value: Any) -> Iterator[Data]:
