@@ -87,6 +87,7 @@ class Builder:
         self.sizes = sizes
         self.file = file
         self.function = ""
+        self.last = 0
         self.preprocess = preprocess
         self.tracing = True
         self.stack = [Block("top")]
@@ -111,7 +112,11 @@ class Builder:
     # -- lines --
 
     def line(self) -> int:
-        return where()[1]
+        """Of the user's file; what is made when the function has ended has its last one."""
+        file, line = where()
+        if file == self.file:
+            self.last = line
+        return self.last
 
     # -- values --
 

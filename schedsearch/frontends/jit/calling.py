@@ -22,7 +22,8 @@ from schedsearch.frontends.lowered import Refusal
 CHANGING = frozenset(
     {
         *("append", "extend", "insert", "pop", "remove", "clear", "update", "add", "discard"),
-        *("setdefault", "sort", "reverse", "popitem", "appendleft", "popleft"),
+        *("setdefault", "sort", "reverse", "popitem", "appendleft", "popleft", "extendleft"),
+        *("rotate", "fill", "__next__", "__setitem__", "send"),
     }
 )
 """Methods that change what they belong to."""
@@ -135,7 +136,9 @@ def _allowed(builder: Builder, outside: Mapping[int, str], function: Any, owner:
             "its value would be that of the trace, in every call",
             "compute it before, and give it as an argument",
         )
-    if isinstance(owner, list | dict | set) and name in CHANGING:
+    builtin = isinstance(function, python.BuiltinMethodType | python.MethodWrapperType)
+    builtin &= owner is not None and not isinstance(owner, python.ModuleType)
+    if (builtin or isinstance(owner, list | dict | set)) and name in CHANGING:
         refuse_outside(outside, owner)
         if builder.symbolic:
             raise Refusal(

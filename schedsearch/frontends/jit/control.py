@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from schedsearch.frontends.jit.calling import called, has_stand_in, of_kind, ref
 from schedsearch.frontends.jit.indexing import Masked, assign
 from schedsearch.frontends.jit.iteration import Items, Range, items_of
 from schedsearch.frontends.jit.loops import Loop
-from schedsearch.frontends.jit.proxies import Data, Index, Mask, as_place, control_flow
+from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, as_place, control_flow
 from schedsearch.frontends.jit.python_builtins import range_
 from schedsearch.frontends.jit.variables import Thunk
 from schedsearch.frontends.lowered import Refusal
@@ -100,6 +100,19 @@ class Control:
             return operations.logical(self.builder, "not", (value,))
         return not value
 
+    def is_(self, a: Any, b: Any) -> bool:
+        """`a is b`"""
+        for each in (a, b):
+            if isinstance(each, Undefined):
+                each()  # raises
+        ours = [isinstance(each, Data | Index) for each in (a, b)]
+        numbers = isinstance(a, int | float | np.generic) or isinstance(b, int | float | np.generic)
+        if a is not b and (all(ours) or (any(ours) and numbers)):
+            raise Refusal(
+                "`is` of arrays or numbers", "it is not certain while they are traced", "use =="
+            )
+        return a is b
+
     def concrete(self, value: Any, what: str) -> bool:
         """A condition that has to be known: around `break`, `return`, or of `while`."""
         self.turns += what == "while"
@@ -155,6 +168,16 @@ class Control:
     # -- assignment --
 
     slice = builtins.slice
+
+    def kept(self, value: Any) -> Any:
+        """What a call gives, in a variable."""
+        if isinstance(value, Iterator):
+            raise Refusal(
+                "an iterator in a variable",
+                "it is used up while the function is traced",
+                "make it a tuple, or write it where it is used",
+            )
+        return value
 
     def target(self, value: Any) -> Any:
         """What has elements assigned."""

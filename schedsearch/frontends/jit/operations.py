@@ -12,7 +12,15 @@ from schedsearch.core.element_types import INTEGERS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
 from schedsearch.frontends.jit.building import Builder, broadcast_condition, shown
-from schedsearch.frontends.jit.proxies import NEGATED, Data, Index, Mask, as_place, either
+from schedsearch.frontends.jit.proxies import (
+    NEGATED,
+    Data,
+    Index,
+    Mask,
+    Undefined,
+    as_place,
+    either,
+)
 from schedsearch.frontends.jit.sizes import FreezeError
 from schedsearch.frontends.jit.variables import joined_kind, python_kinds
 from schedsearch.frontends.jit.whole_numbers import span
@@ -71,6 +79,8 @@ def operand(builder: Builder, value: Any) -> Any:
         value = np.array(value)
     if isinstance(value, np.ndarray):
         return constant_array(builder, value)
+    if isinstance(value, Undefined):
+        value()  # raises
     if isinstance(value, complex):
         raise Refusal(f"{value}", "kernels have no complex numbers", "compute both parts")
     raise Refusal(

@@ -77,6 +77,8 @@ class Undefined:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
     __rtruediv__ = __matmul__ = __rmatmul__ = __pow__ = __neg__ = __lt__ = __gt__ = _refuse
     __le__ = __ge__ = __index__ = __float__ = __int__ = __str__ = __format__ = _refuse
+    __floordiv__ = __mod__ = __rpow__ = __abs__ = __pos__ = __contains__ = __eq__ = _refuse
+    __hash__ = object.__hash__
 
 
 class Index:
@@ -646,6 +648,15 @@ class Data:
 
     def __ne__(self, other: Any) -> Any:
         return self._compared("!=", other)
+
+    def _rounded(self, *_: Any) -> Any:
+        raise Refusal(
+            "round() or divmod() of data",
+            "kernels have no such function",
+            "use np.floor",
+        )
+
+    __round__ = __trunc__ = __divmod__ = __rdivmod__ = _rounded
 
     def _bits(self, *_: Any) -> Any:
         raise Refusal(
