@@ -55,7 +55,13 @@ class Jitted:
         lock: Path | str | None,
     ) -> None:
         if not inspect.isfunction(function):
-            raise UserError(f"jit is for Python functions, not for {type(function).__name__}")
+            name = getattr(function, "__qualname__", repr(function))
+            raise refused(
+                *place_of(getattr(function, "__func__", function)),
+                f"{name}, a {type(function).__name__}",
+                "a kernel is made of the text of a Python function",
+                "write a function by def that calls it",
+            )
         update_wrapper(self, function)
         self.__schedsearch_function__ = function
         self._function = function
@@ -371,8 +377,10 @@ class _Specialised:
             if var in sizes and wanted != sizes[var]:
                 name, axis = self.places[var]
                 what = name if axis is None else f"{name}.shape[{axis}]"
+                file, line = place_of(self.function)
                 raise ValueError(
-                    f"{self.traced.program.name}: {what} is {sizes[var]}, and has to be {wanted}"
+                    f"{file}:{line}: {self.traced.program.name}: {what} is {sizes[var]}, and has "
+                    f"to be {wanted}"
                 )
         self._check(sizes)
         return tuple(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -41,10 +42,16 @@ arguments are off."""
 
 OPENMP = "-fopenmp"
 
+WRAP = "-fwrapv"
+"""Integers wrap, as NumPy's do. C leaves that undefined for `int`, in which it computes all of
+them, and compilers at -O3 take `x + y > x` for `y > 0`."""
+
+_INTEGERS = re.compile(r"\bu?int(8|16|32)_t\b")
+
 
 def compile_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
     """All that C `source` is compiled with, measured or by its user; `flags` are `Build.flags`."""
-    return (*flags, *ALWAYS, *_openmp(source))
+    return (*flags, *ALWAYS, *wrapping(source), *_openmp(source))
 
 
 def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
@@ -54,6 +61,11 @@ def link_flags(flags: tuple[str, ...], source: str) -> tuple[str, ...]:
     turns denormals off in the whole process.
     """
     return (*(flag for flag in flags if not changes_values(flag)), *_openmp(source))
+
+
+def wrapping(source: str) -> tuple[str, ...]:
+    """What C with integers as data is compiled with. Sizes are `int_fast32_t`."""
+    return (WRAP,) if _INTEGERS.search(source) else ()
 
 
 def _openmp(source: str) -> tuple[str, ...]:

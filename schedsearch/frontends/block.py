@@ -92,6 +92,20 @@ def not_empty(array: g.Array, block: Block) -> None:
         block.need(n - 1)
 
 
+def room(shape: g.Shape, block: Block) -> g.Shape:
+    """Lengths of a temporary. Where nothing is asserted, those that may be 0 get one more:
+    conditions around exclude what is outside, not what is empty."""
+    known = (q.Affine(), *block.work.given, *block.work.facts)
+
+    def sure(n: q.Affine) -> bool:
+        least = lowest(n - 1, block.loops)
+        if least is None or not block.guarded:
+            return not block.guarded
+        return any(never_negative(least - each) for each in known)
+
+    return tuple(n if sure(n) else n + 1 for n in shape)
+
+
 def allocate(array: g.Array, block: Block) -> q.Var:
     var = block.work.arrays[array] = g.fresh(array.name)
     not_empty(array, block)

@@ -132,8 +132,11 @@ def ring(function: str, args: Sequence[q.Expr], kind: str) -> q.Expr:
 
 
 def wrapped(expr: q.Expr, kind: str, block: Block) -> q.Expr:
-    """An expression whose value is that of its type: C computes with narrow integers as `int`."""
-    if kind in NARROW and isinstance(expr, q.BinOp | q.USub):
+    """An expression whose value is that of its type: C computes with narrow integers as `int`.
+    Of functions `abs` alone may leave it: of i8's -128 NumPy's is -128."""
+    computed = isinstance(expr, q.BinOp | q.USub)
+    computed |= isinstance(expr, q.Extern) and expr.name == EXO_NAMES["abs"]
+    if kind in NARROW and computed:
         return q.Read(in_scalar(expr, kind, block), (), kind)
     return expr
 

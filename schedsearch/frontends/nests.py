@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends.block import Block, allocate, branch, loop, within
+from schedsearch.frontends.block import Block, allocate, branch, loop, room, within
 from schedsearch.frontends.bounds import Loop
 from schedsearch.frontends.elements import (
     counted,
@@ -57,7 +57,7 @@ def keep(value: g.Value, block: Block) -> None:
         block.stored[value] = counted(value, block)
         return
     prepare(value, block)
-    array = g.Array(_NAMES.get(type(value), "t"), value.type, value.shape)
+    array = g.Array(_NAMES.get(type(value), "t"), value.type, room(value.shape, block))
     buf = allocate(array, block)
     own = tuple(g.fresh("") for _ in value.shape)
     compute(value, Target(buf, array, own, tuple(map(q.as_affine, own))), block)

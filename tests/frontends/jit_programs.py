@@ -303,3 +303,11 @@ def shapes(A, B, T):
         T.var(axis=(0, 2)),
         np.diag(B[:5]).copy(),
     )
+
+
+@example(lambda r: (r.random(6), r.random(1)))
+def shifted_in_a_branch(x, y):
+    for i in range(len(x)):
+        if i < len(x) - 2:
+            y[:-1] = y[1:]
+            x[:-1] = x[1:]

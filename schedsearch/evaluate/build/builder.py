@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from schedsearch.core.build import ALWAYS, compile_flags, link_flags
+from schedsearch.core.build import ALWAYS, compile_flags, link_flags, wrapping
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest_of
 from schedsearch.core.records import (
@@ -85,7 +85,8 @@ class Builder:
                 f"install it, or build with {self.compiler.kind} something else",
             )
         flags = code.build.flags(self.flags)
-        key = digest_of([self._key(compiler, flags), code.key, code.header, code.source])
+        own = self._key(compiler, (*flags, *wrapping(code.source)))
+        key = digest_of([own, code.key, code.header, code.source])
         library = self.cache_dir / key[:2] / f"{key}.so"
         binary_key = _intact(library)
         if binary_key is None:
@@ -144,7 +145,8 @@ class Builder:
         flags = (*self.flags, "-O1", "-g", "-fno-omit-frame-pointer")
         flags = (*flags, "-ftrivial-auto-var-init=pattern")
         flags = (*flags, f"-fsanitize={sanitizers}", "-fno-sanitize-recover=all")
-        key = digest_of([self.key, flags, code.key, code.header, code.source])
+        own = (*flags, *wrapping(code.source))
+        key = digest_of([self.key, own, code.key, code.header, code.source])
         library = self.cache_dir / key[:2] / f"{key}.so"
         if _intact(library) is None:
             library.parent.mkdir(parents=True, exist_ok=True)

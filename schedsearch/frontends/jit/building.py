@@ -87,6 +87,7 @@ class Builder:
         self.sizes = sizes
         self.file = file
         self.function = ""
+        self.last = 0
         self.preprocess = preprocess
         self.tracing = True
         self.stack = [Block("top")]
@@ -94,6 +95,7 @@ class Builder:
         self.pending: WeakSet[Buffer] = WeakSet()
         self.scalars: set[g.Array] = set()
         self.moved: dict[g.Array, str] = {}
+        self.holds: dict[g.Array, tuple[g.Value, ...]] = {}
         self.buffers = 0
         self._reads: dict[int, tuple[Any, frozenset[g.Array]]] = {}
         self.numbers: dict[q.Var, q.Var] = {}
@@ -110,7 +112,11 @@ class Builder:
     # -- lines --
 
     def line(self) -> int:
-        return where()[1]
+        """Of the user's file; what is made when the function has ended has its last one."""
+        file, line = where()
+        if file == self.file:
+            self.last = line
+        return self.last
 
     # -- values --
 
@@ -169,6 +175,8 @@ class Builder:
         buffer.block.statements[place:place] = made
         buffer.block.written.add(array)
         buffer.block.arrays.add(array)
+        if not buffer.shape:
+            self.holds[array] = (buffer.value,)
         buffer.array, buffer.value, buffer.mark = array, None, None
         self.pending.discard(buffer)
         return array

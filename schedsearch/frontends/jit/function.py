@@ -17,7 +17,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types
 from schedsearch.frontends.jit import operations
-from schedsearch.frontends.jit.around import Around, inner_codes
+from schedsearch.frontends.jit.around import Around
 from schedsearch.frontends.jit.building import (
     NUMPY,
     OURS,
@@ -28,10 +28,11 @@ from schedsearch.frontends.jit.building import (
     parts,
     shown,
 )
-from schedsearch.frontends.jit.control import Control, is_users
+from schedsearch.frontends.jit.calling import is_users
+from schedsearch.frontends.jit.control import Control
 from schedsearch.frontends.jit.indexing import Masked
-from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, simplified
-from schedsearch.frontends.jit.rewrite import refuse_edited, rewritten
+from schedsearch.frontends.jit.proxies import Data, Index, Mask, Undefined, either, simplified
+from schedsearch.frontends.jit.rewrite import codes_of, refuse_edited, rewritten
 from schedsearch.frontends.jit.sizes import FreezeError, Sizes
 from schedsearch.frontends.lower import lower
 from schedsearch.frontends.lowered import Refusal, refused
@@ -144,7 +145,7 @@ def _traced(
         elif isinstance(each, SizeOf):
             sizes.own.add(each.var)
     builder = Builder(sizes, file, preprocess)
-    builder.function = function.__name__
+    builder.function, builder.last = function.__name__, line
     arrays: dict[str, g.Array] = {}
     values: dict[str, Any] = {}
     for name, each in given.items():
@@ -182,7 +183,7 @@ def _traced(
             except (OSError, SyntaxError, TypeError):
                 made[called] = called
                 around.add(called, deep=True)
-            inner.update(map(id, inner_codes(made[called].__code__)))
+            inner.update(map(id, codes_of(made[called].__code__)))
         return made[called]
 
     control.rewritten = own
@@ -202,7 +203,7 @@ def _traced(
                     f"its source is not found ({str(error).splitlines()[0] if str(error) else ''})",
                     "define it by def in a file, or use preprocess=False",
                 ) from None
-        inner.update(map(id, inner_codes(called.__code__)))
+        inner.update(map(id, codes_of(called.__code__)))
         with np.errstate(all="ignore"):
             value = _call(called, values, inspect.signature(function))
         for name, each in given.items():
@@ -359,6 +360,8 @@ def _result(
             raise Refusal(
                 "a result that is a whole number", "it would be int64", "use float() or np.int32()"
             )
+        if value.uncertain:
+            raise either(value)
         builder.use(value.buffer)  # raises where it is no longer known
         if q.Affine() in value.lengths:
             raise Refusal(

@@ -11,9 +11,19 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends import types, views
-from schedsearch.frontends.jit.building import Builder, broadcast_condition, parts, shown
-from schedsearch.frontends.jit.proxies import NEGATED, Data, Index, Mask, as_place
+from schedsearch.frontends.jit.building import Builder, broadcast_condition, shown
+from schedsearch.frontends.jit.proxies import (
+    NEGATED,
+    Data,
+    Index,
+    Mask,
+    Undefined,
+    as_place,
+    either,
+)
 from schedsearch.frontends.jit.sizes import FreezeError
+from schedsearch.frontends.jit.variables import joined_kind, python_kinds
+from schedsearch.frontends.jit.whole_numbers import span
 from schedsearch.frontends.lowered import Refusal
 
 APPLIED = {
@@ -69,6 +79,8 @@ def operand(builder: Builder, value: Any) -> Any:
         value = np.array(value)
     if isinstance(value, np.ndarray):
         return constant_array(builder, value)
+    if isinstance(value, Undefined):
+        value()  # raises
     if isinstance(value, complex):
         raise Refusal(f"{value}", "kernels have no complex numbers", "compute both parts")
     raise Refusal(
@@ -100,6 +112,8 @@ def kind_of(value: Any) -> Any:
     if isinstance(value, Mask | bool):
         return np.dtype(bool)
     if isinstance(value, Data):
+        if value.uncertain:
+            raise either(value)
         return value.weak or types.DTYPES[value.type]
     return float if isinstance(value, float) else int
 
@@ -122,6 +136,8 @@ def as_node(builder: Builder, value: Any, kind: str) -> g.Value:
         one, zero = (views.broadcast_to(types.constant(n, kind), shape) for n in (1, 0))
         return g.Select(value.condition(), one, zero)
     if isinstance(value, Data):
+        if value.may and value.type == "f32" and kind != "f32":
+            raise either(value)
         node = value.node()
         if isinstance(node, g.Constant) and value.weak:
             return types.constant(node.value, kind)
@@ -144,13 +160,9 @@ def as_node(builder: Builder, value: Any, kind: str) -> g.Value:
     return types.constant(value, kind)
 
 
-def has_count(node: Any) -> bool:
-    return isinstance(node, g.Count) or any(map(has_count, parts(node)))
-
-
 def refuse_wide(builder: Builder, value: Data, kind: str) -> None:
-    """A Python number that depends on sizes, as an element of whole numbers: NumPy raises if it
-    does not fit. It is computed from sizes that are numbers, or refused."""
+    """A Python number that is not known, as an element of whole numbers: NumPy raises if it does
+    not fit. It is computed from sizes that are numbers, or refused."""
     wide = Refusal(
         f"a whole number of Python as {types.DTYPES[kind]}",
         "it may lie outside of that type",
@@ -158,8 +170,9 @@ def refuse_wide(builder: Builder, value: Data, kind: str) -> None:
     )
     if value.whole and value.whole <= builder.sizes.own:
         raise FreezeError(value.whole, wide)
-    counts = value.buffer.value is not None and has_count(value.buffer.value)
-    if value.whole is not None or counts or value.buffer.array in builder.scalars:
+    found = span(value.node(), builder.holds)
+    low, high = INTEGERS[kind] or (0, 0)
+    if found is None or found.relative or not low <= found.lo <= found.hi <= high:
         raise wide
 
 
@@ -259,16 +272,19 @@ def elementwise(
         )
     if name == "power" and (found := _power(builder, values[0], values[1], python)) is not None:
         return found
-    weak = weak_result(values, ufunc) if python else None
-    if weak:
-        kinds: tuple[str, ...] = ("f64",) * ufunc.nin
-        out = "f64"
-    elif dtype is not None:
-        out = types.named(dtype, f"np.{name}")
-        kinds = (out,) * ufunc.nin
-    else:
+    weaks: list[type | None] = []
+
+    def decided(values: Sequence[Any]) -> tuple[tuple[str, ...], str]:
+        weaks.append(weak_result(values, ufunc) if python else None)
+        if weaks[-1]:
+            return ("f64",) * ufunc.nin, "f64"
+        if dtype is not None:
+            return (types.named(dtype, f"np.{name}"),) * ufunc.nin, types.named(dtype)
         kinds, result = resolved_types(ufunc, values)
-        out = types.named(result, f"np.{name}")
+        return kinds, types.named(result, f"np.{name}")
+
+    kinds, out = in_all_cases(values, decided)
+    weak = None if None in weaks else float if float in weaks else int if weaks else None
     nodes = [as_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
     broadcast, shape = broadcast_nodes(builder, nodes)
     if APPLIED[name] not in ("+", "-", "*", "/", "neg", "max", "min", "abs") and out not in (
@@ -280,9 +296,25 @@ def elementwise(
         )
     result = Data.of(builder, _folded(g.Apply(APPLIED[name], broadcast, out, shape)))
     result.weak = weak
+    result.may = frozenset(each for each in weaks if each and each is not weak)
     if weak is int:
         result.whole = sizes_in(values)
     return result
+
+
+def in_all_cases(values: Sequence[Any], decided: Callable[[Sequence[Any]], Any]) -> Any:
+    """What is decided by types of operands. Refused, if it differs with what they may be."""
+    mixed = next((n for n, v in enumerate(values) if isinstance(v, Data) and v.may), None)
+    if mixed is None:
+        return decided(values)
+    value = values[mixed]
+    cases = []
+    for weak in (value.weak, *sorted(value.may, key=str)):
+        case = Data(value.builder, value.buffer, value.view, weak, value.whole)
+        cases.append(in_all_cases([*values[:mixed], case, *values[mixed + 1 :]], decided))
+    if any(each != cases[0] for each in cases):
+        raise either(value)
+    return cases[0]
 
 
 def _folded(node: g.Apply) -> g.Value:
@@ -334,10 +366,13 @@ def compare(builder: Builder, op: str, a: Any, b: Any) -> Any:
     if any(isinstance(each, Mask) for each in values):
         raise Refusal(f"{op} of truth values", "they are no numbers", "use &, | and ~")
     ufunc = getattr(np, next(name for name, sign in COMPARED.items() if sign == op))
-    if all(not isinstance(v, Data) or v.weak for v in values):
-        kinds: tuple[str, ...] = ("f64", "f64")
-    else:
-        kinds = resolved_types(ufunc, values)[0]
+
+    def decided(values: Sequence[Any]) -> tuple[str, ...]:
+        if all(not isinstance(v, Data) or v.weak for v in values):
+            return ("f64", "f64")
+        return resolved_types(ufunc, values)[0]
+
+    kinds = in_all_cases(values, decided)
     nodes = [as_node(builder, v, kind) for v, kind in zip(values, kinds, strict=True)]
     (lhs, rhs), shape = broadcast_nodes(builder, nodes)
     return Mask.of(builder, g.Compare(op, lhs, rhs), shape)
@@ -430,13 +465,18 @@ def select(builder: Builder, mask: Any, then: Any, other: Any, *, python: bool =
         inverse = logical(builder, "not", (condition,))
         one = logical(builder, "and", (condition, values[0]))
         return logical(builder, "or", (one, logical(builder, "and", (inverse, values[1]))))
-    weak = weak_result(values, np.add) if python else None
-    kind = "f64" if weak else types.named(_common(values), "np.where")
+    weak: type | None = None
+    if python:
+        kind, weak = joined_kind("a number that a condition chooses", values)
+    else:
+        kind = types.named(in_all_cases(values, _common), "np.where")
     nodes = [as_node(builder, each, kind) for each in values]
     shape = broadcast_lengths(builder, [condition.lengths, *(each.shape for each in nodes)])
     chosen, rest = (broadcast_node(builder, each, shape) for each in nodes)
     result = Data.of(builder, g.Select(stretched(builder, condition, shape), chosen, rest))
     result.weak = weak if not shape else None
+    if python and not shape:
+        result.may = python_kinds(values) - {weak}
     return result
 
 

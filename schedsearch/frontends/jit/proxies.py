@@ -77,6 +77,8 @@ class Undefined:
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = _refuse
     __rtruediv__ = __matmul__ = __rmatmul__ = __pow__ = __neg__ = __lt__ = __gt__ = _refuse
     __le__ = __ge__ = __index__ = __float__ = __int__ = __str__ = __format__ = _refuse
+    __floordiv__ = __mod__ = __rpow__ = __abs__ = __pos__ = __contains__ = __eq__ = _refuse
+    __hash__ = object.__hash__
 
 
 class Index:
@@ -301,6 +303,17 @@ def wanted_place(builder: Builder, value: Any, what: str) -> q.Affine:
         raise Refusal(what, reason, SIZE_WORDS) from None
 
 
+def either(value: Data) -> Refusal:
+    """Refuses what has another type in each case."""
+    names = sorted(each.__name__ for each in value.may)
+    own = value.weak.__name__ if value.weak else str(types.DTYPES[value.type])
+    return Refusal(
+        f"a number that is {own} or Python's {' or '.join(names)}, by a condition or a loop",
+        "NumPy computes in another type with each",
+        f"make both one type (np.{own}(...))" if not value.weak else "give both as floats",
+    )
+
+
 def condition(builder: Builder, expr: q.Expr) -> Mask:
     """A condition on indices."""
     return Mask.of(builder, g.Inside((), expr), (), index=expr)
@@ -315,6 +328,8 @@ class Data:
     __array_priority__ = 1000
     weak: type | None
     whole: frozenset[q.Var] | None
+    may: frozenset[type] = frozenset()
+    """Python's numbers, int or float, that it is instead, by a condition."""
     locked = ""
     """The function that makes a view which NumPy does not let be written."""
 
@@ -372,6 +387,12 @@ class Data:
     ) -> Any:
         return self.viewed(views.view(self.view, shape, places))
 
+    def seen_again(self) -> Data:
+        """The same number, for another use."""
+        found = Data(self.builder, self.buffer, weak=self.weak)
+        found.may = self.may
+        return found
+
     def same_place(self, other: Data) -> bool:
         if self.buffer is not other.buffer or self.lengths != other.lengths:
             return False
@@ -396,7 +417,14 @@ class Data:
         return total
 
     @property
+    def uncertain(self) -> bool:
+        """Whether it is kept in another type than Python's number that it may be."""
+        return bool(self.may) and self.type != "f64"
+
+    @property
     def dtype(self) -> Any:
+        if self.uncertain:
+            raise either(self)
         return types.DTYPES[self.type]
 
     @property
@@ -620,6 +648,15 @@ class Data:
 
     def __ne__(self, other: Any) -> Any:
         return self._compared("!=", other)
+
+    def _rounded(self, *_: Any) -> Any:
+        raise Refusal(
+            "round() or divmod() of data",
+            "kernels have no such function",
+            "use np.floor",
+        )
+
+    __round__ = __trunc__ = __divmod__ = __rdivmod__ = _rounded
 
     def _bits(self, *_: Any) -> Any:
         raise Refusal(

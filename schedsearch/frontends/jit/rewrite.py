@@ -85,10 +85,10 @@ def refuse_edited(function: types.FunctionType) -> None:
     code = function.__code__
     linecache.checkcache(code.co_filename)
     text = "".join(linecache.getlines(code.co_filename))
-    if not text or any(name.startswith("@py") for c in _codes(code) for name in c.co_names):
+    if not text or any(name.startswith("@py") for c in codes_of(code) for name in c.co_names):
         return  # pytest has rewritten an `assert`
     try:
-        same = any(code == each for each in _codes(_compiled(text)))
+        same = any(code == each for each in codes_of(_compiled(text)))
     except SyntaxError:
         same = False
     if not same:
@@ -106,11 +106,12 @@ def _compiled(text: str) -> types.CodeType:
     return compile(text, "", "exec", dont_inherit=True)
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
+def codes_of(code: types.CodeType) -> Iterator[types.CodeType]:
+    """A function's code, and that of all functions within."""
     yield code
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
-            yield from _codes(each)
+            yield from codes_of(each)
 
 
 def rewritten(function: types.FunctionType, control: Any) -> Callable[..., Any]:
@@ -510,10 +511,17 @@ class _Rewriter(ast.NodeTransformer):
             return self.at(node, _call("__b", "kind", self.visit(node.value)))
         return self.generic_visit(node)
 
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST:
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
             return ast.Pass()
-        return self.generic_visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_Assign(self, node: ast.Assign) -> ast.AST:
+        calls = isinstance(node.value, ast.Call | ast.GeneratorExp)
+        self.generic_visit(node)
+        if calls:
+            node.value = self.at(node.value, _call("__b", "kept", node.value))
+        return node
 
     def visit_Assert(self, node: ast.Assert) -> ast.AST:
         return ast.Expr(_call("__b", "require", self.visit(node.test)))
@@ -556,13 +564,12 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         self.generic_visit(node)
-        if len(node.ops) == 1:
-            return node
         values = [node.left, *node.comparators]
         pairs = [
-            ast.Compare(copy.deepcopy(values[n]), [op], [values[n + 1]])
-            for n, op in enumerate(node.ops)
+            _pair(copy.deepcopy(values[n]), op, values[n + 1]) for n, op in enumerate(node.ops)
         ]
+        if len(pairs) == 1:
+            return self.at(node, pairs[0])
         return self.at(node, _call("__b", "and_", *map(_thunk, pairs)))
 
     def visit_IfExp(self, node: ast.IfExp) -> ast.AST:
@@ -572,6 +579,16 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         return self.refuse(node, (":=", "it is unknown", "assign the variable before"))
+
+
+def _pair(a: ast.expr, op: ast.cmpop, b: ast.expr) -> ast.expr:
+    match op:
+        case ast.Is():
+            return _call("__b", "is_", a, b)
+        case ast.IsNot():
+            return ast.UnaryOp(ast.Not(), _call("__b", "is_", a, b))
+        case _:
+            return ast.Compare(a, [op], [b])
 
 
 def _key(key: ast.expr) -> ast.expr:
