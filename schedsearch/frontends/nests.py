@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends.block import Block, allocate, branch, loop, within
+from schedsearch.frontends.block import Block, allocate, branch, loop, number, scalar, within
 from schedsearch.frontends.bounds import Loop
 from schedsearch.frontends.elements import (
-    counted,
     element,
     extern,
     inside,
-    number,
-    scalar,
     settled,
     typed,
 )
@@ -52,9 +49,6 @@ def prepare(value: g.Value, block: Block) -> None:
 def keep(value: g.Value, block: Block) -> None:
     """Store a value into an array of its own."""
     if value in block.stored:
-        return
-    if isinstance(value, g.Count):
-        block.stored[value] = counted(value, block)
         return
     prepare(value, block)
     array = g.Array(_NAMES.get(type(value), "t"), value.type, value.shape)

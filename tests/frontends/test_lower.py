@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -365,6 +364,43 @@ TWICE = apply("+", x, g.Reduce("max", x, (0,)))
 EXP = apply("exp", g.Load(S))
 AGAIN = apply("*", EXP, apply("-", EXP, 1))
 
+
+def counting(
+    value: q.Affine, *loops: tuple[q.Var, q.Affine, q.Affine], cond: q.Expr | None = None
+) -> tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]:
+    """Sums of an index as data, of every type, within loops."""
+    found = [g.Array("s" + kind, kind) for kind in ALL]
+    body: tuple[g.Statement, ...] = tuple(
+        store(each, apply("+", apply("*", g.Load(each), 3), g.Count(value, each.type)))
+        for each in found
+    )
+    if cond is not None:
+        body = (g.If(cond, body, body[:1]),)
+    for var, lo, hi in reversed(loops):
+        body = (g.For(var, lo, hi, body),)
+    return (N, M, *found), body
+
+
+n, m, at, to = map(q.as_affine, (N, M, t, u))
+none = q.Affine()
+COUNTED = {
+    "counted": counting(at, (t, none, n)),
+    "counted_from": counting(at - 3, (t, q.Affine(2), n + 2)),
+    "counted_down": counting(at.scaled(-2) - n, (t, none, n)),
+    "counted_large": counting(at.scaled(10**6) + 16777217 + m, (t, none, n)),
+    "counted_both": counting(at.scaled(1000) - to + 1, (t, none, n), (u, none, m)),
+    "counted_triangle": counting(to - at, (t, none, n), (u, at, n)),
+    "counted_above": counting(n - 1 - to, (t, none, n), (u, none, at)),
+    "counted_longer": counting(at, (t, m, n + m)),
+    "counted_between": counting(at, (t, m, n)),
+    "counted_quotient": counting(q.floor_div(at + n, 3), (t, none, n)),
+    "counted_remainder": counting(q.modulo(at + m, 4) + at, (t, none, n)),
+    "counted_negative": counting(q.floor_div(at - 5, 2), (t, none, n)),
+    "counted_size_quotient": counting(q.floor_div(n - 7, 2) + q.floor_div(m, 2), (t, none, n)),
+    "counted_if": counting(at - 2, (t, none, n), cond=q.BinOp(">", at, q.Affine(1), "bool")),
+    "counted_if_longer": counting(n - m, (t, none, n), cond=q.BinOp(">=", n, m, "bool")),
+}
+
 STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
     "shift_right": ((N, X), (shaping.stored(views.slice_(x, 0, 1), views.slice_(x, 0, None, -1)),)),
     "shift_left": ((N, X), (shaping.stored(views.slice_(x, 0, None, -1), views.slice_(x, 0, 1)),)),
@@ -626,6 +662,7 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             ),
         ),
     ),
+    **COUNTED,
     "counts": (
         (N, M, X, B8),
         (
@@ -765,15 +802,20 @@ def test_sizes_as_f32_are_rounded_once() -> None:
     assert "count += 1.0" in found
 
 
-def test_what_is_counted_is_counted_before_the_nest() -> None:
-    count = g.Count(q.as_affine(t) + q.as_affine(N), "f64")
-    body = (store(A, apply("*", a, count)),)
-    found = text(N, A, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
-    assert re.findall("( *)count (.*)", found) == [
-        (" " * 8, "= 0.0"),
-        (" " * 12, "+= 1.0"),
-        (" " * 12, "+= 1.0"),
-    ]
+def test_indices_as_data_are_counted_before_all_else() -> None:
+    """Once, however often nests read them."""
+    value = g.Count(at + 2, "f32")
+    body = (store(X, views.broadcast_to(value, VN)), shaping.stored(views.index(x, 0, t), value))
+    found = text(N, X, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
+    nests = """\
+    for t in seq(0, N):
+        for i in seq(0, N):
+            X[i] = counts[t]
+        X[t] = counts[t]
+"""
+    assert found.endswith(nests)
+    assert found.count("count += 1.0") == 1
+    assert "count: f64" in found
 
 
 def test_facts_are_asserted_once() -> None:
