@@ -50,6 +50,9 @@ def keep(value: g.Value, block: Block) -> None:
     """Store a value into an array of its own."""
     if value in block.stored:
         return
+    if q.Affine() in value.shape:
+        block.stored[value] = g.fresh("")  # nothing to store, which nothing reads
+        return
     prepare(value, block)
     array = g.Array(_NAMES.get(type(value), "t"), value.type, value.shape)
     buf = allocate(array, block)

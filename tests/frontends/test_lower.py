@@ -401,6 +401,56 @@ COUNTED = {
     "counted_if_longer": counting(n - m, (t, none, n), cond=q.BinOp(">=", n, m, "bool")),
 }
 
+
+def steps(*body: g.Statement, hi: q.Affine = n) -> tuple[g.Statement, ...]:
+    return (g.For(t, none, hi, body),)
+
+
+def moved(by: int) -> g.Value:
+    """Each element, and one before it."""
+    return apply("+", views.slice_(x, 0, by), views.slice_(x, 0, None, -by))
+
+
+ROW = views.index(a, 0, t)
+END = views.slice_(ROW, 0, at + 1)
+COPY = g.Array("c", "f32", affine(n - 1))
+STEPS: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
+    "of_time": ((N, X), steps(shaping.stored(views.slice_(x, 0, 1), moved(1)))),
+    "of_two": (
+        (N, X),
+        steps(
+            g.Allocate(COPY),
+            store(COPY, apply("exp", moved(1))),
+            shaping.stored(views.slice_(x, 0, None, -1), apply("*", g.Load(COPY), 0.1)),
+        ),
+    ),
+    "within": (
+        (N, M, X),
+        steps(g.For(u, none, m, (shaping.stored(views.slice_(x, 0, 1), moved(1)),))),
+    ),
+    "shorter": (
+        (N, X),
+        steps(
+            shaping.stored(
+                views.slice_(x, 0, 1, n - at),
+                apply("+", views.slice_(x, 0, 1, n - at), views.slice_(x, 0, None, n - at - 1)),
+            ),
+            hi=n - 1,
+        ),
+    ),
+    "of_rows": ((N, A), steps(shaping.stored(ROW, views.flip(ROW, 0)))),
+    "of_ends": ((N, A), steps(shaping.stored(END, views.flip(END, 0)), hi=n - 1)),
+    "guarded": (
+        (N, M, X),
+        steps(
+            g.If(
+                q.BinOp(">", n, m, "bool"),
+                steps(shaping.stored(views.slice_(x, 0, m), views.flip(views.slice_(x, 0, m), 0))),
+            )
+        ),
+    ),
+}
+
 STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
     "shift_right": ((N, X), (shaping.stored(views.slice_(x, 0, 1), views.slice_(x, 0, None, -1)),)),
     "shift_left": ((N, X), (shaping.stored(views.slice_(x, 0, None, -1), views.slice_(x, 0, 1)),)),
@@ -663,6 +713,7 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
         ),
     ),
     **COUNTED,
+    **{f"steps_{name}": value for name, value in STEPS.items()},
     "counts": (
         (N, M, X, B8),
         (
@@ -726,6 +777,12 @@ def text(*params: q.Var | g.Array, body: Sequence[g.Statement]) -> str:
     """The lines of a procedure below its head."""
     program = g.Program("p", params, tuple(body))
     return lower(program).text.split("@proc\n")[1].split(":\n", 1)[1]
+
+
+def test_empty_values_need_no_temporaries() -> None:
+    rows = g.Reduce("sum", views.slice_(a, 0, 0, 0), (1,))
+    body = shaping.stored(views.slice_(x, 0, 0, 0), apply("*", rows, apply("exp", rows)))
+    assert text(N, A, X, body=[body]) == "    pass\n"
 
 
 def test_a_product_is_the_plain_nest() -> None:
@@ -816,6 +873,25 @@ def test_indices_as_data_are_counted_before_all_else() -> None:
     assert found.endswith(nests)
     assert found.count("count += 1.0") == 1
     assert "count: f64" in found
+
+
+@pytest.mark.parametrize(
+    ("name", "allocated"),
+    [
+        ("of_time", "    t: f32[N - 1] @ DRAM"),
+        ("of_two", "    c: f32[N - 1] @ DRAM"),
+        ("within", "    t: f32[N - 1] @ DRAM"),
+        ("shorter", "    t: f32[N] @ DRAM"),
+        ("of_rows", "        t: f32[N] @ DRAM"),
+        ("of_ends", "        t: f32[N - t_1 - 1] @ DRAM"),
+        ("guarded", "                t: f32[N - M] @ DRAM"),
+    ],
+)
+def test_temporaries_of_sequential_loops_are_allocated_once(name: str, allocated: str) -> None:
+    """Those of loops that may run at once, or where lengths may be negative, stay inside."""
+    params, body = STEPS[name]
+    found = text(*params, body=body)
+    assert allocated in found.splitlines(), found
 
 
 def test_facts_are_asserted_once() -> None:
