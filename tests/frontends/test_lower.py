@@ -570,6 +570,14 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             ),
         ),
     ),
+    "truncated_sums": (
+        (N, A, I32, B8),
+        (
+            store(I32, g.Reduce("sum", types.cast(a, "i32"), (1,)), add=True),
+            store(B8, g.Scan("sum", types.cast(g.Load(I32), "i8"), 0)),
+            store(B8, types.cast(g.Load(I32), "i8"), add=True),
+        ),
+    ),
     "added_narrow": ((N, X, Y), (store(Y, x, add=True),)),
     "row_of_row_before": (
         (N, A),
