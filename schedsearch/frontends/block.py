@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from math import isfinite
 
 from schedsearch.core import ast as q
+from schedsearch.core.element_types import INTEGERS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends.bounds import Loop, lowest, never_negative
 from schedsearch.frontends.lowered import Refusal
@@ -20,7 +22,7 @@ class Work:
 
     file: str
     arrays: dict[g.Array, q.Var]
-    counts: dict[tuple[q.Affine, str], q.Var] = field(default_factory=dict)
+    counts: dict[tuple[q.Affine, q.Affine, int, str], q.Var] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
     externs: set[str] = field(default_factory=set)
     given: list[q.Affine] = field(default_factory=list)
@@ -110,6 +112,26 @@ def allocate(array: g.Array, block: Block) -> q.Var:
     var = block.work.arrays[array] = g.fresh(array.name)
     not_empty(array, block)
     block.out.append(q.Alloc(block.path, var, array.type, array.shape, "DRAM"))
+    return var
+
+
+def number(value: float, kind: str) -> q.Expr:
+    if kind in INTEGERS:
+        return q.Const(int(value), kind)
+    value = float(value)
+    if not isfinite(value):
+        raise Refusal(f"the constant {value}", "Exo has finite numbers only", "use a finite one")
+    return q.Const(value, kind)
+
+
+def scalar(name: str, kind: str, block: Block) -> q.Var:
+    return allocate(g.Array(name, kind), block)
+
+
+def in_scalar(expr: q.Expr, kind: str, block: Block, name: str = "t") -> q.Var:
+    """A temporary that holds an expression: it has the type, and integers have wrapped."""
+    var = scalar(name, kind, block)
+    block.out.append(q.Assign(block.path, var, (), expr, kind))
     return var
 
 

@@ -73,6 +73,19 @@ def never_negative(value: q.Affine) -> bool:
     return least is not None and least >= 0
 
 
+def lengthened(value: q.Affine, known: Sequence[q.Affine]) -> q.Affine | None:
+    """An expression that is 1 at least, and not less than this one; `known` are not negative. It
+    is longer where this one may be 0, or where it is not known how far down it goes."""
+    for base in (q.Affine(), *known):
+        least = least_value(value - base)
+        if least is not None:
+            return value + max(0, 1 - least)
+    gone = [(atom, factor) for atom, factor in value.terms if factor < 0]
+    if not gone or not all(never_negative(q.as_affine(atom)) for atom, _ in gone):
+        return None
+    return lengthened(value - q.affine(0, tuple(gone)), ())
+
+
 def surely_positive(value: q.Affine, loops: Sequence[Loop]) -> bool:
     """Whether an expression is shown to be 1 at least."""
     low = lowest(value, loops)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from math import isfinite
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends import graph as g
-from schedsearch.frontends.block import Block, allocate, branch, loop, within
+from schedsearch.frontends.block import Block, branch, in_scalar, number, scalar, within
+from schedsearch.frontends.counts import counted
 from schedsearch.frontends.functions import EXO_NAMES, SELECTIONS
 from schedsearch.frontends.lowered import Refusal
 from schedsearch.frontends.plan import At, operands
@@ -58,7 +58,7 @@ def fused(value: g.Value, at: At, block: Block) -> q.Expr:
         case g.Constant():
             return number(value.value, value.type)
         case g.Count():
-            return q.Read(counted(value, block), (), value.type)
+            return counted(value, block)
         case g.Load():
             within(at, value.shape, block)
             return q.Read(block.work.arrays[value.array], at, value.type)
@@ -83,26 +83,6 @@ def typed(value: g.Value, at: At, block: Block) -> q.Expr:
 
 def _reads(expr: q.Expr) -> bool:
     return any(isinstance(part, q.Read) for part in q.walk_expr(expr))
-
-
-def number(value: float, kind: str) -> q.Expr:
-    if kind in INTEGERS:
-        return q.Const(int(value), kind)
-    value = float(value)
-    if not isfinite(value):
-        raise Refusal(f"the constant {value}", "Exo has finite numbers only", "use a finite one")
-    return q.Const(value, kind)
-
-
-def scalar(name: str, kind: str, block: Block) -> q.Var:
-    return allocate(g.Array(name, kind), block)
-
-
-def in_scalar(expr: q.Expr, kind: str, block: Block) -> q.Var:
-    """A temporary that holds an expression: it has the type, and integers have wrapped."""
-    var = scalar("t", kind, block)
-    block.out.append(q.Assign(block.path, var, (), expr, kind))
-    return var
 
 
 def settled(value: g.Value, at: At, block: Block) -> q.Expr:
@@ -282,28 +262,3 @@ def inside(condition: g.Inside, at: At) -> q.Expr:
                 return expr
 
     return put(condition.condition)
-
-
-def counted(value: g.Count, block: Block) -> q.Var:
-    """A scalar that loops count up; before all else, if it is of sizes only."""
-    work = block.work
-    variables = q.expr_vars(value.value)
-    if variables & {loop.var for loop in block.loops}:
-        return _count(value, block)
-    key = value.value, value.type
-    if key not in work.counts:
-        work.counts[key] = _count(value, Block(work, work.counting, block.line))
-    return work.counts[key]
-
-
-def _count(value: g.Count, block: Block) -> q.Var:
-    # counted in a type that is exact: additions of 1 to f32 come to an end at 2**24
-    kind = "i32" if value.type in INTEGERS else "f64"
-    var = scalar("count", kind, block)
-    block.out.append(q.Assign(block.path, var, (), number(value.value.const, kind), kind))
-    for atom, factor in value.value.terms:
-        step = q.Reduce(block.path, var, (), number(factor, kind), kind)
-        loop(g.fresh(""), q.Affine(), q.as_affine(atom), [step], block)
-    if value.type == kind:
-        return var
-    return in_scalar(q.Read(var, (), kind), value.type, block)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_expr, show_proc
 from schedsearch.frontends import graph as g
+from schedsearch.frontends.allocations import lifted
 from schedsearch.frontends.block import (
     Block,
     Work,
@@ -42,7 +43,8 @@ def lower(program: g.Program) -> Lowered:
             not_empty(array, block)
     for stmt in program.body:
         statement(stmt, block)
-    body = (*work.counting, *out) or (q.Pass((0,)),)
+    moved = lifted(out, (*work.given, *work.facts))
+    body = (*work.counting, *moved) or (q.Pass((0,)),)
     args = tuple(
         q.Arg(arrays[p], p.type, p.shape or None, mem="DRAM")
         if isinstance(p, g.Array)

@@ -7,15 +7,12 @@ from dataclasses import dataclass, replace
 
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends.block import Block, allocate, branch, loop, room, within
+from schedsearch.frontends.block import Block, allocate, branch, loop, number, room, scalar, within
 from schedsearch.frontends.bounds import Loop
 from schedsearch.frontends.elements import (
-    counted,
     element,
     extern,
     inside,
-    number,
-    scalar,
     settled,
     typed,
 )
@@ -53,8 +50,8 @@ def keep(value: g.Value, block: Block) -> None:
     """Store a value into an array of its own."""
     if value in block.stored:
         return
-    if isinstance(value, g.Count):
-        block.stored[value] = counted(value, block)
+    if q.Affine() in value.shape:
+        block.stored[value] = g.fresh("")  # nothing to store, which nothing reads
         return
     prepare(value, block)
     array = g.Array(_NAMES.get(type(value), "t"), value.type, room(value.shape, block))

@@ -162,7 +162,7 @@ def _works(value: g.Value) -> bool:
         case g.Cast():
             return not value.shape
         case _:
-            return isinstance(value, g.Select | g.Count)
+            return isinstance(value, g.Select)
 
 
 def _calls(value: g.Value) -> bool:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from schedsearch.core import ast as q
 from schedsearch.frontends import graph as g
-from schedsearch.frontends.bounds import Loop, least_value, lowest, surely_positive
+from schedsearch.frontends.bounds import Loop, least_value, lengthened, lowest, surely_positive
 
 N, M, i, j = (g.fresh(name) for name in ("N", "M", "i", "j"))
 SMALL = st.integers(-3, 3)
@@ -40,6 +40,28 @@ def test_of_sizes(expr: q.Affine) -> None:
     if least is not None:
         for n, m in itertools.product(range(1, 7), repeat=2):
             assert value(expr, {N: n, M: m}) >= least
+
+
+@settings(max_examples=300, derandomize=True)
+@given(expr=expressions(N, M), fact=expressions(N, M))
+def test_lengths(expr: q.Affine, fact: q.Affine) -> None:
+    longer = lengthened(expr, [fact])
+    for n, m in itertools.product(range(1, 7), repeat=2):
+        if longer is not None and value(fact, {N: n, M: m}) >= 0:
+            found = value(longer, {N: n, M: m})
+            assert found >= 1
+            assert found >= value(expr, {N: n, M: m})
+
+
+def test_lengths_that_are_found() -> None:
+    n, m = map(q.as_affine, (N, M))
+    assert lengthened(n, []) == n
+    assert lengthened(n - 3, []) == n
+    assert lengthened(n - m, [n - m]) == n - m + 1
+    assert lengthened(n - m + 1, [n - m]) == n - m + 1
+    assert lengthened(n - m - 1, []) == n
+    assert lengthened(q.floor_div(n - m, 2), []) is None
+    assert lengthened(n - q.floor_div(n - m, 2), []) is None
 
 
 @settings(max_examples=300, derandomize=True)

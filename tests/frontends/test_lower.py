@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial, reduce
@@ -365,6 +364,93 @@ TWICE = apply("+", x, g.Reduce("max", x, (0,)))
 EXP = apply("exp", g.Load(S))
 AGAIN = apply("*", EXP, apply("-", EXP, 1))
 
+
+def counting(
+    value: q.Affine, *loops: tuple[q.Var, q.Affine, q.Affine], cond: q.Expr | None = None
+) -> tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]:
+    """Sums of an index as data, of every type, within loops."""
+    found = [g.Array("s" + kind, kind) for kind in ALL]
+    body: tuple[g.Statement, ...] = tuple(
+        store(each, apply("+", apply("*", g.Load(each), 3), g.Count(value, each.type)))
+        for each in found
+    )
+    if cond is not None:
+        body = (g.If(cond, body, body[:1]),)
+    for var, lo, hi in reversed(loops):
+        body = (g.For(var, lo, hi, body),)
+    return (N, M, *found), body
+
+
+n, m, at, to = map(q.as_affine, (N, M, t, u))
+none = q.Affine()
+COUNTED = {
+    "counted": counting(at, (t, none, n)),
+    "counted_from": counting(at - 3, (t, q.Affine(2), n + 2)),
+    "counted_down": counting(at.scaled(-2) - n, (t, none, n)),
+    "counted_large": counting(at.scaled(10**6) + 16777217 + m, (t, none, n)),
+    "counted_both": counting(at.scaled(1000) - to + 1, (t, none, n), (u, none, m)),
+    "counted_triangle": counting(to - at, (t, none, n), (u, at, n)),
+    "counted_above": counting(n - 1 - to, (t, none, n), (u, none, at)),
+    "counted_longer": counting(at, (t, m, n + m)),
+    "counted_between": counting(at, (t, m, n)),
+    "counted_quotient": counting(q.floor_div(at + n, 3), (t, none, n)),
+    "counted_remainder": counting(q.modulo(at + m, 4) + at, (t, none, n)),
+    "counted_negative": counting(q.floor_div(at - 5, 2), (t, none, n)),
+    "counted_size_quotient": counting(q.floor_div(n - 7, 2) + q.floor_div(m, 2), (t, none, n)),
+    "counted_if": counting(at - 2, (t, none, n), cond=q.BinOp(">", at, q.Affine(1), "bool")),
+    "counted_if_longer": counting(n - m, (t, none, n), cond=q.BinOp(">=", n, m, "bool")),
+}
+
+
+def steps(*body: g.Statement, hi: q.Affine = n) -> tuple[g.Statement, ...]:
+    return (g.For(t, none, hi, body),)
+
+
+def moved(by: int) -> g.Value:
+    """Each element, and one before it."""
+    return apply("+", views.slice_(x, 0, by), views.slice_(x, 0, None, -by))
+
+
+ROW = views.index(a, 0, t)
+END = views.slice_(ROW, 0, at + 1)
+COPY = g.Array("c", "f32", affine(n - 1))
+STEPS: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
+    "of_time": ((N, X), steps(shaping.stored(views.slice_(x, 0, 1), moved(1)))),
+    "of_two": (
+        (N, X),
+        steps(
+            g.Allocate(COPY),
+            store(COPY, apply("exp", moved(1))),
+            shaping.stored(views.slice_(x, 0, None, -1), apply("*", g.Load(COPY), 0.1)),
+        ),
+    ),
+    "within": (
+        (N, M, X),
+        steps(g.For(u, none, m, (shaping.stored(views.slice_(x, 0, 1), moved(1)),))),
+    ),
+    "shorter": (
+        (N, X),
+        steps(
+            shaping.stored(
+                views.slice_(x, 0, 1, n - at),
+                apply("+", views.slice_(x, 0, 1, n - at), views.slice_(x, 0, None, n - at - 1)),
+            ),
+            hi=n - 1,
+        ),
+    ),
+    "of_rows": ((N, A), steps(shaping.stored(ROW, views.flip(ROW, 0)))),
+    "of_ends": ((N, A), steps(shaping.stored(END, views.flip(END, 0)), hi=n - 1)),
+    "guarded": (
+        (N, M, X),
+        steps(
+            g.If(
+                q.BinOp(">", n, m, "bool"),
+                steps(shaping.stored(views.slice_(x, 0, m), views.flip(views.slice_(x, 0, m), 0))),
+            )
+        ),
+    ),
+}
+
 STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] = {
     "shift_right": ((N, X), (shaping.stored(views.slice_(x, 0, 1), views.slice_(x, 0, None, -1)),)),
     "shift_left": ((N, X), (shaping.stored(views.slice_(x, 0, None, -1), views.slice_(x, 0, 1)),)),
@@ -482,6 +568,14 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             store(
                 B8, views.broadcast_to(apply("max", g.Constant(3, "i8"), g.Constant(4, "i8")), VN)
             ),
+        ),
+    ),
+    "truncated_sums": (
+        (N, A, I32, B8),
+        (
+            store(I32, g.Reduce("sum", types.cast(a, "i32"), (1,)), add=True),
+            store(B8, g.Scan("sum", types.cast(g.Load(I32), "i8"), 0)),
+            store(B8, types.cast(g.Load(I32), "i8"), add=True),
         ),
     ),
     "added_narrow": ((N, X, Y), (store(Y, x, add=True),)),
@@ -626,6 +720,8 @@ STORES: dict[str, tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]] =
             ),
         ),
     ),
+    **COUNTED,
+    **{f"steps_{name}": value for name, value in STEPS.items()},
     "counts": (
         (N, M, X, B8),
         (
@@ -689,6 +785,12 @@ def text(*params: q.Var | g.Array, body: Sequence[g.Statement]) -> str:
     """The lines of a procedure below its head."""
     program = g.Program("p", params, tuple(body))
     return lower(program).text.split("@proc\n")[1].split(":\n", 1)[1]
+
+
+def test_empty_values_need_no_temporaries() -> None:
+    rows = g.Reduce("sum", views.slice_(a, 0, 0, 0), (1,))
+    body = shaping.stored(views.slice_(x, 0, 0, 0), apply("*", rows, apply("exp", rows)))
+    assert text(N, A, X, body=[body]) == "    pass\n"
 
 
 def test_a_product_is_the_plain_nest() -> None:
@@ -765,15 +867,39 @@ def test_sizes_as_f32_are_rounded_once() -> None:
     assert "count += 1.0" in found
 
 
-def test_what_is_counted_is_counted_before_the_nest() -> None:
-    count = g.Count(q.as_affine(t) + q.as_affine(N), "f64")
-    body = (store(A, apply("*", a, count)),)
-    found = text(N, A, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
-    assert re.findall("( *)count (.*)", found) == [
-        (" " * 8, "= 0.0"),
-        (" " * 12, "+= 1.0"),
-        (" " * 12, "+= 1.0"),
-    ]
+def test_indices_as_data_are_counted_before_all_else() -> None:
+    """Once, however often nests read them."""
+    value = g.Count(at + 2, "f32")
+    body = (store(X, views.broadcast_to(value, VN)), shaping.stored(views.index(x, 0, t), value))
+    found = text(N, X, body=[g.For(t, q.Affine(), q.as_affine(N), body)])
+    nests = """\
+    for t in seq(0, N):
+        for i in seq(0, N):
+            X[i] = counts[t]
+        X[t] = counts[t]
+"""
+    assert found.endswith(nests)
+    assert found.count("count += 1.0") == 1
+    assert "count: f64" in found
+
+
+@pytest.mark.parametrize(
+    ("name", "allocated"),
+    [
+        ("of_time", "    t: f32[N - 1] @ DRAM"),
+        ("of_two", "    c: f32[N - 1] @ DRAM"),
+        ("within", "    t: f32[N - 1] @ DRAM"),
+        ("shorter", "    t: f32[N] @ DRAM"),
+        ("of_rows", "        t: f32[N] @ DRAM"),
+        ("of_ends", "        t: f32[N - t_1 - 1] @ DRAM"),
+        ("guarded", "                t: f32[N - M] @ DRAM"),
+    ],
+)
+def test_temporaries_of_sequential_loops_are_allocated_once(name: str, allocated: str) -> None:
+    """Those of loops that may run at once, or where lengths may be negative, stay inside."""
+    params, body = STEPS[name]
+    found = text(*params, body=body)
+    assert allocated in found.splitlines(), found
 
 
 def test_facts_are_asserted_once() -> None:
