@@ -892,7 +892,7 @@ def test_indices_as_data_are_counted_before_all_else() -> None:
         ("shorter", "    t: f32[N] @ DRAM"),
         ("of_rows", "        t: f32[N] @ DRAM"),
         ("of_ends", "        t: f32[N - t_1 - 1] @ DRAM"),
-        ("guarded", "                t: f32[N - M] @ DRAM"),
+        ("guarded", "                t: f32[N - M + 1] @ DRAM"),
     ],
 )
 def test_temporaries_of_sequential_loops_are_allocated_once(name: str, allocated: str) -> None:
