@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_what_a_front_end_made_is_written(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_it_is_tuned_at_the_sizes_of_its_examples() -> None:
     lowered = Lowered("fill", TEXT, ("n", "x"), ("x",), sizes={"n": 9})
-    others = {"fp": None, "instructions": (), "transforms": None, "cache": "warm"}
+    others: dict[str, Any] = {"fp": None, "instructions": (), "transforms": None, "cache": "warm"}
     assert options_of(lowered, None, None, **others).sizes == {"n": 9}
     assert options_of(lowered, None, {"n": 8}, **others).sizes == {"n": 8}
 

@@ -75,6 +75,19 @@ def test_functions_are_tuned_and_timed_and_go_on(
     assert terms.place("scaled").row.stat().st_mtime_ns == before
 
 
+@pytest.mark.slow
+def test_a_peer_that_ends_the_process_does_not_end_the_row(
+    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = checkout / "npbench" / "benchmarks" / "scaled"
+    (folder / "scaled_numba_op.py").write_text("import os\n\nos._exit(9)\n")
+    [row] = rows(["scaled"], Terms(checkout, "S", 4.0, tmp_path / "results"))
+    assert row["seconds"].keys() == {OURS, UNTUNED, NUMPY}
+    assert "exit code 9" in row["missing"][NUMBA]
+
+
 def test_what_is_no_checkout_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="no checkout of npbench"):
         infos(tmp_path)
