@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
+from math import prod
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -14,7 +15,13 @@ from schedsearch.core.errors import UserError
 from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends.equations.build import Equations
-from schedsearch.frontends.equations.einsum import Subscripts, dtype_of, parsed, result_shape
+from schedsearch.frontends.equations.einsum import (
+    Subscripts,
+    dtype_of,
+    lengths_of,
+    parsed,
+    result_shape,
+)
 from schedsearch.frontends.equations.einsum import einsum as as_equations
 from schedsearch.frontends.equations.stepwise import ways
 from schedsearch.frontends.lower import lower
@@ -22,6 +29,10 @@ from schedsearch.frontends.lowered import Lowered
 
 MOST_CALLS = 4096
 """Of different shapes, layouts and types, whose ways to compute are kept."""
+
+
+MOST_ROUNDS = 3e8
+"""Of loops that are compiled as written, if they are to be timed: a second at most."""
 
 
 class Chosen(NamedTuple):
@@ -122,9 +133,16 @@ def _choose(subscripts: str, arrays: Sequence[Any], backend: Backend) -> Chosen:
     choices = []
     if backend != "native":
         choices += [Chosen("numpy", way) for way in _by_numpy(subscripts, found, arrays, of)]
-    if backend != "numpy":
+    if backend == "native" or (backend == "auto" and _may_win(subscripts, arrays, of)):
         choices.append(Chosen("native", _native(found, arrays, of)))
     return fastest({each: partial(each.run, arrays) for each in choices})
+
+
+def _may_win(subscripts: str, arrays: Sequence[Any], of: Equations) -> bool:
+    """Whether compiled code is worth a try: long loops are, if it has a schedule."""
+    lengths = lengths_of(parsed(subscripts, tuple(each.ndim for each in arrays)), arrays)
+    rounds = sum(prod(lengths[name] for name in each.indices) for each in of.meant)
+    return rounds <= MOST_ROUNDS or (einsum.explain(subscripts, *arrays).choice.offer is not None)
 
 
 def _viewed(subscripts: str, found: Subscripts) -> Callable[..., Any]:

@@ -257,6 +257,13 @@ def test_calls_by_each_backend(
     same(found, 2 * np.eye(2, 3))
 
 
+def by_first_way(subscripts: str, *arrays: Any) -> Any:
+    """A call without time to measure."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("schedsearch.api.equations.PATIENCE_S", 0.0)
+        return schedsearch.einsum(subscripts, *arrays, backend="numpy")
+
+
 def by_each_way(subscripts: str, *arrays: Any) -> list[Any]:
     """All that NumPy may compute it by, of arrays of one type."""
     found = parsed(subscripts, tuple(a.ndim for a in arrays))
@@ -315,7 +322,7 @@ def test_all_layouts_lengths_and_types(data: st.DataObject) -> None:
         for shape in shapes
     ]
     wanted = np.einsum(subscripts, *arrays)
-    same(schedsearch.einsum(subscripts, *arrays, backend="numpy"), wanted)
+    same(by_first_way(subscripts, *arrays), wanted)
     for found in by_each_way(subscripts, *arrays):
         same(found, wanted)
 
@@ -337,6 +344,28 @@ def test_a_repeated_call_chooses_nothing(monkeypatch: pytest.MonkeyPatch) -> Non
     same(schedsearch.einsum("ij,jk", A + 0, B, backend="numpy"), found)
     with pytest.raises(TypeError):  # another layout
         schedsearch.einsum("ij,jk", np.asfortranarray(A), B, backend="numpy")
+
+
+def test_what_would_take_long_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    arrays = np.ones((64, 64)), np.ones((64, 64))
+    assert by_each_way("ij,jk->ik", *arrays)
+    monkeypatch.setattr("numpy.einsum", None)  # its plain loops
+    for found in by_each_way("ij,jk->ik", *arrays):
+        same(found, arrays[0] @ arrays[1])
+
+
+@pytest.mark.normal
+def test_long_loops_without_a_schedule_are_not_tried(
+    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("schedsearch.api.einsum._native", None)
+    A, B = np.ones((3, 7)), np.ones((7, 3))
+    with pytest.raises(TypeError):
+        schedsearch.einsum("ij,jk->ki", A, B)
+    monkeypatch.setattr("schedsearch.api.einsum.MOST_ROUNDS", 3 * 7 * 3 - 1)
+    same(schedsearch.einsum("ij,jk->ki", A, B), (A @ B).T)
 
 
 def test_the_fastest_is_kept() -> None:
@@ -394,7 +423,7 @@ def test_types_between_are_those_of_the_result(subscripts: str, data: st.DataObj
         _large(kind, shape, n) for n, (kind, shape) in enumerate(zip(kinds, shapes, strict=True))
     ]
     wanted = np.einsum(subscripts, *arrays)
-    same(schedsearch.einsum(subscripts, *arrays, backend="numpy"), wanted)
+    same(by_first_way(subscripts, *arrays), wanted)
     same(by_numpy(subscripts, *arrays), wanted)
 
 

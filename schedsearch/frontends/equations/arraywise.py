@@ -13,8 +13,10 @@ from schedsearch.core import ast as q
 from schedsearch.frontends.equations import syntax as s
 from schedsearch.frontends.equations.build import Equations, affine
 from schedsearch.frontends.equations.calling import Known, evaluated
+from schedsearch.frontends.equations.einsum import Subscripts
 from schedsearch.frontends.equations.extents import Index
 from schedsearch.frontends.equations.meant import Meant, Term, length, on_places
+from schedsearch.frontends.equations.stepwise import ways
 from schedsearch.frontends.types import DTYPES
 
 _UFUNCS = {"sum": np.add, "prod": np.multiply, "max": np.maximum, "min": np.minimum}
@@ -174,11 +176,28 @@ class _Plan:
             n if axis in all_used else 1 for axis, n in enumerate(self.lengths(self.meant.kept))
         ]
 
+        axes = [tuple(map(str, own)) for _, own in values]
+        found = Subscripts(tuple(axes), tuple(map(str, kept)))
+        way: list[Callable[[Sequence[Any]], Any]] = []
+
         def product(held: Held) -> Any:
-            operands = [part for value, axes in values for part in (value(held), axes)]
-            return np.einsum(*operands, kept, optimize=True).reshape(shape)
+            operands = [value(held) for value, _ in values]
+            if not way:  # strides are the same in each call
+                way.append(self._way(found, operands))
+            return way[0](operands).reshape(shape)
 
         return product
+
+    def _way(self, found: Subscripts, operands: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+        """The best way to multiply and sum by estimate."""
+        shapes, strides = [each.shape for each in operands], [each.strides for each in operands]
+        if known := ways(found, shapes, strides, self.dtype):
+            return known[0]
+        places = [[*map(int, axes)] for axes in (*found.operands, found.result)]
+        *inputs, result = places
+        return lambda given: np.einsum(
+            *(part for pair in zip(given, inputs, strict=True) for part in pair), result
+        )
 
     def _index(self, access: s.Access) -> tuple[q.Affine, ...]:
         return tuple(affine(each, self._named, self.of.text) for each in access.index)

@@ -27,6 +27,9 @@ _Step = Callable[[list[Any]], None]
 KEPT = 6
 """Ways that are continued after each step, and that are returned."""
 
+WORTH = 4
+"""Times the least estimate: what is dearer is not worth to be measured, as it may take minutes."""
+
 _LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 # nanoseconds, for the estimate
@@ -133,7 +136,8 @@ def ways(
     views = [view for _, view in plain]
     whole = space.shape(subscripts.result)
     last = None if whole and len(result) == len(whole) else whole
-    return [_way(each.steps, views, ones, last) for each in found if each.steps]
+    likely = [each for each in found if each.steps and each.cost <= WORTH * found[0].cost]
+    return [_way(each.steps, views, ones, last) for each in likely]
 
 
 def _best(found: Iterable[_Partial]) -> list[_Partial]:
