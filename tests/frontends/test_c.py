@@ -322,6 +322,14 @@ CASES: dict[str, tuple[str, Arguments]] = {
                if ((i < 2 || i > 3) && (i == 2 || i >= n)) x[i + n] = 1; } }""",
         lambda: [int(RNG.integers(1, 9)), int(RNG.integers(1, 9)), f64(8), f64(8)],
     ),
+    "conditions_of_places_and_data": (
+        """void f(int n, double x[n], int k[n]) {
+             for (int i = 0; i < n; i++) {
+               if (((x[i] > 0 || i == 1) ? i % 3 : n) != i && i > 0) k[i - 1] += 1;
+               if (((i == 2 || x[i] > 0) ? i % 3 : n) != i && i > 0) k[i - 1] -= 3;
+               if (((i > 1 && x[i] > 0) ? i : 2) == i) k[i] *= 2; } }""",
+        lambda: [7, f64(7), ints("int32", 7)],
+    ),
     "counts_as_data": (
         """void f(int n, int x[n], double y[n]) {
              int total = 0; int best = -1; double top = -1e30;

@@ -590,6 +590,8 @@ class Expressions:
             case c_ast.BinaryOp() if node.op in ("&&", "||"):
                 short = node.op == "||"
                 left = self.truth(node.left)
+                if self._only_types:  # nothing is decided: it depends on data if a side does
+                    return left if not isinstance(left, bool) else self.truth(node.right)
                 if isinstance(left, bool):
                     return left if left == short else self.truth(node.right)
                 right = self.truth(node.right)
