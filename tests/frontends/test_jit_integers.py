@@ -154,7 +154,19 @@ def counting(x, k):
     return x / count, total
 
 
+def of_indices(x, n):
+    at, total, best = 0, 0, x[0]
+    for i in range(len(x)):
+        if x[i] > best:
+            best = x[i]
+            at = i
+        if x[i] > 0:
+            total += n - i
+    return x * at + total
+
+
 def test_whole_numbers_count() -> None:
+    checked(of_indices, X, 7)
     with np.errstate(all="ignore"):
         checked(counting, X, K)
 

@@ -18,7 +18,8 @@ and roots need them.
 *Positive* floats: products of many stay near 1, and nothing cancels.
 
 *Wide* numbers: integers, and floats that may become integers, of so large a range that they wrap
-and are truncated, as far as no conversion and no sum of i32 overflows, which is undefined.
+and are truncated, as far as no conversion and no sum of i32 overflows. C as written leaves that
+undefined; kernels are built to wrap (`core/build.py`).
 
 *Bytes*: integers of the whole range of eight bits, beside floats that are small enough for results
 of both.
@@ -175,7 +176,7 @@ def _of_array(position: int, mode: Mode, rung: Rung) -> Rung:
 
 def of_type(kind: str, mode: Mode, rung: Rung, converts: bool) -> Rung:
     """Integers wrap, so those of a procedure without floats have their whole range in the
-    modes of floats; i32 does not, because its overflow is undefined."""
+    modes of floats; i32 does not, because its overflow is undefined in C as written."""
     if kind not in INTEGERS:
         return rung
     least, most = INTEGERS[kind]

@@ -156,6 +156,8 @@ def _traced(
             case ScalarOf():
                 arrays[name] = g.Array(name, each.type)
                 builder.scalars.add(arrays[name])
+                if each.weak is int:  # a size that is data
+                    builder.holds[arrays[name]] = (g.Count(q.Affine(), each.type),)
                 values[name] = Data(builder, Buffer(builder, None, arrays[name]), weak=each.weak)
             case SizeOf():
                 values[name] = simplified(builder, q.as_affine(each.var))

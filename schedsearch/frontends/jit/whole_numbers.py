@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from schedsearch.frontends import graph as g
 
-FASTEST = 2**20
-"""How much a variable may grow in one round: 2**32 rounds stay exact then."""
+FASTEST = 2**22
+"""How much a variable may grow in one round: 2**31 rounds stay exact then."""
+
+INDEX = 2**20
+"""How large an index or a size is taken to be."""
 
 
 @dataclass(frozen=True)
@@ -25,22 +28,31 @@ Holds = Mapping[g.Array, tuple[g.Value, ...]]
 """Values that scalars in storage may have."""
 
 
-def span(node: g.Value, holds: Holds, base: frozenset[g.Array] = frozenset()) -> Span | None:
-    """Where a scalar lies, more than what `base` holds; None if that is not known."""
+def span(
+    node: g.Value, holds: Holds, base: frozenset[g.Array] = frozenset(), index: Span | None = None
+) -> Span | None:
+    """Where a scalar lies, more than what `base` holds, if indices and sizes lie in `index`; None
+    if that is not known."""
+
+    def inner(each: g.Value, base: frozenset[g.Array] = base) -> Span | None:
+        return span(each, holds, base, index)
+
     match node:
+        case g.Count():
+            return index
         case g.Constant():
             return Span(node.value, node.value)
         case g.View() | g.Cast():
-            return span(node.source, holds, base)
+            return inner(node.source)
         case g.Load() if node.array in base:
             return Span(0, 0, relative=True)
         case g.Load() if node.array in holds:
             own = base | {node.array}
-            return _either(*(span(each, holds, own) for each in holds[node.array]))
+            return _either(*(inner(each, own) for each in holds[node.array]))
         case g.Select():
-            return _either(span(node.then, holds, base), span(node.other, holds, base))
+            return _either(inner(node.then), inner(node.other))
         case g.Apply():
-            parts = [span(each, holds, base) for each in node.args]
+            parts = [inner(each) for each in node.args]
             known = [each for each in parts if each is not None]
             return _applied(node.function, known) if len(known) == len(parts) else None
         case _:
@@ -72,5 +84,5 @@ def _applied(function: str, args: list[Span]) -> Span | None:
 
 def counts(node: g.Value, array: g.Array, holds: Holds) -> bool:
     """Whether a round that leaves `node` in storage for the next one stays exact."""
-    found = span(node, holds, frozenset({array}))
+    found = span(node, holds, frozenset({array}), Span(-INDEX, INDEX))
     return found is not None and max(abs(found.lo), abs(found.hi)) <= FASTEST
