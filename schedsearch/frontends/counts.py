@@ -1,7 +1,11 @@
 """Indices and sizes as data. Exo has no such expression: what nests read is counted once, before
-all else, into scalars for sizes and into tables for the variables of loops."""
+all else, into scalars for sizes and into tables for the variables of loops. A loop whose variable
+is no index of an array may be longer than memory: it counts as it runs.
+"""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
@@ -9,6 +13,7 @@ from schedsearch.frontends import graph as g
 from schedsearch.frontends.block import Block, allocate, in_scalar, loop, number, scalar
 from schedsearch.frontends.bounds import least_value, lengthened, lowest
 from schedsearch.frontends.lowered import Refusal
+from schedsearch.frontends.plan import sources
 
 
 def counted(value: g.Count, block: Block) -> q.Expr:
@@ -23,10 +28,11 @@ def counted(value: g.Count, block: Block) -> q.Expr:
     rest = value.value - q.affine(0, tuple(parts))
     if not parts:
         return _size(rest, value.type, block)
-    kind = value.type if len(parts) == 1 else exact
-    total = _place(*parts[0], rest, kind, block)
+    alone = len(parts) == 1 and parts[0][0] not in block.work.running
+    kind = value.type if alone else exact
+    total = _part(*parts[0], rest, kind, block)
     for atom, factor in parts[1:]:
-        total = q.BinOp("+", total, _place(atom, factor, q.Affine(), kind, block), kind)
+        total = q.BinOp("+", total, _part(atom, factor, q.Affine(), kind, block), kind)
     return total if kind == value.type else q.Read(in_scalar(total, value.type, block), (), kind)
 
 
@@ -71,6 +77,48 @@ def _times(atom: q.Atom, block: Block) -> tuple[q.Affine, int]:
         least = 0
     below = max(0, -(least // atom.den))
     return q.floor_div(atom.num + below * atom.den, atom.den), below
+
+
+def _part(atom: q.Atom, factor: int, rest: q.Affine, kind: str, block: Block) -> q.Expr:
+    """`factor * atom + rest`"""
+    running = block.work.running
+    if not isinstance(atom, q.Var) or atom not in running:
+        return _place(atom, factor, rest, kind, block)
+    found: q.Expr = q.Read(running[atom].setdefault(kind, g.fresh("count")), (), kind)
+    if factor != 1:
+        found = q.BinOp("*", number(factor, kind), found, kind)
+    if rest != q.Affine():
+        found = q.BinOp("+", found, _size(rest, kind, block), kind)
+    return found
+
+
+def counting(stmt: g.For, block: Block) -> Iterator[q.Reduce]:
+    """Steps at the end of a loop that counts as it runs; its counts begin before it, in `block`."""
+    for kind, var in block.work.running.pop(stmt.var, {}).items():
+        begin = counted(g.Count(stmt.lo, kind), block)
+        block.out.append(q.Alloc(block.path, var, kind, (), "DRAM"))
+        block.out.append(q.Assign(block.path, var, (), begin, kind))
+        yield q.Reduce(block.path, var, (), number(1, kind), kind)
+
+
+def is_index(var: q.Var, body: Sequence[g.Statement]) -> bool:
+    """Whether arrays are as long as a loop: its variable is in an index, or in a length."""
+    todo: list[g.Value] = []
+    places: list[q.Affine] = []
+    for stmt in g.statements(tuple(body)):
+        if isinstance(stmt, g.Store):
+            todo.append(stmt.value)
+            places += stmt.index
+    seen: set[g.Value] = set()
+    while todo:
+        value = todo.pop()
+        if value not in seen:
+            seen.add(value)
+            todo += sources(value)
+            places += value.shape
+            if isinstance(value, g.View):
+                places += value.index
+    return any(q.mentions(each, var) for each in places)
 
 
 def _place(atom: q.Atom, factor: int, rest: q.Affine, kind: str, block: Block) -> q.Expr:

@@ -25,6 +25,7 @@ from schedsearch.frontends.block import (
     refusals,
 )
 from schedsearch.frontends.bounds import Loop
+from schedsearch.frontends.counts import counting, is_index
 from schedsearch.frontends.functions import module_text
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.frontends.names import naming
@@ -108,8 +109,11 @@ def statement(stmt: g.Statement, block: Block) -> None:
             case g.For():
                 block.need(stmt.hi - stmt.lo)
                 inner = block.inside([Loop(stmt.var, stmt.lo, stmt.hi)])
+                if not is_index(stmt.var, stmt.body):
+                    block.work.running[stmt.var] = {}
                 for each in stmt.body:
                     statement(each, inner)
+                inner.out.extend(counting(stmt, block))
                 loop(stmt.var, stmt.lo, stmt.hi, inner.out, block)
             case g.If():
                 then, other = block.inside(guarded=True), block.inside(guarded=True)

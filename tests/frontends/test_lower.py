@@ -352,6 +352,7 @@ Y = g.Array("Y", "f64", VN)
 B8 = g.Array("B", "i8", VN)
 I32 = g.Array("I", "i32", VN)
 S = g.Array("s", "f32")
+Z = g.Array("z", "f64")
 P = g.Array("P", "f32", affine(q.as_affine(N) + 3, q.as_affine(M) + 1))
 Q = g.Array("Q", "f32", affine(N, M))
 T = g.Array("T", "f32", affine(3, N))
@@ -366,9 +367,12 @@ AGAIN = apply("*", EXP, apply("-", EXP, 1))
 
 
 def counting(
-    value: q.Affine, *loops: tuple[q.Var, q.Affine, q.Affine], cond: q.Expr | None = None
+    value: q.Affine,
+    *loops: tuple[q.Var, q.Affine, q.Affine],
+    cond: q.Expr | None = None,
+    index: bool = True,
 ) -> tuple[tuple[q.Var | g.Array, ...], tuple[g.Statement, ...]]:
-    """Sums of an index as data, of every type, within loops."""
+    """Sums of an index as data, of every type, within loops whose variables may be indices too."""
     found = [g.Array("s" + kind, kind) for kind in ALL]
     body: tuple[g.Statement, ...] = tuple(
         store(each, apply("+", apply("*", g.Load(each), 3), g.Count(value, each.type)))
@@ -376,29 +380,42 @@ def counting(
     )
     if cond is not None:
         body = (g.If(cond, body, body[:1]),)
+    long = g.Load(g.Array("long", "f32", affine(q.as_affine(N) + q.as_affine(M) + 2)))
+    for var, _, _ in loops if index else ():
+        body = (*body, shaping.stored(views.index(long, 0, var), types.constant(2, "f32")))
     for var, lo, hi in reversed(loops):
         body = (g.For(var, lo, hi, body),)
-    return (N, M, *found), body
+    return (N, M, *found, long.array), body
 
 
 n, m, at, to = map(q.as_affine, (N, M, t, u))
 none = q.Affine()
 COUNTED = {
-    "counted": counting(at, (t, none, n)),
-    "counted_from": counting(at - 3, (t, q.Affine(2), n + 2)),
-    "counted_down": counting(at.scaled(-2) - n, (t, none, n)),
-    "counted_large": counting(at.scaled(10**6) + 16777217 + m, (t, none, n)),
-    "counted_both": counting(at.scaled(1000) - to + 1, (t, none, n), (u, none, m)),
-    "counted_triangle": counting(to - at, (t, none, n), (u, at, n)),
-    "counted_above": counting(n - 1 - to, (t, none, n), (u, none, at)),
-    "counted_longer": counting(at, (t, m, n + m)),
-    "counted_between": counting(at, (t, m, n)),
-    "counted_quotient": counting(q.floor_div(at + n, 3), (t, none, n)),
-    "counted_remainder": counting(q.modulo(at + m, 4) + at, (t, none, n)),
-    "counted_negative": counting(q.floor_div(at - 5, 2), (t, none, n)),
-    "counted_size_quotient": counting(q.floor_div(n - 7, 2) + q.floor_div(m, 2), (t, none, n)),
-    "counted_if": counting(at - 2, (t, none, n), cond=q.BinOp(">", at, q.Affine(1), "bool")),
-    "counted_if_longer": counting(n - m, (t, none, n), cond=q.BinOp(">=", n, m, "bool")),
+    name + ("" if index else "_running"): made(index=index)
+    for index in (True, False)
+    for name, made in {
+        "counted": partial(counting, at, (t, none, n)),
+        "counted_from": partial(counting, at - 3, (t, q.Affine(2), n + 2)),
+        "counted_down": partial(counting, at.scaled(-2) - n, (t, none, n)),
+        "counted_large": partial(counting, at.scaled(10**6) + 16777217 + m, (t, none, n)),
+        "counted_both": partial(counting, at.scaled(1000) - to + 1, (t, none, n), (u, none, m)),
+        "counted_triangle": partial(counting, to - at, (t, none, n), (u, at, n)),
+        "counted_above": partial(counting, n - 1 - to, (t, none, n), (u, none, at)),
+        "counted_longer": partial(counting, at, (t, m, n + m)),
+        "counted_between": partial(counting, at, (t, m, n)),
+        "counted_quotient": partial(counting, q.floor_div(at + n, 3), (t, none, n)),
+        "counted_remainder": partial(counting, q.modulo(at + m, 4) + at, (t, none, n)),
+        "counted_negative": partial(counting, q.floor_div(at - 5, 2), (t, none, n)),
+        "counted_size_quotient": partial(
+            counting, q.floor_div(n - 7, 2) + q.floor_div(m, 2), (t, none, n)
+        ),
+        "counted_if": partial(
+            counting, at - 2, (t, none, n), cond=q.BinOp(">", at, q.Affine(1), "bool")
+        ),
+        "counted_if_longer": partial(
+            counting, n - m, (t, none, n), cond=q.BinOp(">=", n, m, "bool")
+        ),
+    }.items()
 }
 
 
@@ -881,6 +898,14 @@ def test_indices_as_data_are_counted_before_all_else() -> None:
     assert found.endswith(nests)
     assert found.count("count += 1.0") == 1
     assert "count: f64" in found
+
+
+def test_loops_that_may_be_longer_than_memory_count_as_they_run() -> None:
+    half = apply("+", g.Count(at, "f64"), 0.5)
+    body = (store(Z, apply("*", half, half), add=True),)
+    found = text(N, Z, body=[g.For(t, one, n, body)])
+    assert "counts" not in found
+    assert found.endswith("        count += 1.0\n")
 
 
 @pytest.mark.parametrize(
