@@ -379,7 +379,7 @@ def test_the_module_is_tuned_and_found(
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     monkeypatch.chdir(tmp_path)
-    A, B = np.ones((7, 5), np.float32), np.ones((5, 9), np.float32)
+    A, B = np.ones((48, 48), np.float32), np.ones((48, 9), np.float32)
     lowered = schedsearch.einsum.lowered("ij,jk->ik", A, B)
     assert lowered.name == "einsum_ij_jk_ik"
     assert schedsearch.einsum.explain("ij,jk->ik", A, B).choice.offer is None
@@ -387,13 +387,13 @@ def test_the_module_is_tuned_and_found(
     file.write_text(lowered.text)
     schedsearch.tune(
         file,
-        sizes={"n_i": 7, "n_j": 5, "n_k": 8},
+        sizes={"n_i": 48, "n_j": 48, "n_k": 64},
         store=tmp_path / "s.sqlite",
-        trials=1,
+        trials=5,  # the loop of the columns innermost is several times as fast
         executor="inline",
         transforms=["reorder"],
     )
-    B = np.ones((5, 8), np.float32)
+    B = np.ones((48, 64), np.float32)
     explained = schedsearch.einsum.explain("ij,jk->ik", A, B)
     assert explained.choice.offer is not None
     same(schedsearch.einsum("ij,jk->ik", A, B, backend="native"), A @ B)
