@@ -158,5 +158,5 @@ def test_modules_that_users_do_not_see_are_not_pinned(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     text = "from __future__ import annotations\nfrom exo import proc\n\n\n@proc\ndef f(x: f32):\n"
     file = file_for(Lowered("f", f"{text}    x = 1.0\n", ("x",), ("x",)))
-    with pytest.raises(UserError, match="is in the cache: .*schedsearch lower FILE"):
+    with pytest.raises(UserError, match=r"is in the cache: .*schedsearch lower FILE"):
         _named(file, tmp_path)
