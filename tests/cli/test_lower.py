@@ -10,7 +10,7 @@ import pytest
 
 from schedsearch.transforms.exo.loader import load_source
 
-from .invoke import Answer, invoke
+from .invoke import SMALL, Answer, invoke
 
 Run = Callable[..., Answer]
 
@@ -85,3 +85,10 @@ def test_what_is_tuned_takes_the_place_of_the_file(home: Path) -> None:
     subprocess.run(["gcc", "-O2", "caller.c", "twice.replacement.c"], cwd=home, check=True)
     done = subprocess.run(["./a.out"], cwd=home, capture_output=True, text=True, check=True)
     assert done.stdout == "6 4"
+
+
+@pytest.mark.slow
+def test_c_is_run_with_macros_and_headers(home: Path) -> None:
+    ran = invoke(home, ["run", *C[1:], *SMALL, "--out", "out"])
+    assert ran.code == 0, ran.err
+    assert "float x[8]" in (home / "out" / "scaled.replacement.c").read_text()

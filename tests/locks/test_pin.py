@@ -10,10 +10,14 @@ from pathlib import Path
 import pytest
 from cli.invoke import Answer
 
+from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
 from schedsearch.core.records import Keys, Outcome, TuningRecord
+from schedsearch.frontends.lowered import Lowered
 from schedsearch.locks.entry import Lock, LockEntry
+from schedsearch.locks.pin import _named
 from schedsearch.locks.place import read_lock, write_lock
+from schedsearch.search.setup.procedure_file import file_for
 from schedsearch.search.setup.trust import remember
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
@@ -146,3 +150,13 @@ def test_what_check_would_not_execute_is_not_pinned(tuned: Path, run: Run) -> No
     assert "`schedsearch check` would refuse this entry: " in answer.err
     assert "other.py is not executed: it is none of Python that imports exo" in answer.err
     assert not (tuned / "schedules.lock").exists()
+
+
+def test_modules_that_users_do_not_see_are_not_pinned(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    text = "from __future__ import annotations\nfrom exo import proc\n\n\n@proc\ndef f(x: f32):\n"
+    file = file_for(Lowered("f", f"{text}    x = 1.0\n", ("x",), ("x",)))
+    with pytest.raises(UserError, match=r"is in the cache: .*schedsearch lower FILE"):
+        _named(file, tmp_path)
