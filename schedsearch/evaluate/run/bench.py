@@ -28,8 +28,9 @@ from schedsearch.evaluate.run.timing import Cache, Sampling, TimingPlan
 
 _REFERENCE_S = 600.0
 _COUNT_S = 130.0  # of each kernel, a little more than the harness gives it itself
-# Of an array's bytes: bounds of two sides; what an element is evaluated in, for f32.
-_LARGEST_RECORD, _SPARE_RECORD = 2, 1 << 16
+# Of an array's bytes: bounds of two sides and a mark, or a place of 8 bytes where only a part is
+# evaluated, for i8; what an element is evaluated in, for f32.
+_LARGEST_RECORD, _SPARE_RECORD = 10, 1 << 16
 _CELL_SHARE = 12
 _CHUNK = 1 << 24  # bytes in memory of a file that is copied
 EXTRAPOLATED = "extrapolated"
