@@ -17,7 +17,16 @@ from schedsearch.frontends.elements import (
     typed,
 )
 from schedsearch.frontends.functions import EXO_NAMES
-from schedsearch.frontends.plan import ONE, At, axes_joined, needed_first, shared
+from schedsearch.frontends.plan import (
+    ONE,
+    At,
+    axes_joined,
+    innermost,
+    loops_over,
+    needed_first,
+    places,
+    shared,
+)
 from schedsearch.frontends.views import replaced
 
 
@@ -34,9 +43,12 @@ class Target:
     def names(self) -> tuple[str, ...]:
         return tuple(var.name for var in self.vars)
 
-    def at(self, at: At, block: Block) -> At:
+    def place(self, at: At) -> At:
         names = dict(zip(self.vars, at, strict=True))
-        found = tuple(replaced(each, names) for each in self.index)
+        return tuple(replaced(each, names) for each in self.index)
+
+    def at(self, at: At, block: Block) -> At:
+        found = self.place(at)
         within(found, self.array.shape, block)
         return found
 
@@ -124,10 +136,15 @@ def write(into: Target, at: At, rhs: q.Expr, block: Block, *, add: bool = False)
 
 
 def reduction(value: g.Reduce, into: Target, block: Block, *, add: bool) -> None:
-    """Into the target: what the function is of nothing, or the first element, then all others."""
+    """Into the target: what the function is of nothing, or the first element, then all others, in
+    their order. The loop innermost is one along rows."""
     gone = tuple(value.source.shape[axis] for axis in sorted(value.axes))
     first = tuple(q.Affine() for _ in gone)
-    function = value.function
+    function, rank = value.function, len(value.shape)
+    order = [*range(rank + len(gone))]
+    own = places(loops_over(value.shape))
+    if (axis := innermost(value, own, into.place(own), block.stored)) is not None:
+        order.append(order.pop(axis))
 
     def begin(at: At, b: Block) -> None:
         if function in ("sum", "prod"):
@@ -138,8 +155,9 @@ def reduction(value: g.Reduce, into: Target, block: Block, *, add: bool) -> None
             assign(value.source, axes_joined(value, at, first), into, at, b)
 
     def step(at: At, b: Block) -> None:
-        kept = at[: len(value.shape)]
-        place = axes_joined(value, kept, at[len(kept) :])
+        every = [each for _, each in sorted(zip(order, at, strict=True), key=lambda pair: pair[0])]
+        kept = tuple(every[:rank])
+        place = axes_joined(value, kept, tuple(every[rank:]))
         if function == "sum":
             assign(value.source, place, into, kept, b, add=True)
         else:
@@ -149,7 +167,8 @@ def reduction(value: g.Reduce, into: Target, block: Block, *, add: bool) -> None
 
     if not add:
         nest(value.shape, into.names, block, begin)
-    nest((*value.shape, *gone), into.names, block, step)
+    shape, names = (*value.shape, *gone), (*into.names, *("" for _ in gone))
+    nest(tuple(shape[n] for n in order), [names[n] for n in order], block, step)
 
 
 def combined(function: str, a: q.Expr, b: q.Expr, kind: str, block: Block) -> q.Expr:

@@ -102,6 +102,27 @@ def reads(root: g.Value, at: At, loops: list[Loop], stored: Collection[g.Value])
     return found
 
 
+def innermost(value: g.Reduce, kept: At, target: At, stored: Collection[g.Value]) -> int | None:
+    """The axis of a reduction's result that its nest is to have innermost: one that goes along rows
+    of arrays and down columns of none, if the last axis that is reduced goes down columns of any.
+    Else the reduction is. `target` is the place of the element `kept` in its array."""
+    gone = loops_over(tuple(value.source.shape[axis] for axis in sorted(value.axes)))
+    found = reads(value.source, axes_joined(value, kept, places(gone)), gone, stored)
+    arrays = (at for each, at in found.uses if isinstance(each, g.Load) or each in stored)
+    indices = [at for at in (target, *arrays) if at]
+
+    def along(var: q.Affine) -> bool:
+        return any(q.expr_vars(var) <= q.expr_vars(at[-1]) for at in indices)
+
+    def down(var: q.Affine) -> bool:
+        return any(q.expr_vars(var) & q.expr_vars(each) for at in indices for each in at[:-1])
+
+    if not down(places(gone)[-1]):
+        return None
+    axes = [axis for axis in range(len(kept)) if value.shape[axis] != ONE]
+    return next((axis for axis in axes[::-1] if along(kept[axis]) and not down(kept[axis])), None)
+
+
 def needed_first(root: g.Value, stored: Collection[g.Value]) -> list[g.Value]:
     """The values that are stored before the nest of `root` begins, those first that others use:
     reductions and scans, and what would be computed more than once for one element."""

@@ -145,8 +145,8 @@ def equations(I: size, K: size, J: size, A: f32[I, K] @ DRAM, B: f32[K, J] @ DRA
         for j in seq(0, J):
             C[i, j] = 0.0
     for i in seq(0, I):
-        for j in seq(0, J):
-            for k in seq(0, K):
+        for k in seq(0, K):
+            for j in seq(0, J):
                 C[i, j] += (A[i, k] * B[k, j])
 """  # noqa: E501
 

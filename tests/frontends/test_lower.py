@@ -810,15 +810,37 @@ def test_empty_values_need_no_temporaries() -> None:
     assert text(N, A, X, body=[body]) == "    pass\n"
 
 
+def test_sums_of_columns_go_along_rows() -> None:
+    """Each sum is still in its order."""
+    columns = g.Reduce("sum", g.Load(A), (0,))
+    nest = """\
+    for i in seq(0, N):
+        for j in seq(0, N):
+            X[j] += A[i, j]
+"""
+    assert text(N, A, X, body=[store(X, columns)]).endswith(nest)
+    assert "X[i] += A[i, j]" in text(N, A, X, body=[store(X, g.Reduce("sum", g.Load(A), (1,)))])
+
+
+def test_where_operands_and_result_disagree_the_reduction_is_innermost() -> None:
+    one, two = g.Load(g.Array("A", "f32", NM)), g.Load(g.Array("B", "f32", affine(K, M)))
+    c = g.Array("C", "f32", affine(N, K))
+    rows = g.Reduce("sum", apply("*", views.expand(one, 1), views.expand(two, 0)), (2,))
+    found = text(*SIZES, c, one.array, two.array, body=[store(c, rows)])
+    assert (
+        "            for k in seq(0, M):\n                C[i, j] += (A[i, k] * B[j, k])" in found
+    )
+
+
 def test_a_product_is_the_plain_nest() -> None:
     c = g.Array("C", "f32", affine(N, K))
     one, two = g.Array("A", "f32", NM), g.Array("B", "f32", MK)
     product = matmul(g.Load(one), g.Load(two))
     nest = """\
     for i in seq(0, N):
-        for j in seq(0, K):
-            for k in seq(0, M):
-                C[i, j] += (A[i, k] * B[k, j])
+        for j in seq(0, M):
+            for k in seq(0, K):
+                C[i, k] += (A[i, j] * B[j, k])
 """
     zero = """\
     for i in seq(0, N):
