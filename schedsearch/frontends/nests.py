@@ -78,6 +78,8 @@ _NAMES = {g.Reduce: "total", g.Scan: "running"}
 
 def compute(value: g.Value, into: Target, block: Block, *, add: bool = False) -> None:
     """The nests that give all elements of a value."""
+    if isinstance(value, g.Reduce) and value not in block.stored and _across(value, into, block):
+        keep(value, block)
     block = replace(block, shared=shared(value, block.stored))
     match value:
         case g.Reduce() if value not in block.stored:
@@ -91,6 +93,16 @@ def compute(value: g.Value, into: Target, block: Block, *, add: bool = False) ->
                 block,
                 lambda at, b: assign(value, at, into, at, b, add=add),
             )
+
+
+def _across(value: g.Reduce, into: Target, block: Block) -> bool:
+    """Whether a reduction could go along rows of its operands, and goes down columns only because
+    its result does: then it has an array of its own first."""
+    own = places(loops_over(value.shape))
+    target = into.place(own)
+    axis = innermost(value, own, (), block.stored)
+    at_target = innermost(value, own, target, block.stored)
+    return axis is not None and target != own and at_target is None
 
 
 def nest(

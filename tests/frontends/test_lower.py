@@ -986,3 +986,18 @@ def test_refusals_name_the_line(reason: str) -> None:
     )
     with pytest.raises(UserError, match=rf"^k\.py:12: .*{reason}"):
         lower(program)
+
+
+def test_a_sum_into_a_column_has_an_array_of_its_own_first() -> None:
+    """So that its nest goes along rows too."""
+    own, other = g.fresh("j"), g.Array("B", "f32", affine(N, N))
+    columns = g.Reduce("sum", g.Load(other), (0,))
+    into = g.Store(A, (own,), (q.as_affine(own), q.Affine()), columns)
+    nest = """\
+    for i in seq(0, N):
+        for j in seq(0, N):
+            total[j] += B[i, j]
+    for j in seq(0, N):
+        A[j, 0] = total[j]
+"""
+    assert text(N, A, other, body=[into]).endswith(nest)
