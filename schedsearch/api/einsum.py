@@ -59,7 +59,7 @@ class Einsum:
         for each in operands:
             if type(each) is not np.ndarray:
                 return self(subscripts, *map(np.asarray, operands), backend=backend)
-            key += (each.shape, each.strides, each.dtype)
+            key += (each.shape, each.strides, each.dtype, each.flags.aligned)
         try:
             found = self._chosen[tuple(key)]
         except (KeyError, TypeError):
@@ -71,7 +71,7 @@ class Einsum:
         _check(subscripts)
         known_backend(backend)
         arrays = [np.asarray(each) for each in operands]
-        layouts = ((each.shape, each.strides, each.dtype) for each in arrays)
+        layouts = ((each.shape, each.strides, each.dtype, each.flags.aligned) for each in arrays)
         key = (backend, subscripts, *(part for layout in layouts for part in layout))
         if key not in self._chosen:
             found = _choose(subscripts, arrays, backend)
@@ -92,7 +92,7 @@ class Einsum:
         arrays = [np.asarray(each) for each in operands]
         of = _equations(subscripts, arrays)
         shape = result_shape(parsed(subscripts, tuple(each.ndim for each in arrays)), arrays)
-        packed = map(np.ascontiguousarray, arrays)
+        packed = map(_packed, arrays)
         return _kernel(of).explain(*packed, np.empty(shape, dtype_of(of)))
 
     def __repr__(self) -> str:
@@ -175,16 +175,21 @@ def _by_numpy(
     ]
 
 
+def _packed(array: Any) -> Any:
+    """An array as kernels take it."""
+    return np.require(array, requirements=("C", "A"))
+
+
 def _native(found: Subscripts, arrays: Sequence[Any], of: Equations) -> Callable[..., Any]:
     kernel, dtype, shape = _kernel(of), dtype_of(of), result_shape(found, arrays)
-    packed = all(each.flags.c_contiguous for each in arrays)
+    packed = all(each.flags.c_contiguous and each.flags.aligned for each in arrays)
 
     def run(operands: Sequence[Any]) -> Any:
         result = np.empty(shape, dtype)
         if packed:
             kernel(*operands, result)
         else:
-            kernel(*map(np.ascontiguousarray, operands), result)
+            kernel(*map(_packed, operands), result)
         return result if shape else result[()]
 
     return run

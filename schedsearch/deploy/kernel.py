@@ -250,7 +250,9 @@ def lowered_kernel(
 ) -> Kernel:
     """What a front end made as a kernel. Its lock file is looked for at and above the user's
     file."""
-    return _kernel(procedure_of(lowered), Path(lowered.file), None, lock, store)
+    with _EXO:
+        procedure = procedure_of(lowered)
+    return _kernel(procedure, Path(lowered.file), None, lock, store)
 
 
 def _kernel(

@@ -56,14 +56,28 @@ def least_value(value: q.Affine) -> int | None:
             case q.Mod():
                 total += min(factor * (atom.den - 1), 0)
             case q.FloorDiv():
-                least = least_value(atom.num)
-                if factor < 0 or least is None:
+                least = least_value(atom.num.scaled(1 if factor > 0 else -1))
+                if least is None:
                     return None
-                total += factor * (least // atom.den)
+                part = least // atom.den if factor > 0 else -(-least // atom.den)
+                total += abs(factor) * part
             case _:
                 if factor < 0:
                     return None
                 total += factor
+    return total
+
+
+def lowered(value: q.Affine) -> q.Affine:
+    """Not more than this one, with fewer quotients: `-2 * (n / 2)` is `-n` at least."""
+    total = q.Affine(value.const)
+    for atom, factor in value.terms:
+        part = q.as_affine(atom).scaled(factor)
+        if isinstance(atom, q.FloorDiv) and factor > 0:
+            part = q.floor_div(lowered(atom.num), atom.den).scaled(factor)
+        elif isinstance(atom, q.FloorDiv) and factor % atom.den == 0:
+            part = lowered(atom.num.scaled(factor // atom.den))
+        total = total + part
     return total
 
 
@@ -80,6 +94,17 @@ def lengthened(value: q.Affine, known: Sequence[q.Affine]) -> q.Affine | None:
         least = least_value(value - base)
         if least is not None:
             return value + max(0, 1 - least)
+    longer, found = q.Affine(value.const), False
+    for atom, factor in value.terms:
+        part = q.as_affine(atom)
+        if isinstance(atom, q.FloorDiv) and factor > 0 and least_value(atom.num) is None:
+            most = lengthened(atom.num, ())
+            if most is None:
+                return None
+            part, found = q.floor_div(most + (atom.den - 1), atom.den), True
+        longer = longer + part.scaled(factor)
+    if found:
+        return lengthened(longer, known)
     gone = [(atom, factor) for atom, factor in value.terms if factor < 0]
     if not gone or not all(never_negative(q.as_affine(atom)) for atom, _ in gone):
         return None

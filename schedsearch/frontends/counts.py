@@ -11,7 +11,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.frontends import graph as g
 from schedsearch.frontends.block import Block, allocate, in_scalar, loop, number, scalar
-from schedsearch.frontends.bounds import least_value, lengthened, lowest
+from schedsearch.frontends.bounds import least_value, lengthened, lowered, lowest
 from schedsearch.frontends.lowered import Refusal
 from schedsearch.frontends.plan import sources
 
@@ -55,9 +55,11 @@ def _size(value: q.Affine, kind: str, block: Block) -> q.Expr:
         const = value.const
         for atom, factor in value.terms:
             times, below = _times(atom, before)
-            const -= factor * below
-            step = q.Reduce(before.path, var, (), number(factor, exact), exact)
-            loop(g.fresh(""), q.Affine(), times, [step], before)
+            const -= factor * below.const
+            more = [(q.as_affine(each), -factor * n) for each, n in below.terms]
+            for how_often, by in [(times, factor), *more]:
+                step = q.Reduce(before.path, var, (), number(by, exact), exact)
+                loop(g.fresh(""), q.Affine(), how_often, [step], before)
         first = q.Assign(before.path, var, (), number(const, exact), exact)
         work.counting.insert(start, first)
         if kind != exact:
@@ -66,17 +68,19 @@ def _size(value: q.Affine, kind: str, block: Block) -> q.Expr:
     return q.Read(work.counts[key], (), kind)
 
 
-def _times(atom: q.Atom, block: Block) -> tuple[q.Affine, int]:
+def _times(atom: q.Atom, block: Block) -> tuple[q.Affine, q.Affine]:
     """How often to count for an atom of sizes, and by how much that is more than its value: a
     quotient may be negative, and loops begin at 0."""
     if not isinstance(atom, q.FloorDiv):
-        return q.as_affine(atom), 0
-    least = least_value(atom.num)
+        return q.as_affine(atom), q.Affine()
+    below = q.affine(0, tuple((each, -n) for each, n in atom.num.terms if n < 0))
+    num = atom.num + below.scaled(atom.den)
+    least = least_value(num)
     if least is None:
-        block.need(atom.num)
+        block.need(num)
         least = 0
-    below = max(0, -(least // atom.den))
-    return q.floor_div(atom.num + below * atom.den, atom.den), below
+    more = max(0, -(least // atom.den))
+    return q.floor_div(num + more * atom.den, atom.den), below + more
 
 
 def _part(atom: q.Atom, factor: int, rest: q.Affine, kind: str, block: Block) -> q.Expr:
@@ -118,13 +122,19 @@ def is_index(var: q.Var, body: Sequence[g.Statement]) -> bool:
             places += value.shape
             if isinstance(value, g.View):
                 places += value.index
-    return any(q.mentions(each, var) for each in places)
+    return any(
+        q.mentions_atom(atom, var)
+        for each in places
+        for atom, _ in each.terms
+        if not isinstance(atom, q.Mod)
+    )
 
 
 def _place(atom: q.Atom, factor: int, rest: q.Affine, kind: str, block: Block) -> q.Expr:
     """`factor * atom + rest`, from a table of all that it is in the loops around."""
     value = q.as_affine(atom)
     low, high = lowest(value, block.loops), lowest(value.scaled(-1), block.loops)
+    low, high = (None if each is None else lowered(each) for each in (low, high))
     length = None if low is None or high is None else _length(low, high, block)
     if low is None or length is None:
         why = "how far it goes in loops is not found"

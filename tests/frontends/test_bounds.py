@@ -60,7 +60,7 @@ def test_lengths_that_are_found() -> None:
     assert lengthened(n - m, [n - m]) == n - m + 1
     assert lengthened(n - m + 1, [n - m]) == n - m + 1
     assert lengthened(n - m - 1, []) == n
-    assert lengthened(q.floor_div(n - m, 2), []) is None
+    assert lengthened(q.floor_div(n - m, 2), []) == q.floor_div(n + 1, 2)
     assert lengthened(n - q.floor_div(n - m, 2), []) is None
 
 

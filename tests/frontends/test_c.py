@@ -339,6 +339,21 @@ CASES: dict[str, tuple[str, Arguments]] = {
              x[0] = best; y[0] = total; }""",
         lambda: [8, ints("int32", 8), f64(8)],
     ),
+    "effects_under_void": (
+        """static void all(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] = 5; }
+           void f(int n, double x[n]) {
+             int k; x[0] = 1; (void)n; (void)(k = 2); x[k] = 9; if (n > 4) (void)all(n, x); }""",
+        lambda: [5, f64(5)],
+    ),
+    "asserts_of_unsigned_sizes": (
+        """void f(unsigned n, unsigned m, double x[4]) {
+             if (n > m + 3) x[0] = 1; else x[0] = 2; }""",
+        lambda: [1, 1, f64(4)],
+    ),
+    "hexadecimal_float": (
+        "void f(int n, float x[n]) { x[0] = 0x1.000001000000001p0f; x[1] = 0x.8p-1f; }",
+        lambda: [2, f32(2)],
+    ),
     "not_a_number": (
         """#include <math.h>
            void f(int n, double x[n], double y[n], double z[n], double w[n]) {
@@ -502,6 +517,11 @@ REFUSED: dict[str, tuple[str, int, str]] = {
     "overflow": ("x[0] = 2147483647 + 1;", 2, "2147483648: it is no `int`"),
     "unsigned overflow": ("x[0] = n + 4294967295u;", 2, "4294967295 . n|n . 4294967295: it may be"),
     "long overflow": ("x[0] = n * 10000000000L;", 2, "10000000000 . n: it may be larger"),
+    "extent by a condition": (
+        "double t[n > 3 ? n : 3];\nt[0] = 1; x[0] = t[0];",
+        2,
+        "t: it depends",
+    ),
     "step that is its variable": ("int i = 1;\nfor (i = 1; i < n; i += i) x[i] = 1;", 3, "i: its"),
     "step that changes": (
         "int t = 2;\nfor (int i = 0; i < n; i += t) { x[i] = 1;\nt = 3; }",
@@ -718,6 +738,9 @@ def test_literals_of_float_are_rounded_once() -> None:
     assert single("0.1") == float(np.float32(0.1))
     # halfway between two floats, and a little more: through a double it would be rounded down
     assert single("1.00000005960464477539062500000000000000001") == 1 + 2.0**-23
+    assert single("0x1.000001000000001p0") == 1 + 2.0**-23
+    assert single("1e-9999999") == 0.0
+    assert single("1e39") == float("inf")
 
 
 CALLER = """

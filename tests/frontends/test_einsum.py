@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -461,3 +463,32 @@ def test_mixed_types_compiled(tmp_path: Path) -> None:
         order = [held[a.name] for a in of.graph.parameters if isinstance(a, g.Array)]
         kernels.run(number, {var.name: n for var, n in known.items()}, order)
         same(held["result"], np.einsum(subscripts, *arrays))
+
+
+def test_operands_may_lie_anywhere() -> None:
+    lying = np.arange(521, dtype="u1")[1:].view("f8")
+    lying[:] = np.arange(65)
+    for backend in ("auto", "numpy", "native"):
+        for each in (lying.copy(), lying):
+            assert schedsearch.einsum("i,i->", each, np.ones(65), backend=backend) == 2080
+
+
+@pytest.mark.normal
+def test_first_calls_of_several_threads() -> None:
+    code = """
+import threading, numpy as np, schedsearch
+failed = []
+threading.excepthook = failed.append
+strings = ["ij,jk->ik", "ij,ij->ij", "i,j->ij", "ij,j->i"]
+def run(each):
+    a, b, *_ = each.partition("->")[0].split(",")
+    arrays = [np.ones((7,) * len(a)), np.ones((7,) * len(b))]
+    found = schedsearch.einsum(each, *arrays, backend="native")
+    assert np.array_equal(found, np.einsum(each, *arrays))
+threads = [threading.Thread(target=run, args=[strings[n % 4]]) for n in range(8)]
+[t.start() for t in threads]
+[t.join() for t in threads]
+assert not failed, failed
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -198,3 +200,44 @@ def as_a_byte(k):
 def test_whole_numbers_that_may_not_fit_are_refused(function, args) -> None:
     with pytest.raises(UserError, match=r"test_jit_integers\.py:\d+: .*whole number of Python"):
         schedsearch.jit(function).lowered(*args)
+
+
+def _downwards(A):
+    for i in range(len(A) - 1, -1, -2):
+        A[i] += i // 3
+
+
+def _halves(A):
+    n = len(A)
+    for i in range(n):
+        A[i] += (n - 2 * i) // 3
+        for j in range(n):
+            A[i] += (j - i) // 2
+
+
+def _modulo(A):
+    for i in range(1000):
+        A[i % 4] += i
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("function", [_downwards, _halves, _modulo])
+def test_quotients_of_indices_are_data(function: Any) -> None:
+    for n in (4, 5, 9):
+        found, wanted = np.zeros(n), np.zeros(n)
+        schedsearch.jit(function)(found)
+        function(wanted)
+        assert np.array_equal(found, wanted)
+
+
+@pytest.mark.normal
+def test_a_quotient_under_a_condition_asks_nothing_of_other_calls() -> None:
+    @schedsearch.jit
+    def guarded(x, y):
+        if len(x) > len(y):
+            x[0] += (len(x) - len(y)) // 2
+
+    for n, m in ((2, 3), (9, 4)):
+        x = np.zeros(n)
+        guarded(x, np.zeros(m))
+        assert x[0] == max(n - m, 0) // 2

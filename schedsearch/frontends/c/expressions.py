@@ -378,7 +378,7 @@ class Expressions:
                 raise self.refusal(node, text, "kernels have no long double", "remove the suffix")
             if "x" in body.lower():
                 if body[-1] in "fF":
-                    return Operand(FLOAT, numbers.constant(float.fromhex(body[:-1]), "f32"))
+                    return Operand(FLOAT, graph.Constant(numbers.single(body[:-1]), "f32"))
                 return Operand(DOUBLE, graph.Constant(float.fromhex(body), "f64"))
             if single:
                 return Operand(FLOAT, graph.Constant(numbers.single(body), "f32"))

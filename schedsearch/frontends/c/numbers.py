@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -17,14 +18,24 @@ _ROUNDED_ONCE = frozenset((*OPERATORS, "sqrt"))
 
 
 def single(text: str) -> float:
-    """The float that a decimal literal is, rounded once."""
-    near = np.float32(float(text))
-    if not np.isfinite(near):
+    """The float that a decimal or hexadecimal literal is, rounded once."""
+    value = float.fromhex(text) if "x" in text.lower() else float(text)
+    with np.errstate(over="ignore"):
+        near = np.float32(value)
+    if not np.isfinite(near) or not value:
         return float(near)
     around = (near, np.nextafter(near, np.float32(np.inf)), np.nextafter(near, np.float32(-np.inf)))
-    exact = Fraction(text)
+    exact = _exact(text)
     finite = [each for each in around if np.isfinite(each)]
     return float(min(finite, key=lambda each: abs(Fraction(float(each)) - exact)))
+
+
+def _exact(text: str) -> Fraction:
+    found = re.fullmatch(r"0x([0-9a-f]*)\.?([0-9a-f]*)(?:p([+-]?[0-9]+))?", text.lower())
+    if found is None:
+        return Fraction(text)
+    whole, part, power = found.groups()
+    return int(whole + part, 16) * Fraction(2) ** (int(power or 0) - 4 * len(part))
 
 
 def constant(value: float | int, kind: str) -> graph.Constant:

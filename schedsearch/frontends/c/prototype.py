@@ -129,5 +129,7 @@ def _types(lowered: Lowered) -> dict[str, str]:
 
 def _in_c(text: str, theirs: Sequence[str], ours: Sequence[str]) -> str:
     """An assert of a procedure, of the user's names."""
-    names = {**dict(zip(theirs, ours, strict=True)), "and": "&&", "or": "||"}
+    # in their own type an unsigned size would wrap
+    names = {"and": "&&", "or": "||"}
+    names |= {one: f"((int64_t){other})" for one, other in zip(theirs, ours, strict=True)}
     return re.sub(r"[A-Za-z_]\w*", lambda found: names.get(found[0], found[0]), f"({text})")

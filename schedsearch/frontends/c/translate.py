@@ -216,7 +216,11 @@ class _Translation(Expressions):
             raise self.refusal(decl, f"{decl.name} of {error.parts[0]}", *error.parts[1:]) from None
 
     def _extent_of(self, node: Any, decl: c_ast.Decl) -> q.Affine:
-        extent = self.affine(node, f"extent of {decl.name}")
+        try:
+            extent = self.affine(node, f"extent of {decl.name}")
+        except Split:
+            reason = "it depends on a condition"
+            raise self.refusal(decl, decl.name, reason, "declare it for each case") from None
         self.positive(extent, decl)
         return extent
 
@@ -337,8 +341,8 @@ class _Translation(Expressions):
                 return self._if(node)
             case c_ast.FuncCall():
                 return self._called(node)
-            case c_ast.Cast():
-                return []  # `(void)n;`
+            case c_ast.Cast():  # `(void)n;`
+                return self.statement(node.expr) if _does_something(node.expr) else []
             case c_ast.ID() | c_ast.Constant():
                 return []
             case _:
@@ -887,6 +891,15 @@ def _only(node: Any) -> Any:
     while isinstance(node, c_ast.Compound) and len(node.block_items or []) == 1:
         node = node.block_items[0]
     return node
+
+
+def _does_something(node: Any) -> bool:
+    """Whether an expression may change a variable."""
+    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
+        return True
+    if isinstance(node, c_ast.Assignment | c_ast.FuncCall):
+        return True
+    return any(_does_something(each) for _, each in node.children())
 
 
 def _is_assignment(node: Any) -> bool:

@@ -49,7 +49,7 @@ def _array(of: Equations, name: str, given: Any) -> Any:
     if name not in of.outputs:
         if array.flags.c_contiguous:
             return array
-        return np.ascontiguousarray(array)
+        return np.require(array, requirements=("C", "A"))
     if array is not given or not array.flags.c_contiguous or not array.flags.writeable:
         raise ValueError(
             f"{of.name}, argument {name}: wanted a NumPy array in C order that can be written, "

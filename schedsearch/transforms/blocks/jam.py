@@ -77,6 +77,8 @@ def sink(p: Cursors, cursor: Cursor, *, unroll: bool = False) -> Steps:
     match loop.body[0]:
         case q.Alloc():
             # Every iteration gets a copy of its own: first in one array, then apart.
+            if not loop.hi.is_const and loop.body[0].mem != "DRAM":
+                raise RewriteError("only DRAM has arrays of lengths that are not constant")
             length = loop.hi.const if loop.hi.is_const else show_affine(loop.hi)
             yield from p.do("expand_dim", first, length, loop.iter.name)
             yield from p.do("lift_alloc", first)
