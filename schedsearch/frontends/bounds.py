@@ -49,7 +49,19 @@ def _extreme(atom: q.Atom, loop: Loop, *, least: bool, alone: bool) -> q.Affine 
 
 
 def least_value(value: q.Affine) -> int | None:
-    """The least value of an expression of sizes, which are 1 at least; None if it has none."""
+    """The least value of an expression of sizes, which are 1 at least; None if it has none, or is
+    not found. `m - m % 3` is also `3 * (m / 3)`."""
+    found = [_least_of_terms(value)]
+    for atom, factor in value.terms:
+        if isinstance(atom, q.Mod) and factor < 0:
+            whole = atom.num - q.floor_div(atom.num, atom.den).scaled(atom.den)
+            if q.as_affine(atom) != whole:
+                other = value + (whole - q.as_affine(atom)).scaled(factor)
+                found.append(least_value(other))
+    return max((each for each in found if each is not None), default=None)
+
+
+def _least_of_terms(value: q.Affine) -> int | None:
     total = value.const
     for atom, factor in value.terms:
         match atom:

@@ -93,3 +93,11 @@ def test_what_is_found() -> None:
     assert least_value(q.modulo(n, 4).scaled(-2)) == -6
     assert least_value(q.floor_div(n, 2)) == 0
     assert least_value(n - q.as_affine(M)) is None
+
+
+def test_what_a_remainder_leaves_is_not_negative() -> None:
+    n = q.as_affine(g.fresh("n"))
+    rest = q.affine(0, ((q.Mod(n, 3), 1),))
+    assert least_value(n - rest) == 0
+    assert least_value(rest - n) is None
+    assert least_value(q.floor_div(n - rest, 2)) == 0

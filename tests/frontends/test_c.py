@@ -396,11 +396,26 @@ def test_random_programs(seeds: list[int], tmp_path_factory: pytest.TempPathFact
 
 @pytest.mark.slow
 def test_many_random_programs(tmp_path_factory: pytest.TempPathFactory) -> None:
-    for first in range(0, 400, 40):
-        seeds = range(first, first + 40)
+    """Few are refused, for elements that conditions around do not show to be there."""
+    taken = [seed for seed in range(400) if _is_taken(seed, tmp_path_factory.mktemp("taken"))]
+    assert len(taken) >= 390
+    for first in range(0, len(taken), 40):
+        seeds = taken[first : first + 40]
         pairs = Pairs([text(seed) for seed in seeds], tmp_path_factory.mktemp("random"))
         for number, seed in enumerate(seeds):
             pairs.check(number, arguments(seed))
+
+
+def _is_taken(seed: int, folder: Path) -> bool:
+    file = folder / "random.c"
+    file.write_text(text(seed))
+    try:
+        lower(c_kernel(file, "f"))
+    except UserError as error:
+        if "is not within" not in str(error):
+            raise
+        return False
+    return True
 
 
 TOKEN = re.compile(r"\s+|\w+(?:\.\w+)?|[-+*/%<>=!&|]+|[^\w\s]")
