@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -9,6 +10,9 @@ from typing import Any
 import typer
 
 from schedsearch.core.errors import UserError
+from schedsearch.peers.contender import directing
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 
 def run_command(run: Callable[..., Any]) -> None:
@@ -25,3 +29,11 @@ def run_app(app: typer.Typer) -> None:
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(2)
+
+
+def undirected() -> None:
+    """Begin again in an environment that directs no library, with one thread each."""
+    left = {name: os.environ[name] for name in os.environ.keys() - {*directing(os.environ)}}
+    wanted = left | dict.fromkeys(_THREADS, "1")
+    if wanted != dict(os.environ):
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], wanted)

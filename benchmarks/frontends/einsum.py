@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import random
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
@@ -19,8 +18,8 @@ from rich.console import Console
 from rich.table import Table
 
 import schedsearch
+from benchmarks.command import undirected
 from schedsearch.core.errors import UserError
-from schedsearch.peers.contender import directing
 
 STRINGS = {
     "i,i->": "i=2000000",
@@ -66,8 +65,6 @@ STRINGS = {
 }
 """Products, traces, attention and chains as issues of NumPy, PyTorch and opt_einsum have them, and
 pairwise steps of einsum_benchmark, with lengths: 1e6 to 1e8 operations each."""
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
 
 SAMPLE_S = 0.005
 """A sample has as many calls as take about so long."""
@@ -156,7 +153,7 @@ def einsum(
     """Time 40 einsum strings of f32 and f64, by `schedsearch.einsum` without tuning, NumPy and
     opt_einsum: one thread on one core, without variables that direct their libraries.
     """
-    _undirected()
+    undirected()
     if only not in ("", *STRINGS):
         raise UserError(f"no string is {only!r}; known: {', '.join(STRINGS)}")
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
@@ -172,14 +169,6 @@ def einsum(
     if failed := len(rows) - len(ratios):
         console.print(f"{failed} rows failed")
         raise typer.Exit(1)
-
-
-def _undirected() -> None:
-    """Begin again in an environment that directs no library, with one thread each."""
-    left = {name: os.environ[name] for name in os.environ.keys() - {*directing(os.environ)}}
-    wanted = left | dict.fromkeys(THREADS, "1")
-    if wanted != dict(os.environ):
-        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], wanted)
 
 
 def table(rows: Sequence[Row]) -> Table:

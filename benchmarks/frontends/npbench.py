@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 import schedsearch
-from benchmarks.frontends.einsum import _undirected
+from benchmarks.command import undirected
 from benchmarks.frontends.npbench_cases import Benchmark, compared, infos, small
 from benchmarks.frontends.npbench_speed import Terms, rows, show
 from schedsearch.core.errors import UserError
@@ -71,7 +71,7 @@ def npbench(
     Example: [bold]python -m benchmarks.frontends npbench --npbench npbench --budget 60[/]
     """
     if budget:
-        _undirected()
+        undirected()
     known = infos(folder)
     names = only.split(",") if only else list(known)
     if unknown := [name for name in names if name not in known]:

@@ -268,7 +268,7 @@ def _said(error: Exception) -> str:
 
 
 def show(console: Console, found: Sequence[Row]) -> None:
-    """The table, who is missing and why, and geometric means."""
+    """The table, which versions are missing and why, and geometric means."""
     if not console.is_terminal:
         console.width = max(console.width, WIDE)
     console.print(table(found))

@@ -89,10 +89,15 @@ def files(folder: Path) -> list[Path]:
     return [folder / line.strip() for line in listed.read_text().splitlines() if line.strip()]
 
 
+def kernel_of(file: Path) -> str:
+    """The name of a file's kernel function."""
+    return f"kernel_{file.stem.replace('-', '_')}"
+
+
 def compare(folder: Path, originals: Path | None, defines: Sequence[str]) -> Iterator[Row]:
     """A row for each file."""
     for file in files(folder):
-        function = f"kernel_{file.stem.replace('-', '_')}"
+        function = kernel_of(file)
         begin = perf_counter()
         try:
             program = c_kernel(file, function, defines, [folder / "utilities", file.parent])

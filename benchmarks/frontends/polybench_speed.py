@@ -5,18 +5,18 @@ Both get the same macros: loops and arrays have constant sizes, and arrays do no
 
 from __future__ import annotations
 
-import math
 import shutil
 import signal
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 
-from benchmarks.frontends.polybench import files
+from benchmarks.frontends.polybench import files, kernel_of
 from benchmarks.suite.__main__ import compared
 from benchmarks.suite.case import PYTHON_PEERS, Case, Original
 from benchmarks.suite.catalogue import POLYBENCH
@@ -151,7 +151,7 @@ def tried(
 def case_of(file: Path, defines: Sequence[str], include: Sequence[Path], base: Path) -> Case:
     """The kernel of a file, written as a module into its folder; results of another module that
     are there are removed. Raises UserError if it is refused."""
-    function = f"kernel_{file.stem.replace('-', '_')}"
+    function = kernel_of(file)
     defines = (*defines, *SIZES.get(file.stem, ()))
     program = c_kernel(file, function, defines, include)
     lowered = lower(program)
@@ -213,8 +213,7 @@ def over(rows: Sequence[Row]) -> dict[str, dict[str, float]]:
     for peer in PEERS:
         ratios = [row["ratios"][peer]["value"] for row in rows if peer in row.get("ratios", {})]
         if ratios:
-            mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-            found[peer] = {"value": mean, "kernels": len(ratios)}
+            found[peer] = {"value": geometric_mean(ratios), "kernels": len(ratios)}
     return found
 
 

@@ -55,13 +55,11 @@ class Einsum:
         self._chosen: dict[Any, Chosen] = {}
 
     def __call__(self, subscripts: str, *operands: Any, backend: Backend = "auto") -> Any:
-        key: list[Any] = [backend, subscripts]
         for each in operands:
             if type(each) is not np.ndarray:
                 return self(subscripts, *map(np.asarray, operands), backend=backend)
-            key += (each.shape, each.strides, each.dtype, each.flags.aligned)
         try:
-            found = self._chosen[tuple(key)]
+            found = self._chosen[_key(backend, subscripts, operands)]
         except (KeyError, TypeError):
             found = self.chosen(subscripts, *operands, backend=backend)
         return found.run(operands)
@@ -71,8 +69,7 @@ class Einsum:
         _check(subscripts)
         known_backend(backend)
         arrays = [np.asarray(each) for each in operands]
-        layouts = ((each.shape, each.strides, each.dtype, each.flags.aligned) for each in arrays)
-        key = (backend, subscripts, *(part for layout in layouts for part in layout))
+        key = _key(backend, subscripts, arrays)
         if key not in self._chosen:
             found = _choose(subscripts, arrays, backend)
             if len(self._chosen) >= MOST_CALLS:
@@ -100,6 +97,14 @@ class Einsum:
 
 
 einsum = Einsum()
+
+
+def _key(backend: Backend, subscripts: str, arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """What the fastest way depends on."""
+    key: list[Any] = [backend, subscripts]
+    for each in arrays:
+        key += (each.shape, each.strides, each.dtype, each.flags.aligned)
+    return tuple(key)
 
 
 def _check(subscripts: str) -> None:

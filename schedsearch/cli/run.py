@@ -32,7 +32,6 @@ from schedsearch.cli.options import (
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
 from schedsearch.cli.report import Written, as_json, report
 from schedsearch.cli.telling import told
-from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
@@ -176,8 +175,6 @@ def run(
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
     made = lowered_from(file, proc, define or (), include or ())
-    if made is None and (define or include):
-        raise UserError(f"{file}: macros and headers are for C")
     source, only = source_of(made) if made else source_of(file, proc)
     options = Options(
         file=source,

@@ -47,6 +47,8 @@ def lowered_from(
     """The kernel of a file that has a front end; None for others, which are Python. `function` is
     which of a file; without it, the only one. `defines` (`N=100`) and `include` are the C
     compiler's -D and -I. Raises UserError for what is refused."""
+    if (defines or include) and path.suffix != ".c":
+        raise UserError(f"{path}: macros and headers are for C")
     match path.suffix:
         case ".c":
             from schedsearch.frontends import c  # each front end has its own parser to load
@@ -55,8 +57,6 @@ def lowered_from(
         case ".eq":
             from schedsearch.frontends import equations
 
-            if defines or include:
-                raise UserError(f"{path}: macros and headers are for C")
             return equations.read(path, function)
         case _:
             return None

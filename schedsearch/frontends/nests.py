@@ -100,9 +100,11 @@ def _across(value: g.Reduce, into: Target, block: Block) -> bool:
     its result does: then it has an array of its own first."""
     own = places(loops_over(value.shape))
     target = into.place(own)
-    axis = innermost(value, own, (), block.stored)
-    at_target = innermost(value, own, target, block.stored)
-    return axis is not None and target != own and at_target is None
+    return (
+        target != own
+        and innermost(value, own, target, block.stored) is None
+        and innermost(value, own, (), block.stored) is not None
+    )
 
 
 def nest(
@@ -167,9 +169,10 @@ def reduction(value: g.Reduce, into: Target, block: Block, *, add: bool) -> None
             assign(value.source, axes_joined(value, at, first), into, at, b)
 
     def step(at: At, b: Block) -> None:
-        every = [each for _, each in sorted(zip(order, at, strict=True), key=lambda pair: pair[0])]
-        kept = tuple(every[:rank])
-        place = axes_joined(value, kept, tuple(every[rank:]))
+        along = dict(zip(order, at, strict=True))
+        every = tuple(along[axis] for axis in range(len(order)))
+        kept = every[:rank]
+        place = axes_joined(value, kept, every[rank:])
         if function == "sum":
             assign(value.source, place, into, kept, b, add=True)
         else:

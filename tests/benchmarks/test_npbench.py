@@ -30,8 +30,10 @@ returns nothing."""
 
 
 @pytest.fixture
-def checkout(tmp_path: Path) -> Path:
+def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Numba's versions are plain Python: what they are does not matter."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     info = {
         "init": {"func_name": "initialize", "input_args": ["N"], "output_args": ["A", "B"]},
         "input_args": ["A", "B"],
@@ -51,11 +53,7 @@ def checkout(tmp_path: Path) -> Path:
 
 
 @pytest.mark.normal
-def test_functions_are_tuned_and_timed_and_go_on(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_functions_are_tuned_and_timed_and_go_on(checkout: Path, tmp_path: Path) -> None:
     terms = Terms(checkout, "S", 4.0, tmp_path / "results")
     scaled, counted = found = list(rows(NAMES, terms))
     assert (scaled["error"], scaled["tuning"], scaled["numba"]) == ("", "", "n")
@@ -76,11 +74,7 @@ def test_functions_are_tuned_and_timed_and_go_on(
 
 
 @pytest.mark.slow
-def test_a_peer_that_ends_the_process_does_not_end_the_row(
-    checkout: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+def test_a_peer_that_ends_the_process_does_not_end_the_row(checkout: Path, tmp_path: Path) -> None:
     folder = checkout / "npbench" / "benchmarks" / "scaled"
     (folder / "scaled_numba_op.py").write_text("import os\n\nos._exit(9)\n")
     [row] = rows(["scaled"], Terms(checkout, "S", 4.0, tmp_path / "results"))

@@ -356,12 +356,18 @@ def test_what_would_take_long_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> N
         same(found, arrays[0] @ arrays[1])
 
 
-@pytest.mark.normal
-def test_long_loops_without_a_schedule_are_not_tried(
+@pytest.fixture
+def nothing_tuned(
     tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Calls find neither stores nor lock files."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
     monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.normal
+@pytest.mark.usefixtures("nothing_tuned")
+def test_long_loops_without_a_schedule_are_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("schedsearch.api.einsum._native", None)
     A, B = np.ones((3, 7)), np.ones((7, 3))
     with pytest.raises(TypeError):
@@ -376,11 +382,8 @@ def test_the_fastest_is_kept() -> None:
 
 
 @pytest.mark.slow
-def test_the_module_is_tuned_and_found(
-    tmp_path_factory: pytest.TempPathFactory, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.getbasetemp() / "cache"))
-    monkeypatch.chdir(tmp_path)
+@pytest.mark.usefixtures("nothing_tuned")
+def test_the_module_is_tuned_and_found(tmp_path: Path) -> None:
     A, B = np.ones((48, 48), np.float32), np.ones((48, 9), np.float32)
     lowered = schedsearch.einsum.lowered("ij,jk->ik", A, B)
     assert lowered.name == "einsum_ij_jk_ik"

@@ -122,6 +122,10 @@ def walk(node: Any) -> Iterator[Any]:
         stack += [child for _, child in reversed(each.children())]
 
 
+STEPS = ("++", "--", "p++", "p--")
+"""Operators that change their variable."""
+
+
 def assigned(node: Any) -> frozenset[str]:
     """Names of variables around a tree that it assigns to; those that it declares are its own."""
     found: set[str] = set()
@@ -136,7 +140,7 @@ def _assigned(node: Any, own: set[str], found: set[str]) -> None:
             own = set(own)
         case c_ast.Assignment():
             target = node.lvalue
-        case c_ast.UnaryOp(op="++" | "--" | "p++" | "p--"):
+        case c_ast.UnaryOp() if node.op in STEPS:
             target = node.expr
         case _:
             pass
@@ -186,7 +190,7 @@ def places(
             case c_ast.Assignment() if isinstance(node.lvalue, c_ast.ID):
                 flows.append((node.lvalue.name, names_of_places(node.rvalue)))
                 written[node.lvalue.name] = written.get(node.lvalue.name, 0) + 1
-            case c_ast.UnaryOp() if node.op in ("++", "--", "p++", "p--"):
+            case c_ast.UnaryOp() if node.op in STEPS:
                 if isinstance(node.expr, c_ast.ID):
                     written[node.expr.name] = written.get(node.expr.name, 0) + 1
             case c_ast.Decl() if node.init is not None:

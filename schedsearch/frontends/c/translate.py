@@ -13,6 +13,7 @@ from schedsearch.frontends import graph
 from schedsearch.frontends.c import c_types, conditions, constants, linear
 from schedsearch.frontends.c.c_types import INT, CType, Unsupported
 from schedsearch.frontends.c.declarations import (
+    STEPS,
     Data,
     Number,
     Open,
@@ -329,7 +330,7 @@ class _Translation(Expressions):
         match node:
             case c_ast.Assignment():
                 return self._assignment(node)[0]
-            case c_ast.UnaryOp() if node.op in ("++", "--", "p++", "p--"):
+            case c_ast.UnaryOp() if node.op in STEPS:
                 one = c_ast.Constant("int", "1", node.coord)
                 op = "+=" if "+" in node.op else "-="
                 return self._assignment(c_ast.Assignment(op, node.expr, one, node.coord))[0]
@@ -895,11 +896,11 @@ def _only(node: Any) -> Any:
 
 def _does_something(node: Any) -> bool:
     """Whether an expression may change a variable."""
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("++", "--", "p++", "p--"):
-        return True
-    if isinstance(node, c_ast.Assignment | c_ast.FuncCall):
-        return True
-    return any(_does_something(each) for _, each in node.children())
+    return any(
+        isinstance(each, c_ast.Assignment | c_ast.FuncCall)
+        or (isinstance(each, c_ast.UnaryOp) and each.op in STEPS)
+        for each in walk(node)
+    )
 
 
 def _is_assignment(node: Any) -> bool:
