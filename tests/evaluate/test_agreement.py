@@ -16,6 +16,7 @@ from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.oracle.enclosure import sampled_loops
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.preparing import prepare
+from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import control, procs
@@ -112,6 +113,39 @@ def test_a_part_of_independent_iterations_is_evaluated(
                     bench.plan.proc, procs.handwritten(code, source), bind(bench.plan.proc, {}),
                     builder, tmp_path / "wrong",
                 )  # fmt: skip
+
+
+INTEGERS = """from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def copied(y: KIND[300, 300], x: KIND[300, 300]):
+    for i in seq(0, 300):
+        for j in seq(0, 300):
+            y[i, j] = x[i, j]
+"""
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("kind", ["i8", "ui16", "i32"])
+def test_integers_with_all_bits_set_are_results_too(
+    kind: str, builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a part is evaluated, the kernel's -1 counts as written; of floats that is the NaN that
+    outputs start as."""
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 80_000)
+    file = tmp_path / "integers.py"
+    file.write_text(INTEGERS.replace("KIND", kind))
+    bench = prepared(load_source(file).procs["copied"], "300", "300", builder, tmp_path / "work")
+    assert bench.cases[-1].share < 1
+    assert not bench.agreement.weak
+    with pytest.raises(BaselineError, match="disagrees with its evaluation"):
+        prepared(
+            load_source(file).procs["copied"], "= x[i * 300 + j]", "= x[i * 300 + j] + 1",
+            builder, tmp_path / "wrong",
+        )  # fmt: skip
 
 
 def test_which_loops_may_be_sampled() -> None:
