@@ -148,6 +148,32 @@ def test_integers_with_all_bits_set_are_results_too(
         )  # fmt: skip
 
 
+IN_PLACE = """from __future__ import annotations
+
+from exo import proc
+
+
+@proc
+def raised(x: i8[1500, 1500]):
+    for i in seq(0, 1500):
+        for j in seq(0, 1500):
+            x[i, j] = x[i, j] + 1.0
+"""
+
+
+@pytest.mark.normal
+def test_places_of_a_part_have_room_in_the_file(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of bytes they take most of it, eight for each."""
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._LARGE", 1000)
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._EVALUATED", 2_000_000)
+    file = tmp_path / "in_place.py"
+    file.write_text(IN_PLACE)
+    bench = prepared(load_source(file).procs["raised"], "1500", "1500", builder, tmp_path / "work")
+    assert len(bench.agreement.cases) == len(bench.cases) - 1
+
+
 def test_which_loops_may_be_sampled() -> None:
     def names(procedure: Any) -> list[str]:
         return [var.name for var in sampled_loops(inline_calls(mirror(procedure)))]
