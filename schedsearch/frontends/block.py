@@ -19,12 +19,13 @@ from schedsearch.frontends.plan import At
 class Work:
     """What grows while a program is lowered. `given` are expressions that are not negative, as the
     program asserts; `facts` are those that bounds need beside them. `counts` are made in
-    `counting`, before all else; `running` are those of loops that count as they run, by type."""
+    `counting`, before all else; `running` are those of loops that count as they run, by type and
+    step."""
 
     file: str
     arrays: dict[g.Array, q.Var]
     counts: dict[tuple[q.Affine, q.Affine, int, str], q.Var] = field(default_factory=dict)
-    running: dict[q.Var, dict[str, q.Var]] = field(default_factory=dict)
+    running: dict[q.Var, dict[tuple[str, int], q.Var]] = field(default_factory=dict)
     counting: list[q.Stmt] = field(default_factory=list)
     externs: set[str] = field(default_factory=set)
     given: list[q.Affine] = field(default_factory=list)

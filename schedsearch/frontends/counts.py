@@ -88,9 +88,7 @@ def _part(atom: q.Atom, factor: int, rest: q.Affine, kind: str, block: Block) ->
     running = block.work.running
     if not isinstance(atom, q.Var) or atom not in running:
         return _place(atom, factor, rest, kind, block)
-    found: q.Expr = q.Read(running[atom].setdefault(kind, g.fresh("count")), (), kind)
-    if factor != 1:
-        found = q.BinOp("*", number(factor, kind), found, kind)
+    found: q.Expr = q.Read(running[atom].setdefault((kind, factor), g.fresh("count")), (), kind)
     if rest != q.Affine():
         found = q.BinOp("+", found, _size(rest, kind, block), kind)
     return found
@@ -98,11 +96,12 @@ def _part(atom: q.Atom, factor: int, rest: q.Affine, kind: str, block: Block) ->
 
 def counting(stmt: g.For, block: Block) -> Iterator[q.Reduce]:
     """Steps at the end of a loop that counts as it runs; its counts begin before it, in `block`."""
-    for kind, var in block.work.running.pop(stmt.var, {}).items():
-        begin = counted(g.Count(stmt.lo, kind), block)
+    for (kind, factor), var in block.work.running.pop(stmt.var, {}).items():
+        begin = counted(g.Count(stmt.lo.scaled(factor), kind), block)
         block.out.append(q.Alloc(block.path, var, kind, (), "DRAM"))
         block.out.append(q.Assign(block.path, var, (), begin, kind))
-        yield q.Reduce(block.path, var, (), number(1, kind), kind)
+        # not multiplied where it is read: -2 * 0.0 is -0.0
+        yield q.Reduce(block.path, var, (), number(factor, kind), kind)
 
 
 def is_index(var: q.Var, body: Sequence[g.Statement]) -> bool:

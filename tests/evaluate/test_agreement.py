@@ -171,7 +171,8 @@ def test_places_of_a_part_have_room_in_the_file(
     file = tmp_path / "in_place.py"
     file.write_text(IN_PLACE)
     bench = prepared(load_source(file).procs["raised"], "1500", "1500", builder, tmp_path / "work")
-    assert len(bench.agreement.cases) == len(bench.cases) - 1
+    assert bench.cases[-1].share < 1
+    assert "a part of the results is compared" in bench.agreement.verdict
 
 
 def test_which_loops_may_be_sampled() -> None:

@@ -339,6 +339,16 @@ CASES: dict[str, tuple[str, Arguments]] = {
              x[0] = best; y[0] = total; }""",
         lambda: [8, ints("int32", 8), f64(8)],
     ),
+    "zeros_are_positive": (
+        """void f(int n, double x[n]) {
+             for (int i = 0; i < n; i++) {
+               x[0] = 1.0 / (i * (-2)); x[1] = 1.0 / (n - 3 * i); } }""",
+        lambda: [3, f64(3)],
+    ),
+    "the_first_is_zero": (
+        "void f(int n, double x[n]) { for (int i = 0; i < n; i++) x[0] = 1.0 / (i * (-2)); }",
+        lambda: [1, f64(1)],
+    ),
     "effects_under_void": (
         """static void all(int n, double x[n]) { for (int i = 0; i < n; i++) x[i] = 5; }
            void f(int n, double x[n]) {
