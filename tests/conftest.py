@@ -32,6 +32,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.add_cleanup(folder.cleanup)
 
 
+@pytest.fixture(autouse=True)
+def nothing_tuned_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a test tunes in this process is not offered to the tests that come after it."""
+    monkeypatch.setattr("schedsearch.deploy.sources._tuned_here", [])
+
+
 def installed_now(path: list[str], links: Path) -> str:
     """A PATH of the programs on `path`. Those of virtual environments stay where they are: they
     have to find it from there."""

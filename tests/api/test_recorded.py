@@ -59,7 +59,6 @@ def alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """No store, no recording and no schedules but those of the test; rooflines take no time."""
     monkeypatch.delenv(sources.STORE, raising=False)
     monkeypatch.delenv(recorder.RECORD, raising=False)
-    monkeypatch.setattr(sources, "_tuned_here", [])
     monkeypatch.setattr(planning, "roof_of", lambda *subject: ROOF)
     monkeypatch.setattr(planning, "measuring_slot", nullcontext)
 

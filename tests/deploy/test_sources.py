@@ -8,7 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -65,11 +65,9 @@ print(json.dumps([float(denormal[0]), kernel.explain(c, a, a).as_json()]))
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No store but those that a test names; nothing tuned in this process."""
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No store but those that a test names."""
     monkeypatch.delenv(sources.STORE, raising=False)
-    monkeypatch.setattr(sources, "_tuned_here", [])
-    return
 
 
 def product(home: Path) -> Any:
