@@ -19,11 +19,14 @@ from schedsearch.cli.options import (
     StoreOption,
 )
 from schedsearch.cli.telling import told
+from schedsearch.core.errors import UserError
 from schedsearch.present import format as fmt
+from schedsearch.present.assembly import Assembly
 from schedsearch.present.compared import compared
 from schedsearch.present.diff import Diff
-from schedsearch.present.explained import explained
+from schedsearch.present.explained import Explained, explained
 from schedsearch.store.database import Store
+from schedsearch.study.hot import counters, hot
 from schedsearch.study.measure import Steps, measure_pair, measure_steps
 from schedsearch.study.schedule import Schedule, opened
 
@@ -44,6 +47,22 @@ def explain(
             "what was measured apart; takes seconds a step.",
         ),
     ] = False,
+    asm: Annotated[
+        bool,
+        typer.Option(
+            "--asm",
+            help="Show the machine code of the hottest loops beside the C and Exo lines that it "
+            "comes from, what an iteration does, and what limits the kernel.",
+        ),
+    ] = False,
+    count: Annotated[
+        bool,
+        typer.Option(
+            "--counters",
+            help="Count instructions, cycles, cache misses and branch misses of a call: by perf, "
+            "else by valgrind, else by an estimate; the output says which.",
+        ),
+    ] = False,
     json_: JsonOption = False,
 ) -> None:
     """Show step by step what each rewrite did to the loop nest and to the speed.
@@ -52,7 +71,20 @@ def explain(
     the same machine code; else they are the cost estimate's, marked with ~. In the table, =
     marks steps that make no difference, ? those whose rounds do not tell. With --measure
     every step is timed against the one before; Ctrl-C stops and keeps what was measured.
+
+    --asm and --counters answer another question: why the kernel is as fast as it is. They print
+    the hottest loops or the counters instead of the steps, and say what limits the kernel.
     """
+    if asm or count:
+        if measure:
+            raise UserError("--measure times the steps: use it without --asm and --counters")
+        with opened(store, candidate_id, file, instructions) as schedule:
+            with redirect_stdout(sys.stderr):
+                found_hot = hot(schedule)
+                counted = counters(schedule, found_hot) if count else None
+            machine = Assembly(found_hot, counted, asm)
+            _print(schedule, machine, markdown, json_)
+        return
     timed = None
     with opened(store, candidate_id, file, instructions) as schedule:
         if measure:
@@ -60,6 +92,14 @@ def explain(
             with redirect_stdout(sys.stderr), told() as tell:
                 timed = measure_steps(schedule, tell)
         found = explained(schedule)
+    _print(schedule, found, markdown, json_)
+    if timed is not None:
+        print(_said(timed), file=sys.stderr)
+        if timed.interrupted:
+            raise typer.Exit(INTERRUPTED)
+
+
+def _print(schedule: Schedule, found: Explained | Assembly, markdown: bool, json_: bool) -> None:
     if json_:
         workload = schedule.workload
         head = {"candidate": schedule.id, "procedure": workload.proc}
@@ -69,10 +109,6 @@ def explain(
         print(found.markdown)
     else:
         Console(highlight=False).print(found.terminal)
-    if timed is not None:
-        print(_said(timed), file=sys.stderr)
-        if timed.interrupted:
-            raise typer.Exit(INTERRUPTED)
 
 
 def _said(steps: Steps) -> str:

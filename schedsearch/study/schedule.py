@@ -130,6 +130,12 @@ class Schedule:
         code = self.store.code(self.stored.record.keys.code or "")
         return caveats(self.store, self.scope, code)
 
+    @cached_property
+    def here(self) -> Target:
+        """Its target, with the compilers of this machine. Raises UserError if it is another."""
+        target = self.store.target(self.scope)
+        return _here(target, self.instructions or _own_instructions(target))[1]
+
     def options(self, budget: Budget) -> Options:
         """Options of an inline run that goes on with this search: the same file, sizes, target and
         settings. Raises UserError also if this machine or its compilers are not the target."""
@@ -143,7 +149,7 @@ class Schedule:
             sizes=workload.fixed if workload.specialized else dict(workload.sizes),
             budget=budget,
             store=self.store.location,
-            cc=_compiler(target, files),
+            cc=_here(target, files)[0],
             target=target.isa,
             instructions=files,
             executor="inline",
@@ -215,9 +221,9 @@ def _own_instructions(target: Target) -> tuple[Path, ...]:
     return files
 
 
-def _compiler(target: Target, files: Sequence[Path]) -> str | None:
-    """The compiler to ask for, so that this machine is the target: none, or its only one. What
-    the store calls a compiler is executed only if PATH has it."""
+def _here(target: Target, files: Sequence[Path]) -> tuple[str | None, Target]:
+    """The compiler to ask for, so that this machine is the target: none, or its only one; and the
+    target then. What the store calls a compiler is executed only if PATH has it."""
     differences: dict[str, None] = {}
     path = target.compiler.path
     there = shutil.which(Path(path).name) == path
@@ -229,7 +235,7 @@ def _compiler(target: Target, files: Sequence[Path]) -> str | None:
         if target.threads > 1:
             here = with_openmp(here, cache_dir() / "artifacts")
         if here.key == target.key:
-            return cc
+            return cc, here
         names = [*target.identity, *here.identity]
         unlike = (n for n in names if target.identity.get(n) != here.identity.get(n))
         differences |= dict.fromkeys(unlike)

@@ -33,6 +33,7 @@ from schedsearch.evaluate.build.process import KILLED, Finished, limited, run_gr
 _CACHE_VERSION = 2
 
 _PROGRAM_FLAGS = ("-O2", "-march=native", "-ffp-contract=off", "-std=gnu11", "-pthread")
+_LINE_TABLES = "-g1"
 _RELOCATABLE = ("-r", "-nostdlib")
 
 # For C that makes a compiler eat memory, or write without end; large kernels take a tenth.
@@ -137,6 +138,26 @@ class Builder:
             binary_key = code_identity(object_file.read_bytes())
             _install(linked, library, binary_key)
         return binary_key
+
+    @disk_explained()
+    def with_lines(self, code: GeneratedC, timeout_s: float) -> tuple[bytes, bool] | Failure:
+        """The object file of `code` with line tables, compiled as it is measured, and whether its
+        machine code is the measured one byte for byte. Failures as `build`."""
+        built = self.build(code, timeout_s)
+        if isinstance(built, Failure):
+            return built
+        compiler = choose_compiler((self.compiler, *self.other_compilers), code.build)
+        assert compiler is not None, "it has built it"
+        with tempfile.TemporaryDirectory() as scratch:
+            object_file = Path(scratch, "kernel.o")
+            flags = compile_flags(code.build.flags(self.flags), code.source)
+            args = [*flags, _LINE_TABLES, "-c", "-x", "c", "-", "-o", object_file]
+            text = f"{code.header}\n{code.source}"
+            failure = _run(compiler, args, text, scratch, timeout_s)
+            if failure is not None:
+                return failure
+            image = object_file.read_bytes()
+        return image, code_identity(image) == built.binary_key
 
     @disk_explained()
     def instrumented(self, code: GeneratedC, sanitizers: str, timeout_s: float) -> Path | Failure:

@@ -1,0 +1,1 @@
+"""Machine code of kernels: read, and counted."""

@@ -1,0 +1,72 @@
+"""What limits a kernel, in a sentence: from the roofline, and from counts of its hottest loop."""
+
+from __future__ import annotations
+
+from schedsearch.evaluate.code.hottest import HotLoop
+from schedsearch.evaluate.roof.roofline import Roof
+
+NEAR = 0.7
+"""A kernel that reaches this share of its roofline is limited by it, as far as one can tell."""
+
+TINY_S = 50e-9
+"""A call takes some nanoseconds itself: of kernels below, it is a good part."""
+
+_CLEARLY = 1.5
+"""A limit of the hottest loop is named if it is this many times what other limits ask for."""
+
+
+def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
+    """`Limited by ...`, and how sure that is. `seconds` are of a call, as measured; `hot` is the
+    loop with most of its time (`evaluate/code`): without it only the roofline can be named."""
+    share = roof.share(seconds) if roof is not None and roof.least_s else None
+    if roof is not None and share is not None and share >= NEAR:
+        sure = "measured" if not roof.exceeded(seconds) else "measured, but above the roofline"
+        return f"Limited by {_binding(roof)}: it reaches {share:.0%} of it ({sure})."
+    reached = f"; it reaches {share:.0%} of its roofline" if share is not None else ""
+    if seconds < TINY_S:
+        return (
+            f"Limited by the overhead of a call: one takes {seconds * 1e9:.0f} ns{reached} "
+            "(likely: so little work cannot fill the core)."
+        )
+    if hot is None or not hot.share:
+        return f"What limits it is not known{reached}."
+    return f"Limited by {_of_loop(hot)}{reached} (estimated, by counting instructions)."
+
+
+def _binding(roof: Roof) -> str:
+    if roof.limit == "compute":
+        return f"arithmetic, the {roof.name}"
+    where = "bandwidth of memory" if roof.level == "memory" else f"{roof.level} bandwidth"
+    return f"{where}, {roof.bandwidth:.3g} GB/s for its loads and stores"
+
+
+def _of_loop(hot: HotLoop) -> str:
+    counts, bounds = hot.counts, hot.counts.bounds
+    others = max(cycles for name, cycles in bounds.items() if name != hot.binds)
+    part = f"{hot.share:.0%} of the time is in a loop that"
+    clearly = bounds[hot.binds] >= _CLEARLY * others
+    if hot.binds == "latency" and clearly:
+        accumulators = f"{counts.chains} accumulator{'s' if counts.chains > 1 else ''}"
+        return (
+            f"latency, a chain of dependent operations: {part} adds to {accumulators} and waits "
+            f"{counts.chain} cycles an iteration for it; more accumulators would overlap"
+        )
+    if hot.binds == "divider":
+        return f"the divider: {part} has {counts.divisions} divisions or roots an iteration"
+    if counts.spills and counts.spills * 2 >= counts.loads + counts.stores:
+        return (
+            f"loads and stores of spilled registers: {part} accesses the stack "
+            f"{counts.spills} times an iteration"
+        )
+    if hot.binds in ("loads", "stores"):
+        return f"{hot.binds}: {part} has {counts.loads} loads and {counts.stores} stores, " + (
+            f"for {counts.operations} operations an iteration"
+        )
+    if counts.width == 64 and counts.operations:
+        return f"scalar code: {part} computes one element at a time"
+    if hot.binds == "arithmetic":
+        return f"arithmetic: {part} keeps the multiply-add units busy, or would, with its data near"
+    return (
+        f"what a core starts in a cycle: {part} has {counts.instructions} instructions "
+        f"for {counts.operations} operations"
+    )

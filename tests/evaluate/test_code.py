@@ -1,0 +1,326 @@
+"""Machine code of kernels: which loops are hot, what they do, and what counts it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import UserError
+from schedsearch.core.keys import digest
+from schedsearch.core.records import Artifact, Compiler, GeneratedC
+from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import find_compiler, other_compilers
+from schedsearch.evaluate.code import counters, mca
+from schedsearch.evaluate.code.c_lines import c_lines
+from schedsearch.evaluate.code.counted import counted
+from schedsearch.evaluate.code.hottest import HotLoop, hottest
+from schedsearch.evaluate.code.listing import (
+    Instruction,
+    disassemble,
+    innermost_loops,
+    parse,
+)
+
+SIZES = Binding((("n", 4096),))
+N = q.Var("n", 0)
+X, Y, A = q.Var("x", 1), q.Var("y", 2), q.Var("a", 3)
+II, J, K = q.Var("i", 4), q.Var("j", 5), q.Var("k", 6)
+HEADER = (
+    "#include <stdint.h>\n"
+    "void two(void *ctxt, int_fast32_t n, const float *x, float *y, float *a);\n"
+)
+SOURCE = """
+void two( void *ctxt, int_fast32_t n, const float* x, float* y, float* a ) {
+for (int_fast32_t i4 = 0; i4 < 64; i4++) {
+  a[i4] = x[i4];
+}
+for (int_fast32_t i5 = 0; i5 < 100; i5++) {
+  for (int_fast32_t i6 = 0; i6 < n; i6++) {
+    y[i6] += x[i6];
+  }
+}
+}
+"""
+
+
+def at(var: q.Var) -> tuple[q.Affine, ...]:
+    return (q.Affine(0, ((var, 1),)),)
+
+
+def loop(var: q.Var, extent: q.Affine, *body: q.Stmt) -> q.For:
+    return q.For(path=(), iter=var, lo=q.Affine(0), hi=extent, body=body, parallel=False)
+
+
+def read(buf: q.Var, var: q.Var) -> q.Read:
+    return q.Read(buf=buf, idx=at(var), type="f32")
+
+
+TWO = q.Proc(
+    name="two",
+    args=(
+        q.Arg(N, "size"),
+        q.Arg(X, "f32", shape=(q.Affine(0, ((N, 1),)),)),
+        q.Arg(Y, "f32", shape=(q.Affine(0, ((N, 1),)),)),
+        q.Arg(A, "f32", shape=(q.Affine(64),)),
+    ),
+    asserts=(),
+    body=(
+        loop(II, q.Affine(64), q.Assign(path=(), buf=A, idx=at(II), rhs=read(X, II), type="f32")),
+        loop(
+            J,
+            q.Affine(100),
+            loop(
+                K,
+                q.Affine(0, ((N, 1),)),
+                q.Reduce(path=(), buf=Y, idx=at(K), rhs=read(X, K), type="f32"),
+            ),
+        ),
+    ),
+)
+"""A cold loop, then a hot nest."""
+
+
+def c(source: str = SOURCE, header: str = HEADER, name: str = "two") -> GeneratedC:
+    return GeneratedC(name, header, source, digest(header + source))
+
+
+def compilers() -> list[Compiler]:
+    found = find_compiler()
+    return [found, *other_compilers(found)]
+
+
+def loops_of(builder: Builder, code: GeneratedC, proc: q.Proc = TWO) -> tuple[HotLoop, ...]:
+    compiled = builder.with_lines(code, 60)
+    assert isinstance(compiled, tuple), compiled
+    assert compiled[1], "line tables change the code"
+    return hottest(disassemble(compiled[0]), c_lines(code, proc, SIZES))
+
+
+def instruction(text: str, address: int = 0) -> Instruction:
+    return Instruction(address, text)
+
+
+def test_lines_of_c_have_their_statements_and_how_often_they_run() -> None:
+    lines = {line.text: line for line in c_lines(c(), TWO, SIZES).values()}
+    assert lines["y[i6] += x[i6];"].statement == "y[k] += x[k]"
+    assert lines["y[i6] += x[i6];"].runs == 100 * 4096
+    assert lines["a[i4] = x[i4];"].runs == 64
+    assert lines["for (int_fast32_t i6 = 0; i6 < n; i6++) {"].statement == "for k in seq(0, n):"
+
+
+def test_lines_without_a_counterpart_have_no_statement() -> None:
+    """Two statements in C, one of which we cannot tell from the other."""
+    source = SOURCE.replace("  a[i4] = x[i4];", "  a[i4] = x[i4];\n  other();")
+    two = c_lines(c(source), replace(TWO, body=TWO.body[1:]), SIZES)
+    assert not any(line.statement for line in two.values())
+
+
+LISTING = """
+0000000000000000 <f>:
+f():
+/tmp/<stdin>:7
+   0:\tmov    %rsp,%rbp
+/tmp/<stdin>:8 (discriminator 3)
+  52:\tvmulps (%rsi),%ymm0,%ymm1
+  56:\tvmovups %ymm1,-0x20(%rsi,%rax,4)
+/usr/include/other.h:99
+  5a:\tadd    $0x20,%rsi
+  62:\tjne    52 <f+0x52>
+  64:\tjmp    0 <f>
+"""
+
+
+def test_a_listing_is_read() -> None:
+    [(name, function)] = parse(LISTING).items()
+    assert name == "f"
+    assert [each.line for each in function] == [7, 8, 8, 0, 0, 0]
+    assert function[2].operands == ("%ymm1", "-0x20(%rsi,%rax,4)")
+    [inner] = innermost_loops(function)
+    assert [each.address for each in inner] == [0x52, 0x56, 0x5A, 0x62]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("vfmadd231pd 0x40(%rax),%zmm1,%zmm2", {"fmas": 1, "loads": 1, "operations": 16}),
+        ("vfmadd231ps (%rax){1to16},%zmm1,%zmm2", {"bytes": 4, "operations": 32}),
+        ("vaddss (%rax),%xmm1,%xmm2", {"width": 64, "operations": 1, "bytes": 4}),
+        ("addss %xmm1,%xmm2", {"chain": 4, "chains": 1, "operations": 1}),
+        ("vaddps %ymm0,%ymm1,%ymm1", {"chain": 4, "chains": 1, "operations": 8}),
+        ("vaddps %ymm0,%ymm1,%ymm2", {"chain": 0, "chains": 0}),
+        ("vmovups %ymm1,0x20(%rsp)", {"stores": 1, "spills": 1, "bytes": 32, "loads": 0}),
+        ("vmovups 0x20(%rsp,%rax,4),%ymm1", {"loads": 1, "spills": 0}),
+        ("vmovups -0x20(%rbp),%ymm1", {"loads": 1, "spills": 0}),
+        ("vdivpd %ymm0,%ymm1,%ymm2", {"divisions": 1, "operations": 4}),
+        ("lea 0x40(%rax),%rbx", {"loads": 0, "stores": 0}),
+        ("cmp %rax,0x8(%rsp)", {"loads": 1, "stores": 0}),
+        ("addq $0x1,0x8(%rax)", {"loads": 1, "stores": 1, "bytes": 16}),
+        ("vxorps %xmm0,%xmm0,%xmm0", {"chain": 0, "operations": 0}),
+    ],
+)
+def test_what_an_instruction_does(text: str, expected: dict[str, int]) -> None:
+    found = vars(counted([instruction(text)]))
+    assert {name: found[name] for name in expected} == expected
+
+
+def test_spills_are_seen_through_a_frame_pointer() -> None:
+    assert counted([instruction("vmovups -0x20(%rbp),%ymm1")], framed=True).spills == 1
+
+
+def test_a_chain_over_several_instructions() -> None:
+    texts = ("vaddps %ymm0,%ymm1,%ymm2", "vmulps %ymm2,%ymm3,%ymm1")
+    assert counted([instruction(text) for text in texts]).chain == 8
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("compiler", compilers(), ids=lambda each: each.kind)
+def test_the_hot_loop_of_two_is_found(builder: Builder, compiler: Compiler) -> None:
+    own = replace(builder, compiler=compiler, other_compilers=())
+    first, *_ = loops_of(own, c())
+    assert first.share > 0.9
+    assert "y[k] += x[k]" in [line.statement for line in first.lines]
+    assert first.counts.width > 64
+    done = first.iterations * first.counts.operations
+    assert 0.9 < done / (100 * 4096) <= 1.001
+
+
+@pytest.mark.normal
+def test_a_scalar_loop_is_one(builder: Builder) -> None:
+    """Each element needs the one before."""
+    code = c(SOURCE.replace("y[i6] += x[i6];", "y[i6 + 1] = y[i6] / x[i6];"))
+    first, *_ = loops_of(builder, code)
+    assert first.counts.width == 64
+    assert first.counts.chain >= 13
+    assert first.binds == "latency"
+
+
+@pytest.mark.normal
+def test_spills_are_counted(builder: Builder) -> None:
+    """Forty sums in a loop: more than there are registers."""
+    names = [f"s{n}" for n in range(40)]
+    body = "".join(f"double {name} = x[{n}];\n" for n, name in enumerate(names))
+    steps = "".join(
+        f"{name} = {name} * x[i4 + {n}] + {names[n - 1]};\n" for n, name in enumerate(names)
+    )
+    ends = "".join(f"y[{n}] = {name};\n" for n, name in enumerate(names))
+    source = (
+        "void two( void *ctxt, int_fast32_t n, const float* x, float* y, float* a ) {\n"
+        f"{body}for (int_fast32_t i4 = 0; i4 < 64; i4++) {{\n{steps}}}\n{ends}}}\n"
+    )
+    first, *_ = loops_of(builder, c(source))
+    assert first.counts.spills >= 8
+    few = loops_of(builder, c())
+    assert few[0].counts.spills == 0
+
+
+def fake(tool: str, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PATH on which a tool is this script."""
+    program = tmp_path / tool
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+
+
+def test_without_objdump(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match="binutils"):
+        disassemble(b"")
+
+
+def test_without_llvm_mca(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = mca.modelled([instruction("nop")])
+    assert found.cycles is None
+    assert "not installed" in found.why
+
+
+def test_the_model_of_a_loop_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    answer = "Iterations:        100\\nInstructions:      300\\nTotal Cycles:      815"
+    fake("llvm-mca", f"cat > /dev/null; printf '{answer}\\n'", tmp_path, monkeypatch)
+    assert mca.modelled([instruction("nop")]).cycles == 8.15
+
+
+@pytest.fixture
+def kernel(builder: Builder) -> Artifact:
+    built = builder.build(c(), 60)
+    assert isinstance(built, Artifact)
+    return built
+
+
+def count(builder: Builder, kernel: Artifact) -> counters.Counters:
+    return counters.count(builder, kernel, c(), TWO, SIZES, 1e-4, 1000.0)
+
+
+PERF = """
+for last; do :; done
+case $last in 0) n=1000;; *) n=$((1000 + 500 * last));; esac
+echo "$n,,instructions:u,1,100.00,," >&2
+echo "$((n / 2)),,cycles:u,1,100.00,," >&2
+echo "<not supported>,,cache-misses:u,0,100.00,," >&2
+"""
+
+
+@pytest.mark.normal
+def test_perf_is_asked_first(
+    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake("perf", PERF, tmp_path, monkeypatch)
+    found = count(builder, kernel)
+    assert found.source == counters.BY_PERF
+    assert found.instructions == 500
+    assert found.per_cycle == pytest.approx(2.0, rel=0.01)
+    assert found.cache_misses is None
+
+
+VALGRIND = """
+for last; do :; done
+echo "==7== I   refs:      $((1000 + 2000 * last))" >&2
+echo "==7== D1  misses:    1,234  (1 rd + 2 wr)" >&2
+echo "==7== LLd misses:    12" >&2
+echo "==7== Mispredicts:   $((30 + last))" >&2
+"""
+
+
+@pytest.mark.normal
+def test_where_perf_may_not_count_valgrind_simulates(
+    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake("perf", 'echo "<not supported>,,instructions:u,0,100.00,," >&2', tmp_path, monkeypatch)
+    fake("valgrind", VALGRIND, tmp_path, monkeypatch)
+    found = count(builder, kernel)
+    assert found.source == counters.BY_VALGRIND
+    assert found.instructions == 2000
+    assert (found.branch_misses, found.l1_misses) == (1, 0)
+    assert found.cycles is None
+    assert "perf cannot count here" in found.refused[0]
+
+
+@pytest.mark.normal
+def test_code_that_valgrind_does_not_know_is_estimated(
+    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    fake("perf", "echo no permission >&2; exit 255", tmp_path, monkeypatch)
+    said = "valgrind: Unrecognised instruction at address 0x1"
+    script = f'echo "{said}" | tr U u >&2; exit 132'
+    fake("valgrind", script, tmp_path, monkeypatch)
+    found = count(builder, kernel)
+    assert found.source == counters.BY_ESTIMATE
+    assert found.instructions == 1000.0
+    assert "no permission" in found.refused[0]
+    assert "AVX-512" in found.refused[1]
+
+
+@pytest.mark.normal
+def test_without_perf_and_valgrind(
+    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    count(builder, kernel)  # compiles what runs the kernel
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found = count(builder, kernel)
+    assert found.source == counters.BY_ESTIMATE
+    assert found.refused == ("perf is not installed", "valgrind is not installed")
