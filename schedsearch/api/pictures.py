@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 SPEEDUP = "times as fast as written"
 GRIDS = 3
 """Heat maps side by side."""
+BINDING = "#d95f02"
+"""Of the roof that binds."""
 MOST = 14
 """Bars or boxes of one picture: what is rarer is left out, and said to be."""
 
@@ -151,19 +153,31 @@ class Plots:
         return framed.update_layout(margin={"t": 80})  # each has a title of its own
 
     def roofline(self) -> Figure | None:
-        """Every verified schedule below what the machine can do. All are at one intensity: that
-        of the procedure. None if it has no roofline, arithmetic or traffic."""
+        """Every verified schedule below what the machine can do: its multiply-add peak, and the
+        bandwidth of each cache and of memory; the roof that binds is coloured. All schedules are at
+        one intensity, the procedure's: its operations per byte that it has to move, whatever a
+        schedule moves more. None if it has no roofline, arithmetic or traffic."""
         roof, frame = self.statistics.roof, self.statistics.roofline()
         if roof is None or frame is None:
             return None
         intensity = roof.compute_s * roof.peak / (roof.memory_s * roof.bandwidth)
         ridge = roof.peak / roof.bandwidth
-        x = [min(intensity, ridge) / 8, ridge, max(intensity, ridge) * 8]
-        y = [min(roof.bandwidth * each, roof.peak) for each in x]
+        ends = min(intensity, ridge) / 8, max(intensity, ridge) * 8
         go = plotly()
-        figure = go.Figure(
-            go.Scatter(x=x, y=y, mode="lines", name="roof", line={"color": GREY}, hoverinfo="skip")
-        )
+        figure = go.Figure()
+        own = f"{roof.level}, {roof.bandwidth:.3g} GB/s"
+        others = [(f"{name}, {rate:.3g} GB/s", rate) for name, rate in roof.ceilings]
+        slopes = [each for each in others if not each[0].startswith(f"{roof.level},")]
+        for name, rate in [*slopes, (own, roof.bandwidth)]:
+            at = roof.peak / rate
+            binds = name == own and roof.limit == "memory"
+            x = [min(ends[0], at / 2), at]
+            y = [rate * each for each in x]
+            figure.add_trace(_roof(x, y, name, binds, name == own))
+        flat = [min(roof.peak / max(roof.bandwidth, *dict(roof.ceilings).values(), 0.0), ends[1])]
+        top = f"{roof.kind} peak, {roof.peak:.3g} {roof.unit}"
+        peak = [roof.peak, roof.peak]
+        figure.add_trace(_roof([*flat, ends[1]], peak, top, roof.limit == "compute", True))
         figure.add_trace(
             go.Scatter(
                 x=frame["intensity"],
@@ -184,11 +198,22 @@ class Plots:
                     x=rows["intensity"], y=rows["rate"], mode="markers", name=name, marker=marker
                 )
             )
-        moved = f"operations per byte ({roof.level}, {roof.bandwidth:.3g} GB/s)"
-        figure.update_xaxes(type="log", title_text=escape(moved))
-        peak = f"{roof.unit} ({roof.kind} peak {roof.peak:.3g})"
-        figure.update_yaxes(type="log", title_text=escape(peak))
+        moved = "operations per byte that a call has to load or store"
+        figure.update_xaxes(type="log", title_text=moved)
+        figure.update_yaxes(type="log", title_text=escape(roof.unit))
         return _framed(figure, "Roofline")
+
+
+def _roof(x: list[float], y: list[float], name: str, binds: bool, own: bool) -> Any:
+    """A line of the roofline: coloured if it binds, dotted if the procedure's arrays are in another
+    level."""
+    line = {
+        "color": BINDING if binds else GREY,
+        "width": 3 if binds else 1.5,
+        "dash": "solid" if own else "dot",
+    }
+    label = escape(f"{name} (binds)" if binds else name)
+    return plotly().Scatter(x=x, y=y, mode="lines", name=label, line=line, hoverinfo="name")
 
 
 def _logarithmic(values: pd.Series[float]) -> dict[str, str]:

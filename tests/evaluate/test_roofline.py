@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Iterator
@@ -43,8 +44,18 @@ def test_of_two_measurements_each_limit_is_the_better_one() -> None:
 
 def test_a_roof_survives_the_store() -> None:
     assert Roof.from_json(ROOF.to_json()) == ROOF
-    before_threads = {k: v for k, v in ROOF.to_json().items() if k != "threads"}
-    assert Roof.from_json(before_threads) == ROOF
+    earlier = {k: v for k, v in ROOF.to_json().items() if k not in ("threads", "ceilings")}
+    assert Roof.from_json(earlier) == ROOF
+    levels = replace(ROOF, ceilings=(("L1", 300.0), ("memory", 9.5)))
+    assert Roof.from_json(json.loads(json.dumps(levels.to_json()))) == levels
+
+
+def test_of_two_measurements_each_ceiling_is_the_higher_one() -> None:
+    one = replace(ROOF, ceilings=(("L1", 300.0), ("memory", 9.5)))
+    other = replace(ROOF, ceilings=(("L1", 290.0), ("memory", 10.0)))
+    assert one.highest(other).ceilings == (("L1", 300.0), ("memory", 10.0))
+    assert ROOF.highest(one).ceilings == one.ceilings
+    assert one.highest(ROOF).ceilings == one.ceilings
 
 
 @pytest.mark.normal
@@ -56,6 +67,10 @@ def test_a_roof_is_of_the_work_and_measured_once(builder: Builder) -> None:
     assert (roof.kind, roof.level) == ("f32", "L1")
     assert roof.compute_s == pytest.approx(1.001e-3 / roof.peak)
     assert roof.memory_s == pytest.approx(12200e-9 / roof.bandwidth)
+    names = [name for name, _ in roof.ceilings]
+    assert names[:2] == ["L1", "L2"]
+    assert all(rate > 0 for _, rate in roof.ceilings)
+    assert dict(roof.ceilings)["L1"] > dict(roof.ceilings)[names[-1]]
 
 
 @pytest.mark.normal

@@ -111,7 +111,7 @@ def measure_limits(builder: Builder, target: Target) -> Iterator[Limits]:
     in use, by each thread its own. Raises UserError if they cannot be measured here.
     """
     for threads in thread_counts(target.cores):
-        sizes = _sizes(target.cache_bytes, threads)
+        sizes = level_sizes(target.cache_bytes, threads)
         mixes = [mix for size in sizes.values() for mix in _mixes(size)]
         peaks, rates = measure_peaks(builder, replace(target, threads=threads), mixes)
         yield Limits(threads, peaks, dict(zip(product(sizes, WAYS), rates, strict=True)))
@@ -123,7 +123,7 @@ def thread_counts(cores: int) -> tuple[int, ...]:
     return tuple(sorted({*powers, cores}))
 
 
-def _sizes(cache_bytes: tuple[int, ...], threads: int) -> dict[str, int]:
+def level_sizes(cache_bytes: tuple[int, ...], threads: int) -> dict[str, int]:
     """Bytes in use by level; threads share the last cache, and have the others each."""
     *own, last = cache_bytes
     sizes = {f"L{number}": threads * size // 2 for number, size in enumerate(own, 1)}

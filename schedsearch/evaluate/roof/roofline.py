@@ -15,13 +15,17 @@ from typing import Any
 
 from schedsearch.core.records import Target
 from schedsearch.evaluate.build.builder import Builder
-from schedsearch.evaluate.roof.peak import measure_peaks
+from schedsearch.evaluate.roof.peak import level_sizes, measure_peaks
 from schedsearch.evaluate.roof.work import Work
 
 DOUBTFUL = 1.05
 """A speed above this times the roofline is beyond the roofline's own error."""
 
 _GIGA = 1e9
+
+_MOST_BYTES = 512 << 20
+"""Of a ceiling: beyond, filling arrays takes longer than all else, and may need more memory than
+there is. The level of the procedure's own arrays is always measured."""
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ class Roof:
     `bandwidth` is of the procedure's own mix of loads and stores, in GB/s, `level` where
     its arrays fit (`L1`, ..., `memory`); `peak` of its operations, in GOP/s, `kind` the
     type most of them have (empty if there are none). Both are of `threads` together.
+    `ceilings` are bandwidths of the same mix by level, half of each cache in use; empty in records
+    of earlier versions, and of what moves nothing. Levels of more than half a GiB are left out.
     """
 
     compute_s: float
@@ -40,6 +46,7 @@ class Roof:
     bandwidth: float
     level: str
     threads: int = 1
+    ceilings: tuple[tuple[str, float], ...] = ()
 
     @property
     def least_s(self) -> float:
@@ -85,6 +92,7 @@ class Roof:
             memory.bandwidth,
             self.level,
             self.threads,
+            _highest(self.ceilings, other.ceilings),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -92,7 +100,15 @@ class Roof:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Roof:
-        return Roof(**data)
+        ceilings = tuple((str(name), float(rate)) for name, rate in data.get("ceilings", ()))
+        return Roof(**{**data, "ceilings": ceilings})
+
+
+def _highest(
+    ours: tuple[tuple[str, float], ...], theirs: tuple[tuple[str, float], ...]
+) -> tuple[tuple[str, float], ...]:
+    rates = dict(ours or theirs)
+    return tuple((name, max(rate, dict(theirs).get(name, rate))) for name, rate in rates.items())
 
 
 @cache
@@ -104,7 +120,10 @@ def roof_of(builder: Builder, target: Target, work: Work) -> Roof:
 def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
     """The roofline now (about a second). Raises UserError if it cannot be measured here."""
     moves = work.streams.footprint > 0
-    peaks, bandwidths = measure_peaks(builder, target, [work.streams] if moves else [])
+    sizes = level_sizes(target.cache_bytes, target.threads) if moves else {}
+    levels = {name: size for name, size in sizes.items() if size <= _MOST_BYTES}
+    mixes = [work.streams.scaled(size) for size in levels.values()]
+    peaks, bandwidths = measure_peaks(builder, target, [work.streams, *mixes] if moves else [])
     bandwidth = bandwidths[0] if moves else 0.0
     compute_s = sum(count / peaks.rate(kind) for kind, count in work.ops) / _GIGA
     return Roof(
@@ -115,6 +134,7 @@ def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
         bandwidth,
         level(work.streams.footprint, target),
         target.threads,
+        tuple(zip(levels, bandwidths[1:], strict=True)),
     )
 
 

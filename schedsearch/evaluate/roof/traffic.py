@@ -57,6 +57,11 @@ class Streams:
         """Elements loaded and stored; updated ones count twice."""
         return self.footprint + self.updated
 
+    def scaled(self, footprint: int) -> Streams:
+        """The same mix of so many bytes, about."""
+        kinds = (self.read, self.written, self.updated)
+        return Streams(*(kind * footprint // self.footprint for kind in kinds))
+
 
 NO_STREAMS = Streams(0, 0, 0)
 
