@@ -160,20 +160,24 @@ def _summary(shown: Shown) -> Iterator[str]:
 
 
 def _counted(counters: Counters, hot: Hot) -> Iterator[str]:
-    for why in counters.refused:
-        yield f"Not counted by a better source: {why}."
-    yield f"One call, from {counters.source}:"
     known = {
         "instructions": counters.instructions,
         "cycles": counters.cycles,
-        "instructions per cycle": counters.per_cycle,
+        "instructions per cycle (IPC)": counters.per_cycle,
         "misses of the first cache": counters.l1_misses,
         "misses of the last cache": counters.cache_misses,
         "mispredicted branches": counters.branch_misses,
     }
-    yield ", ".join(f"{name} {value:.4g}" for name, value in known.items() if value is not None)
+    numbers = ", ".join(
+        f"{name} {value:,.0f}" if value >= 100 else f"{name} {value:.3g}"
+        for name, value in known.items()
+        if value is not None
+    )
+    yield f"One call: {numbers}. Source: {counters.source}."
     if hot.loops:
         yield f"The hottest loop uses {_width(hot.loops[0])}."
+    if counters.refused:
+        yield f"Better sources do not count here: {'; '.join(counters.refused)}."
 
 
 def _width(shown: Shown) -> str:

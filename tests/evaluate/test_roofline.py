@@ -69,6 +69,7 @@ def test_a_roof_is_of_the_work_and_measured_once(builder: Builder) -> None:
     assert roof.memory_s == pytest.approx(12200e-9 / roof.bandwidth)
     names = [name for name, _ in roof.ceilings]
     assert names[:2] == ["L1", "L2"]
+    assert names == [*names[: len(target.cache_bytes)], *["memory"] * ("memory" in names)]
     assert all(rate > 0 for _, rate in roof.ceilings)
     assert dict(roof.ceilings)["L1"] > dict(roof.ceilings)[names[-1]]
 

@@ -151,7 +151,7 @@ class Builder:
         with tempfile.TemporaryDirectory() as scratch:
             object_file = Path(scratch, "kernel.o")
             flags = compile_flags(code.build.flags(self.flags), code.source)
-            args = [*flags, _LINE_TABLES, "-c", "-x", "c", "-", "-o", object_file]
+            args: list[str | Path] = [*flags, _LINE_TABLES, "-c", "-x", "c", "-", "-o", object_file]
             text = f"{code.header}\n{code.source}"
             failure = _run(compiler, args, text, scratch, timeout_s)
             if failure is not None:

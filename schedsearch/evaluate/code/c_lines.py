@@ -70,15 +70,19 @@ def _parsed(code: GeneratedC) -> list[_Item]:
             if not stack:
                 break
             if text.endswith("{"):  # `} else {`
-                stack[-1][-1].blocks.append(block := [])
-                stack.append(block)
+                stack.append(_opened(stack[-1][-1]))
         elif text:
             item = _Item(number, text)
             stack[-1].append(item)
             if text.endswith("{"):
-                item.blocks.append(block := [])
-                stack.append(block)
+                stack.append(_opened(item))
     return top
+
+
+def _opened(item: _Item) -> list[_Item]:
+    """A new block of it."""
+    item.blocks.append([])
+    return item.blocks[-1]
 
 
 @dataclass

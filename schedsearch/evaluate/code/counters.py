@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -84,7 +84,7 @@ def count(
     for attempt in (_perf, _valgrind):
         found = attempt(program, seconds)
         if isinstance(found, Counters):
-            return Counters(**{**vars(found), "refused": tuple(refused)})
+            return replace(found, refused=tuple(refused))
         refused.append(found)
     return Counters(BY_ESTIMATE, estimated, refused=tuple(refused))
 
@@ -124,14 +124,27 @@ def _perf(program: Path, seconds: float) -> Counters | str:
     if tool is None:
         return "perf is not installed"
     calls = max(1, min(_MOST_CALLS, int(_LONG_S / max(seconds, 1e-9))))
-    command = [tool, "stat", "-x", ",", "-e", ",".join(f"{each}:u" for each in _EVENTS), program]
+    command: list[str | Path] = [
+        tool,
+        "stat",
+        "-x",
+        ",",
+        "-e",
+        ",".join(f"{each}:u" for each in _EVENTS),
+        program,
+    ]
     found = _difference(command, calls, _of_perf)
     if isinstance(found, str):
         return f"perf: {found}"
     if "instructions" not in found:
         return "perf cannot count here (not allowed, or a virtual machine without counters)"
-    numbers = {name.replace("-", "_"): value for name, value in found.items()}
-    return Counters(BY_PERF, numbers.pop("instructions"), **numbers)
+    return Counters(
+        BY_PERF,
+        found["instructions"],
+        cycles=found.get("cycles"),
+        cache_misses=found.get("cache-misses"),
+        branch_misses=found.get("branch-misses"),
+    )
 
 
 def _of_perf(text: str) -> dict[str, float]:
@@ -154,7 +167,15 @@ def _valgrind(program: Path, seconds: float) -> Counters | str:
     found = _difference([tool, "--tool=cachegrind", *options, program], 1, _of_valgrind)
     if isinstance(found, str):
         return f"valgrind: {found}"
-    return Counters(BY_VALGRIND, **found) if found else "valgrind printed no counts"
+    if "instructions" not in found:
+        return "valgrind printed no counts"
+    return Counters(
+        BY_VALGRIND,
+        found["instructions"],
+        l1_misses=found.get("l1_misses"),
+        cache_misses=found.get("cache_misses"),
+        branch_misses=found.get("branch_misses"),
+    )
 
 
 def _of_valgrind(text: str) -> dict[str, float]:
@@ -172,7 +193,7 @@ def _difference(
         if finished is None:
             return f"no end after {_COUNT_S:g} s"
         if _UNKNOWN_CODE.search(finished.stderr):
-            return "it does not know this CPU's instructions (AVX-512 is none that it executes)"
+            return "it does not support instructions that this kernel has (AVX-512, above all)"
         if finished.code != 0:
             said = finished.stderr.strip().splitlines() or ["no message"]
             return f"it ended with {finished.code}: {said[0]}"

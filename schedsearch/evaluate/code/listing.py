@@ -61,7 +61,7 @@ def disassemble(image: bytes) -> dict[str, tuple[Instruction, ...]]:
     with tempfile.TemporaryDirectory() as scratch:
         file = Path(scratch, "kernel.o")
         file.write_bytes(image)
-        command = [objdump, "-d", "-l", "-w", "--no-show-raw-insn", file]
+        command: list[str | Path] = [objdump, "-d", "-l", "-w", "--no-show-raw-insn", file]
         finished = run_group(command, timeout_s=_OBJDUMP_S)
     if finished is None or finished.code != 0:
         why = finished.stderr.strip() if finished else f"no end after {_OBJDUMP_S:g} s"

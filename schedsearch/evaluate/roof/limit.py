@@ -65,7 +65,7 @@ def _of_loop(hot: HotLoop) -> str:
     if counts.width == 64 and counts.operations:
         return f"scalar code: {part} computes one element at a time"
     if hot.binds == "arithmetic":
-        return f"arithmetic: {part} keeps the multiply-add units busy, or would, with its data near"
+        return f"arithmetic: {part} needs the arithmetic units most; waiting for data adds to it"
     return (
         f"what a core starts in a cycle: {part} has {counts.instructions} instructions "
         f"for {counts.operations} operations"

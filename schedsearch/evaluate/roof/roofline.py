@@ -8,6 +8,7 @@ wrongly.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -23,9 +24,10 @@ DOUBTFUL = 1.05
 
 _GIGA = 1e9
 
-_MOST_BYTES = 512 << 20
-"""Of a ceiling: beyond, filling arrays takes longer than all else, and may need more memory than
-there is. The level of the procedure's own arrays is always measured."""
+_MOST_BYTES, _OF_L2, _MOST_OF_MEMORY = 16 << 20, 4, 256 << 20
+"""Of ceilings. Filling arrays takes longer than all else, so no more of the last cache is in use
+than tells it from the second (`_OF_L2` times that one), and memory beyond a very large cache is
+left out. The level of the procedure's own arrays is always measured."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +37,9 @@ class Roof:
     `bandwidth` is of the procedure's own mix of loads and stores, in GB/s, `level` where
     its arrays fit (`L1`, ..., `memory`); `peak` of its operations, in GOP/s, `kind` the
     type most of them have (empty if there are none). Both are of `threads` together.
-    `ceilings` are bandwidths of the same mix by level, half of each cache in use; empty in records
-    of earlier versions, and of what moves nothing. Levels of more than half a GiB are left out.
+    `ceilings` are bandwidths of the same mix by level, half of small caches in use, without memory
+    where the last cache is very large; empty in records of earlier versions, and of what moves
+    nothing.
     """
 
     compute_s: float
@@ -121,7 +124,10 @@ def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
     """The roofline now (about a second). Raises UserError if it cannot be measured here."""
     moves = work.streams.footprint > 0
     sizes = level_sizes(target.cache_bytes, target.threads) if moves else {}
-    levels = {name: size for name, size in sizes.items() if size <= _MOST_BYTES}
+    most = max(_MOST_BYTES, _OF_L2 * target.threads * target.cache_bytes[:2][-1])
+    levels = {name: min(size, most) for name, size in sizes.items() if name != "memory"}
+    if sizes.get("memory", math.inf) <= _MOST_OF_MEMORY:
+        levels["memory"] = sizes["memory"]
     mixes = [work.streams.scaled(size) for size in levels.values()]
     peaks, bandwidths = measure_peaks(builder, target, [work.streams, *mixes] if moves else [])
     bandwidth = bandwidths[0] if moves else 0.0
