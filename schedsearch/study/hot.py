@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from schedsearch.core.errors import UserError
+from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.records import Failure
 from schedsearch.evaluate.arguments.binding import Binding, bind
 from schedsearch.evaluate.build.builder import Builder
@@ -51,7 +51,11 @@ class Hot:
 def hot(schedule: Schedule) -> Hot:
     """Compile it as it is measured, and look at its loops. Raises UserError for what the user can
     mend: no compiler, no disassembler, another kind of machine."""
-    code, builder = schedule.code, _builder(schedule)
+    builder = _builder(schedule)
+    try:
+        code = schedule.code
+    except CodegenError as error:
+        raise UserError(f"Exo generates no C for candidate {schedule.id}: {error}") from error
     compiled = builder.with_lines(code, BUILD_TIMEOUT_S)
     if isinstance(compiled, Failure):
         raise UserError(f"its C cannot be compiled: {compiled.message}")

@@ -16,7 +16,7 @@ MEMORY = Roof(1e-4, 1e-3, 200.0, "f32", 20.0, "memory")
 
 def hot(*texts: str) -> HotLoop:
     code = tuple(Instruction(4 * number, text) for number, text in enumerate(texts))
-    return HotLoop("f", code, counted(code), (), 1000.0, 0.9)
+    return HotLoop("f", code, counted(code), (), 3e7, 0.9)
 
 
 LOOPS = {
@@ -48,6 +48,12 @@ def test_the_roofline_that_is_reached_is_the_limit() -> None:
     memory = limit(MEMORY, 1.1e-3, slow_loop)
     assert "bandwidth of memory" in memory
     assert "20 GB/s" in memory
+
+
+def test_time_that_no_count_explains_is_waiting_for_data() -> None:
+    said = limit(COMPUTE, 1.0, hot(*LOOPS["latency"]))
+    assert "waiting for data" in said
+    assert "explain 4% of the time" in said
 
 
 def test_above_the_roofline_is_said() -> None:

@@ -13,7 +13,7 @@ from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint, contract_flags, forbidden_flags
 from schedsearch.core.isa import KNOWN
 from schedsearch.search.setup.targets import read_target, require_native, resolve_target
-from schedsearch.study.schedule import _compiler
+from schedsearch.study.schedule import _here
 
 pytestmark = pytest.mark.normal
 
@@ -215,6 +215,6 @@ def test_a_search_goes_on_with_other_cores_and_another_patch_level() -> None:
     here = resolve_target(read_target(None))
     patched = replace(here.compiler, version=f"{here.compiler.release}.99")
     later = replace(here, cores=here.cores + 1, compiler=patched)
-    assert _compiler(later, ()) is None
+    assert _here(later, ())[0] is None
     with pytest.raises(UserError, match=r"here these differ: z3 version(, other compilers)?$"):
-        _compiler(replace(later, z3_version="0.1"), ())
+        _here(replace(later, z3_version="0.1"), ())

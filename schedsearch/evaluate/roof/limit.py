@@ -11,6 +11,11 @@ NEAR = 0.7
 TINY_S = 50e-9
 """A call takes some nanoseconds itself: of kernels below, it is a good part."""
 
+_CYCLES_A_SECOND = 3e9
+_EXPLAINED = 0.5
+"""Where counted cycles, at this many a second, explain less of the time than this, it is lost to
+what counting does not see: above all to data that is not in the first cache."""
+
 _CLEARLY = 1.5
 """A limit of the hottest loop is named if it is this many times what other limits ask for."""
 
@@ -30,6 +35,12 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
         )
     if hot is None or not hot.share:
         return f"What limits it is not known{reached}."
+    explained = hot.iterations * hot.cycles / hot.share / _CYCLES_A_SECOND / seconds
+    if hot.iterations and explained < _EXPLAINED:
+        return (
+            "Limited by waiting for data in caches or memory, most likely: counted cycles explain "
+            f"{explained:.0%} of the time (at 3 GHz){reached} (estimated)."
+        )
     return f"Limited by {_of_loop(hot)}{reached} (estimated, by counting instructions)."
 
 
