@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -16,7 +16,7 @@ from schedsearch.core.keys import digest_of
 from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.evaluate.arguments.layout import Buffer, layout
 from schedsearch.evaluate.oracle.agreement import Told, next_rung
-from schedsearch.evaluate.oracle.enclosure import sampled_loops, unknown_externs
+from schedsearch.evaluate.oracle.enclosure import unknown_externs
 from schedsearch.evaluate.oracle.harness import Case, Placement
 from schedsearch.evaluate.oracle.ladders import (
     LADDERS,
@@ -28,7 +28,8 @@ from schedsearch.evaluate.oracle.ladders import (
     oracle,
     scale_matters,
 )
-from schedsearch.evaluate.roof.work import count_steps, stores_run
+from schedsearch.evaluate.oracle.sampling import samples
+from schedsearch.evaluate.roof.work import count_steps, count_steps_in, stores_run
 
 # A case that is only verified may cost the baseline about 20 ms.
 _CASE_STEPS = 2e7
@@ -43,7 +44,8 @@ _WITNESS_BYTES = 64 << 20
 _FEW = 1000  # elements
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
 # Operations of an evaluation, which takes some 3 ns for each. Beyond `_SAMPLED` only a part of the
-# independent iterations is evaluated; beyond `_MOST_EVALUATED` the baseline's outputs are right.
+# independent iterations is evaluated; beyond `_MOST_EVALUATED` of the others the baseline's outputs
+# count as right.
 _SAMPLED = 2e8
 # Elements of outputs: from `_LARGE` on, `_EVALUATED` of them are evaluated, each of which may take
 # a page of memory. Below, a fast baseline computes all of them.
@@ -79,8 +81,17 @@ class Plan:
     uncalled: Binding | None = None
 
     @cached_property
-    def sampled(self) -> tuple[q.Var, ...]:
-        return sampled_loops(inline_calls(self.proc))
+    def inlined(self) -> q.Proc:
+        return inline_calls(self.proc)
+
+    @cached_property
+    def sampled(self) -> frozenset[q.Var]:
+        """Loops of which iterations may be left out."""
+        return frozenset[q.Var]().union(*(each.loops for each in samples(self.inlined)))
+
+    def steps(self, call: Binding) -> Mapping[int, int]:
+        """Of an evaluation, by how many of the sampled loops are around them."""
+        return count_steps_in(self.inlined, call, self.sampled)
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
@@ -290,20 +301,31 @@ def why_not(plan: Plan, call: Binding) -> str:
     """Why a call cannot be evaluated; empty if it can."""
     if plan.unknown:
         return f"the external function {plan.unknown[0]} is not known"
-    if not plan.sampled and count_steps(plan.proc, call) > _MOST_EVALUATED:
+    if plan.steps(call).get(0, 0) > _MOST_EVALUATED:
         return f"{str(call) or 'its size'} takes too long to evaluate"
     return ""
 
 
 def _share(plan: Plan, call: Binding) -> float:
-    """The share of iterations to evaluate of each loop that may be sampled, so that all takes a
-    second at most, and only a part of large outputs is evaluated."""
-    if not plan.sampled:
+    """The share of iterations to evaluate of each loop that may be sampled, so that what is in
+    them takes a second at most, and only a part of large outputs is evaluated."""
+    steps = {depth: count for depth, count in plan.steps(call).items() if depth}
+    if not steps:
         return 1.0
-    share = _SAMPLED / max(count_steps(plan.proc, call), _SAMPLED)
+    share = _root(lambda share: sum(count * share**depth for depth, count in steps.items()))
     if _in_part(plan, call):
-        share = min(share, _EVALUATED / _outputs(plan.proc, call))
-    return float(share ** (1 / len(plan.sampled)))
+        part = min(1.0, _EVALUATED / _outputs(plan.proc, call))
+        share = min(share, part ** (1 / max(steps)))
+    return share
+
+
+def _root(steps: Callable[[float], float]) -> float:
+    """The largest share with at most `_SAMPLED` steps."""
+    low, high = 0.0, 1.0
+    while steps(high) > _SAMPLED and high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if steps(middle) <= _SAMPLED else (low, middle)
+    return high
 
 
 def _in_part(plan: Plan, call: Binding) -> bool:

@@ -86,16 +86,17 @@ static double share_of_iterations = 1;
 static uint64_t seed_of_iterations;
 enum { FIRST_ITERATIONS = 4, LAST_ITERATIONS = 12 };
 
-/* Whether an iteration of a loop is evaluated of which all others may be left out: one of as many
- * as lie between two, on average, so that no larger block goes without. */
-bool hs_taken(int64_t iteration, int64_t first, int64_t end)
+/* Whether an iteration is evaluated of loops along a dimension of arrays, of which all others may
+ * be left out: one of as many as lie between two, on average, so that no larger block goes without.
+ * It is the same for all of these loops, whatever their bounds are. */
+bool hs_taken(int64_t iteration, int64_t extent)
 {
-    if (share_of_iterations == 1 || iteration < first + FIRST_ITERATIONS
-        || iteration >= end - LAST_ITERATIONS)
+    if (share_of_iterations == 1 || iteration < FIRST_ITERATIONS
+        || iteration >= extent - LAST_ITERATIONS)
         return true;
-    int64_t apart = (int64_t)ceil(1 / share_of_iterations), at = iteration - first;
-    uint64_t state = seed_of_iterations + (uint64_t)(at / apart);
-    return at % apart == (int64_t)(next_random(&state) % (uint64_t)apart);
+    int64_t apart = (int64_t)ceil(1 / share_of_iterations);
+    uint64_t state = seed_of_iterations + (uint64_t)(iteration / apart);
+    return iteration % apart == (int64_t)(next_random(&state) % (uint64_t)apart);
 }
 
 /* What cases can tell of an array: how many elements are written, for how many of these a

@@ -56,7 +56,7 @@ enum { CONSTANT = 64 }; /* what was assigned last */
 void hs_initial(struct cell *cell, const struct hs_arg *arg, size_t flat);
 _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
 void *hs_cells(int64_t count);
-bool hs_taken(int64_t iteration, int64_t first, int64_t end);
+bool hs_taken(int64_t iteration, int64_t extent);
 
 #define INLINE static inline __attribute__((always_inline))
 
