@@ -109,6 +109,12 @@ class Node:
             node = node.parent
         return 0.0
 
+    def promise(self) -> float:
+        """`value`, or what is predicted of the steps from the nearest measured node above it."""
+        if self.value is not None or self.parent is None:
+            return self.value or 0.0
+        return self.parent.promise() + self.predicted
+
 
 class Strategy(Protocol):
     """See the module's text for the contract."""
