@@ -43,10 +43,10 @@ _MIXED_BYTES = 1 << 20
 _WITNESS_BYTES = 64 << 20
 _FEW = 1000  # elements
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
-# Operations of an evaluation, which takes some 3 ns for each. Beyond `_SAMPLED` only a part of the
+# Operations of an evaluation, which takes 3 to 30 ns for each. Beyond `_SAMPLED` only a part of the
 # independent iterations is evaluated; beyond `_MOST_EVALUATED` of the others the baseline's outputs
 # count as right.
-_SAMPLED = 2e8
+_SAMPLED = 5e7
 # Elements of outputs: from `_LARGE` on, `_EVALUATED` of them are evaluated, each of which may take
 # a page of memory. Below, a fast baseline computes all of them.
 _LARGE, _EVALUATED = 1 << 25, 1e5
