@@ -47,6 +47,7 @@ _FIRST_OF_CALLS = 1000  # of the numbers of their cases
 # independent iterations is evaluated; beyond `_MOST_EVALUATED` of the others the baseline's outputs
 # count as right.
 _SAMPLED = 5e7
+_TRIED = 2e6  # the same for a look at what inputs tell
 # Elements of outputs: from `_LARGE` on, `_EVALUATED` of them are evaluated, each of which may take
 # a page of memory. Below, a fast baseline computes all of them.
 _LARGE, _EVALUATED = 1 << 25, 1e5
@@ -202,24 +203,28 @@ def evaluated(
     enclose: Enclose, plan: Plan, wanted: Sequence[Inputs], first: int = 0
 ) -> tuple[tuple[Case, ...], list[Told]]:
     """Cases on these inputs, or on the next of their ladder that tells enough, or else on the best,
-    if any is of use; and how much they tell. `first`: the number of cases before."""
-    best: dict[int, tuple[float, Case, Told]] = {}
-    pending = {at: inputs.rung for at, inputs in enumerate(wanted)}
+    if any is of use; and how much they tell. A small sample shows which. `first`: the number of
+    cases before."""
+    best: dict[int, tuple[float, Inputs, Case, Told]] = {}
+    pending = dict(enumerate(wanted))
     while pending:
-        tried = [
-            _case(plan, replace(wanted[at], rung=rung), first + at) for at, rung in pending.items()
-        ]
+        tried = [_case(plan, each, first + at, _TRIED) for at, each in pending.items()]
         left = {}
-        for (at, rung), case, told in zip(pending.items(), tried, enclose(tried), strict=True):
+        for (at, inputs), case, told in zip(pending.items(), tried, enclose(tried), strict=True):
             share = _use(case, told)
             if at not in best or share > best[at][0]:
-                best[at] = share, case, told
-            following = next_rung(wanted[at].mode, rung, told.powers.values())
+                best[at] = share, inputs, case, told
+            following = next_rung(inputs.mode, inputs.rung, told.powers.values())
             if best[at][0] < SHARP and following is not None and not case.as_written:
-                left[at] = following
+                left[at] = replace(inputs, rung=following)
         pending = left
-    found = [best[at] for at in range(len(wanted)) if best[at][0] > _UNDEFINED]
-    return tuple(case for _, case, _ in found), [told for _, _, told in found]
+    found = {at: (case, told) for at, (_, _, case, told) in best.items()}
+    larger = {at: _case(plan, inputs, first + at) for at, (_, inputs, _, _) in best.items()}
+    larger = {at: case for at, case in larger.items() if case != found[at][0]}
+    heard = enclose(list(larger.values())) if larger else ()
+    found |= dict(zip(larger, zip(larger.values(), heard, strict=True), strict=True))
+    of_use = [found[at] for at in range(len(wanted)) if _use(*found[at]) > _UNDEFINED]
+    return tuple(case for case, _ in of_use), [told for _, told in of_use]
 
 
 _UNDEFINED = -1.0
@@ -276,11 +281,12 @@ def _sum(call: Binding) -> int:
     return sum(value for _, value in call.values)
 
 
-def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
-    """A case with its own file, named by all that its contents depend on: it is kept."""
+def _case(plan: Plan, inputs: Inputs, number: int, most: float | None = None) -> Case:
+    """A case with its own file, named by all that its contents depend on: it is kept. An evaluation
+    of samples takes `most` operations."""
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
-    share, as_written = _share(plan, call), bool(why_not(plan, call))
+    share, as_written = _share(plan, call, most or _SAMPLED), bool(why_not(plan, call))
     uncalled = share < 1 and _in_part(plan, call)
     own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
@@ -306,25 +312,27 @@ def why_not(plan: Plan, call: Binding) -> str:
     return ""
 
 
-def _share(plan: Plan, call: Binding) -> float:
-    """The share of iterations to evaluate of each loop that may be sampled, so that what is in
-    them takes a second at most, and only a part of large outputs is evaluated."""
+def _share(plan: Plan, call: Binding, most: float) -> float:
+    """The share of iterations to evaluate of each loop that may be sampled, so that those in them
+    take `most` operations, and only a part of large outputs is evaluated."""
     steps = {depth: count for depth, count in plan.steps(call).items() if depth}
     if not steps:
         return 1.0
-    share = _root(lambda share: sum(count * share**depth for depth, count in steps.items()))
+    share = _largest(
+        lambda share: sum(count * share**depth for depth, count in steps.items()), most
+    )
     if _in_part(plan, call):
         part = min(1.0, _EVALUATED / _outputs(plan.proc, call))
         share = min(share, part ** (1 / max(steps)))
     return share
 
 
-def _root(steps: Callable[[float], float]) -> float:
-    """The largest share with at most `_SAMPLED` steps."""
+def _largest(steps: Callable[[float], float], most: float) -> float:
+    """The largest share with at most so many steps."""
     low, high = 0.0, 1.0
-    while steps(high) > _SAMPLED and high - low > 1e-3 * high:
+    while steps(high) > most and high - low > 1e-3 * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if steps(middle) <= _SAMPLED else (low, middle)
+        low, high = (middle, high) if steps(middle) <= most else (low, middle)
     return high
 
 
