@@ -30,6 +30,9 @@ SHOWN = {
 }
 """Records of `avx512`, with the title of each."""
 
+NAMES = {"numpy": "NumPy", "torch": "PyTorch", "scipy": "SciPy", "clang +Polly": "clang with Polly"}
+"""Of peers, where a record has another one."""
+
 LEAD = """\
 # Gallery
 
@@ -54,7 +57,7 @@ class Exhibit:
     def peer(self) -> tuple[str, float]:
         """The fastest peer, and its time over ours."""
         [(name, ratio)] = self.found["best peer"].items()
-        return name, ratio
+        return NAMES.get(name, name), ratio
 
     @property
     def record(self) -> Path:

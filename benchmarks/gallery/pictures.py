@@ -77,7 +77,7 @@ def _axis(marks: Sequence[tuple[float, str]], height: int) -> Iterator[str]:
     for share, text in marks:
         x = _x(share)
         yield (
-            f'<path d="M{x:.1f} 0V{height - 22}" stroke="currentColor" opacity="0.3"/>'
+            f'<path d="M{x:.1f} 0V{height - 22}" stroke="currentColor" opacity="0.18"/>'
             f'<text x="{x:.1f}" y="{height - 8}" text-anchor="middle" opacity="0.75">{text}</text>'
         )
 

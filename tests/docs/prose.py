@@ -31,3 +31,10 @@ def sentences(paragraph: str) -> list[str]:
 
 def words(text: str) -> int:
     return len(re.findall(r"[^\W_]+(?:['-][^\W_]+)*", text))
+
+
+def leads_with(text: str) -> str:
+    """The paragraph right after the title, empty if something else is there."""
+    found = re.search(r"^# .*\n\n((?:[^\n]+\n?)+)", text, re.MULTILINE)
+    [*first] = paragraphs(found[1]) if found else []
+    return first[0] if len(first) == 1 else ""
