@@ -36,12 +36,12 @@ NAMES = {"numpy": "NumPy", "torch": "PyTorch", "scipy": "SciPy", "clang +Polly":
 LEAD = """\
 # Gallery
 
-Eight kernels, each with its loops, the best schedule in the record book, and its speed beside the fastest peer.
+Each of these eight kernels has its loops, the best known schedule, and its speed beside a peer's.
 
-The bars show shares of the [roofline](glossary.md), so 100 % is the most that the machine allows. The share of a peer
-follows from ours and from the ratio of the two times. The figures are of the day on which a schedule entered the
-[record book](how-to/benchmarks.md#the-record-book), on one thread of a virtual machine. Names of procedures are those of
-`benchmarks/suite`.
+The bars show shares of the [roofline](glossary.md), so 100 % is the most that the machine allows.
+The share of a peer follows from ours and from the ratio of the two times. The figures are of the
+day on which a schedule entered the [record book](how-to/benchmarks.md#the-record-book), on one
+thread of a virtual machine. Names of procedures are those of `benchmarks/suite`.
 """
 
 

@@ -66,7 +66,7 @@ def test_files_that_links_name_are_there(page: Path) -> None:
 
 
 def test_the_checks_find_what_they_are_for() -> None:
-    text = "# Title\n\nOne. Two.\n\n| a | b |\n|---|---|\n| what it is is what it is | |\n\n- an item\n"
+    text = "# Title\n\nOne. Two.\n\n| a | b |\n|---|---|\n| a cell | |\n\n- an item\n"
     assert leads_with(text) == "One. Two."
     assert sentences("One. Two.") == ["One.", "Two."]
     assert list(paragraphs(text)) == ["One. Two.", "an item"]
