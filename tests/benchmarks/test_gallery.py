@@ -28,7 +28,7 @@ def test_the_gallery_shows_today_s_records() -> None:
     """All but the code of its schedules, for which the next test replays them."""
     codes = [tuple(code.splitlines()) for code in CODE.findall(GALLERY)]
     shown = [section(*both) for both in zip(exhibits(), codes, strict=True)]
-    assert GALLERY == LEAD + "".join(shown), AGAIN
+    assert LEAD + "".join(shown) == GALLERY, AGAIN
     assert len(shown) == 8
 
 
