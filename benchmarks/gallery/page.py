@@ -144,6 +144,6 @@ def loops(case: Case) -> str:
     text = case.file.read_text()
     for node in ast.parse(text).body:
         if isinstance(node, ast.FunctionDef) and node.name == case.proc:
-            first = min(line.lineno for line in (node, *node.decorator_list))
+            first = min(node.lineno, *(each.lineno for each in node.decorator_list))
             return "\n".join(text.splitlines()[first - 1 : node.end_lineno])
     raise ValueError(f"{case.file} has no {case.proc}")

@@ -40,8 +40,9 @@ def ratios(values: Mapping[str, float], title: str) -> str:
     def place(value: float) -> float:
         return math.log(value / low) / math.log(high / low)
 
+    ends = {name: (place(min(value, 1)), place(max(value, 1))) for name, value in values.items()}
     bars = [
-        Bar(name, *sorted((place(1), place(value))), f"{value:.2f}x", colour(value))
+        Bar(name, *ends[name], f"{value:.2f}x", colour(value))
         for name, value in sorted(values.items(), key=lambda item: -item[1])
     ]
     marks = [(place(value), f"{value}x") for value in (1, 2, 5, 10, 20) if value <= high]

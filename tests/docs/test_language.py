@@ -11,9 +11,12 @@ import pytest
 from .pages import PAGES, ROOT
 from .prose import leads_with, paragraphs, sentences, words
 
-LEAD, PARAGRAPH, SENTENCES, WHATS = 32, 105, 21, 16
+LEAD, PARAGRAPH, SENTENCES, WHATS = 28, 105, 20.5, 15
 """The most words of a lead, of a paragraph, of a page's sentences on average; the most "what" in
 a thousand words."""
+
+TITLE = 20
+"""The most letters of a title in the sidebar."""
 
 OLD_NAMES = ("unscheduled", "the original procedure", "the procedure as it is")
 """Of the baseline, as the glossary calls it."""
@@ -63,6 +66,15 @@ def test_files_that_links_name_are_there(page: Path) -> None:
         if "://" not in target:
             there = (page.parent / target).resolve()
             assert there.exists() or there in made, target
+
+
+def test_every_page_has_a_short_title_in_the_sidebar() -> None:
+    nav = re.findall(r"- (?:(.+): )?(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(), re.MULTILINE)
+    named = {path: title for title, path in nav}
+    docs = ROOT / "docs"
+    pages = {str(page.relative_to(docs)) for page in PAGES if docs in page.parents}
+    assert pages <= named.keys()
+    assert all(0 < len(title) <= TITLE for title in named.values()), named
 
 
 def test_the_checks_find_what_they_are_for() -> None:
