@@ -26,7 +26,6 @@ from schedsearch.transforms.export_c import GUARD, c_files
 if TYPE_CHECKING:  # it takes a while to load
     from schedsearch.search.setup.run_summary import Elsewhere
 
-FORMATS = ("py", "c", "json")
 DEFAULT_FORMATS = ("py", "c")
 
 _CONTRACT = "floating point: "

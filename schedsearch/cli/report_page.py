@@ -43,11 +43,11 @@ def report(
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
+    r"""Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
 
     For people who were not there: it needs a browser and nothing else, and loads nothing
     from anywhere. With --against, the best is timed beside what you would use instead, now.
-    Needs the extra: pip install 'schedsearch[notebook]'.
+    Needs the extra: pip install 'schedsearch\[notebook]'.
     """
     requests = parse_against(against or [])
     require_folder("--out", out)

@@ -99,7 +99,7 @@ def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
     assert found["proc"] == "fill_one"
     assert found["stop"] == "search space exhausted"
     assert found["outcomes"]["correct"] == found["measured"] + 1
-    assert "fill_one.c" in os.listdir(tmp_path)
+    assert ("fill_one.c" in os.listdir(tmp_path)) == bool(found["files"])
     if found["best"] is not None:
         assert found["best"]["speedup"]["value"] > 1.0
     assert "importing the kernel library" in answer.err
@@ -111,10 +111,10 @@ def test_a_procedure_that_cannot_be_improved_is_said_to_be_so(tmp_path: Path) ->
     assert answer.code == 0
     assert "No schedule faster than fill as written was found." in answer.out
     assert "search space exhausted: 0 measured, 1 expanded" in answer.out
-    assert "written, as written, without rewrites:" in answer.out
+    assert "Nothing is written: no schedule is faster for certain." in answer.out
+    assert "Limited by the transforms: all that they offer was tried." in answer.out
     assert "continue:" not in answer.out
-    files = {"fill.c", "fill.h", "fill.schedule.py", "schedsearch.sqlite"}
-    assert set(os.listdir(tmp_path)) == files
+    assert os.listdir(tmp_path) == ["schedsearch.sqlite"]
 
 
 # -- looking at what is known ---------------------------------------------------------

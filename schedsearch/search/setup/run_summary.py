@@ -14,7 +14,7 @@ from schedsearch.core.records import Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.oracle.agreement import Agreement
 from schedsearch.evaluate.roof.roofline import Roof
-from schedsearch.evaluate.run.sanitize import Check, Finding
+from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.store.views import Run
 
 ALIGNMENT_DIFFERENCE = 0.03
