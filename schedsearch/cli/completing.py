@@ -36,10 +36,10 @@ def pinnable(context: Context, incomplete: str) -> list[Offered]:
 
 def transforms(incomplete: str) -> list[str]:
     """Names of transforms: the last one of several, with commas between."""
-    from schedsearch.transforms.registry import known_transforms
+    from schedsearch.transforms.registry import registry
 
     before, comma, begun = incomplete.rpartition(",")
-    return [f"{before}{comma}{name}" for name in known_transforms() if name.startswith(begun)]
+    return [f"{before}{comma}{name}" for name in registry() if name.startswith(begun)]
 
 
 def strategies(incomplete: str) -> list[str]:

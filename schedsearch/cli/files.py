@@ -56,7 +56,9 @@ def require_folder(option: str, out: Path) -> None:
     """Raises UserError if no file can be made where `out` is: before long work, not after it."""
     if not os.access(out.resolve().parent, os.W_OK):
         what = f"{option}: cannot write {out}"
-        raise UserError(f"{what}: its directory is not there, or not writable")
+        raise UserError(
+            f"{what}: its directory is not there, or not writable; choose another place"
+        )
 
 
 def schedule_notes(

@@ -36,8 +36,26 @@ COMPLETE = "_SCHEDSEARCH_COMPLETE"
 """The variable that a shell sets when it asks what can be typed."""
 
 
-class _Untyped:
-    """Flags have no type in the help: `--json`, not `--json <bool>`."""
+_PLAIN = (
+    ("Input should be a valid integer, unable to parse string as an integer", "give an integer"),
+    ("Input should be a valid number, unable to parse string as a number", "give a number"),
+    ("Input should be greater than or equal to", "the least is"),
+    ("Value error, ", ""),
+)
+"""What the library that reads options says, and how users would say it."""
+
+
+class _Plain:
+    """Flags have no type in the help: `--json`, not `--json <bool>`. Errors are in plain words."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> Any:
+        """The words after the command."""
+        try:
+            return super().parse_args(ctx, args)  # type: ignore[misc]
+        except typer.BadParameter as error:
+            for said, plain in _PLAIN:
+                error.message = error.message.replace(said, plain)
+            raise
 
     def get_params(self, ctx: Any) -> Any:
         """The parameters, `--help` too."""
@@ -48,11 +66,11 @@ class _Untyped:
         return found
 
 
-class Command(_Untyped, TyperCommand):
+class Command(_Plain, TyperCommand):
     """A command, as its help has it."""
 
 
-class Commands(_Untyped, TyperGroup):
+class Commands(_Plain, TyperGroup):
     """All of them."""
 
 

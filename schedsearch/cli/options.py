@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from schedsearch.cli import completing
-from schedsearch.cli.parse import parse_fp
+from schedsearch.cli.parse import parse_fp, parse_id
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.store_name import DEFAULT_STORE as DEFAULT_STORE
 from schedsearch.core.store_name import STORE
@@ -27,7 +27,12 @@ OUTPUT = "Output"
 
 CandidateArgument = Annotated[
     int,
-    typer.Argument(metavar="ID", help="As `best` prints it.", autocompletion=completing.candidates),
+    typer.Argument(
+        metavar="ID",
+        help="As `best` prints it.",
+        parser=parse_id,
+        autocompletion=completing.candidates,
+    ),
 ]
 StoreOption = Annotated[
     str,

@@ -65,7 +65,9 @@ def pin(
     for each in pins.skipped:
         console.print(f"not pinned: {each}", markup=False, soft_wrap=True)
     if not pins.entries:
-        raise UserError(f"nothing to pin in {store} for this machine's CPU")
+        raise UserError(
+            f"nothing to pin in {store} for this machine's CPU; `schedsearch run FILE` tunes for it"
+        )
     before, _ = change_lock(path, lambda lock: lock.having(pins.entries))
     for entry in pins.entries:
         console.print(_line(before.at(entry.slot), entry), markup=False, soft_wrap=True)

@@ -66,7 +66,9 @@ def replay(
     with opened(store, candidate_id, file, instructions) as schedule:
         trace = schedule.trace
     if step is not None and step > len(trace):
-        raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
+        raise UserError(
+            f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites; give no more"
+        )
     upto = trace.prefixes[len(trace) if step is None else step]
     state = schedule.replayed(upto)
     console = Console(highlight=False)
@@ -111,7 +113,7 @@ def export(
     With --target the C is compiled for that target first, also a foreign one (`--target
     neon`), and not written if it does not compile. It is not measured there.
     """
-    wanted = parse_formats(formats)
+    wanted, seconds = parse_formats(formats), parse_seconds(budget)
     with Store.open(store, create=False) as opened_store:
         if candidate_id is None:
             candidate = _only_best(opened_store)
@@ -121,7 +123,7 @@ def export(
         require_verified(candidate)
         schedule = Schedule.of(opened_store, candidate, file, instructions or ())
         if minimal:
-            schedule = _shortened(schedule, budget)
+            schedule = _shortened(schedule, seconds)
         elsewhere = stored_elsewhere(opened_store, schedule.stored)
     workload, tuned_for, state = schedule.workload, schedule.target, schedule.state
     measurement = schedule.stored.record.measurement
@@ -152,14 +154,13 @@ def export(
         _note_compiler(tuned_for, state.build)
 
 
-def _shortened(schedule: Schedule, budget: str) -> Schedule:
+def _shortened(schedule: Schedule, seconds: float) -> Schedule:
     """The shortest schedule that is as fast as this one."""
     console = Console(stderr=True, highlight=False)
 
     def tell(text: str) -> None:
         console.print(f"{text} ...", markup=False, soft_wrap=True)
 
-    seconds = parse_seconds(budget)
     try:
         # The user's file may print; standard output is for the result alone.
         with redirect_stdout(sys.stderr):
@@ -206,7 +207,10 @@ def _only_best(store: Store) -> StoredCandidate:
         )
     found = store.best(scopes[0], 1)
     if not found:
-        raise UserError(f"{store.name} has no verified schedule yet; run the search again")
+        raise UserError(
+            f"{store.name} has no verified schedule yet; search longer: "
+            "`schedsearch run FILE --budget 10m`"
+        )
     return found[0]
 
 

@@ -27,7 +27,7 @@ _NEAR = 0.85
 """The share of the roofline from which on the machine is the limit."""
 
 _NOT_WRITTEN = (
-    "Nothing is written: no schedule is faster for certain. "
+    "No files are written, as no schedule is faster for certain. "
     "`schedsearch export ID` writes one all the same."
 )
 

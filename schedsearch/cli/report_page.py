@@ -70,7 +70,10 @@ def _beside(
 ) -> list[PeerComparison]:
     """The fastest schedule against these peers, timed now."""
     if about.best is None:
-        raise UserError(f"{about.name} has no schedule in {about.store.name} to compare")
+        raise UserError(
+            f"{about.name} has no schedule in {about.store.name} to compare; "
+            "`schedsearch run FILE` finds one"
+        )
     best = Schedule.of(about.store, about.best, about.file, instructions)
     with redirect_stdout(sys.stderr), told() as tell:
         best.as_recorded()

@@ -80,7 +80,7 @@ def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
         if library and request != "numpy" and importlib.util.find_spec(request) is None:
             raise UserError(f"--against {request}: it is not installed (`pip install {request}`)")
         if file and not os.path.isfile(file["file"]):  # Path.is_file raises for long names
-            raise UserError(f"--against {request}: there is no file {file['file']}")
+            raise UserError(f"--against {request}: there is no file {file['file']}; check the path")
         if request.startswith("cc="):
             try:
                 find_compiler(request[3:])

@@ -35,11 +35,11 @@ def locate(where: Path | str) -> Backend:
     if url["scheme"] not in ("postgresql", "postgres"):
         raise UserError(
             f"a tuning store is a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE, not "
-            f"{url[0]}..."
+            f"{url[0]}...; write --store FILE"
         )
     try:
         return PostgresqlDatabase(make_url(str(where)))
     except (ArgumentError, ValueError) as error:
         raise UserError(
-            f"{without_password(str(where))} is no URL: postgresql://USER@HOST:PORT/DATABASE"
+            f"{without_password(str(where))} is no URL; write postgresql://USER@HOST:PORT/DATABASE"
         ) from error

@@ -111,7 +111,7 @@ def test_a_procedure_that_cannot_be_improved_is_said_to_be_so(tmp_path: Path) ->
     assert answer.code == 0
     assert "No schedule faster than fill as written was found." in answer.out
     assert "search space exhausted: 0 measured, 1 expanded" in answer.out
-    assert "Nothing is written: no schedule is faster for certain." in answer.out
+    assert "No files are written, as no schedule is faster for certain." in answer.out
     assert "Limited by the transforms: all that they offer was tried." in answer.out
     assert "continue:" not in answer.out
     assert os.listdir(tmp_path) == ["schedsearch.sqlite"]

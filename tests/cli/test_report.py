@@ -128,7 +128,7 @@ def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
     assert "No schedule faster than matmul32 as written was found." in text
     assert "The fastest has 1 rewrite: 1.00x [1.00, 1.00] its speed." in text
     assert "a difference of more than 2% is ruled out" in text
-    assert "Nothing is written: no schedule is faster for certain." in text
+    assert "No files are written, as no schedule is faster for certain." in text
     assert "schedule (" not in text
     data = as_json(result, Written())
     assert (data["best"], data["files"]) == (None, [])

@@ -183,7 +183,10 @@ def _check_names(constraints: Constraints, requested: Mapping[str, int]) -> None
                 f"{did_you_mean(name, constraints.kinds) or '.'}"
             )
         if constraints.kinds[name] == "size" and value < 1:
-            raise UserError(f"size {name}={value} of {constraints.proc.name} must be at least 1.")
+            raise UserError(
+                f"size {name}={value} of {constraints.proc.name} must be at least 1; give for "
+                f"example --size {name}=64"
+            )
 
 
 def control_values(proc: q.Proc, binding: Binding) -> dict[q.Atom, int]:

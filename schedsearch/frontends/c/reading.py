@@ -79,4 +79,7 @@ def _meant(file: File, function: str | None) -> c_ast.FuncDef:
         return next(iter(own.values()))
     if not own:
         raise UserError(f"{file.path}: no function; define `void name(...)`")
-    raise UserError(f"{file.path}: several functions; name one of {', '.join(own)}")
+    raise UserError(
+        f"{file.path}: several functions; name one: schedsearch run {file.path} NAME, "
+        f"NAME one of {', '.join(own)}"
+    )

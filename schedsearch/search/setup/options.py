@@ -75,7 +75,11 @@ class Options:
         if self.ray_address is not None and self.executor != "ray":
             raise UserError("--ray-address is for --executor ray: leave one of the two out")
         if self.static_buffers and self.threads > 1:
-            raise UserError("--static-buffers is for one thread: threads would share the buffers")
+            raise UserError(
+                "--static-buffers is for one thread, as threads would share the buffers: "
+                "leave it, or "
+                "--threads, out"
+            )
 
     @property
     def selected(self) -> tuple[Transform, ...]:

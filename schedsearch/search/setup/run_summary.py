@@ -191,7 +191,7 @@ def _read(read: Callable[[Any], Any], run: Run, data: Mapping[str, Any], name: s
         return None if data.get(name) is None else read(data[name])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"the {name} of run {run.id} is not one of schedsearch: {error!r}"
+            f"the {name} of run {run.id} is not one of schedsearch: {error!r}; choose another store"
         ) from error
 
 

@@ -204,7 +204,10 @@ def require_native(target: Target) -> None:
         )
     if missing:
         names = ", ".join(sorted(missing))
-        raise UserError(f"kernels for {target.isa} do not run on this CPU: it has no {names}")
+        raise UserError(
+            f"kernels for {target.isa} do not run on this CPU: it has no {names}; choose "
+            "another --target"
+        )
 
 
 def _is_foreign(wanted: Isa) -> bool:
