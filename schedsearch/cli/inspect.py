@@ -223,7 +223,7 @@ def _children(
         return
     counted = fmt.outcomes(Counter(child.record.outcome for child in children))
     so_far = "" if parent.expanded else " so far"
-    yield f"children{so_far}, {len(children)}: {counted}"
+    yield f"{len(children)} children{so_far}: {counted}"
     if not listed:
         return
     for child in children:
