@@ -18,7 +18,7 @@ from schedsearch.present.against import AGAINST, against_lines
 from schedsearch.present.extras import library
 from schedsearch.present.html import tag
 from schedsearch.search.engine.ending import margin
-from schedsearch.search.other_alignment import stored_elsewhere
+from schedsearch.search.lookup import stored_elsewhere
 from schedsearch.search.setup.run_summary import RunEnvironment, RunSummary
 from schedsearch.transforms.export import schedule_python
 

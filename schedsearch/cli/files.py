@@ -26,7 +26,6 @@ from schedsearch.transforms.export_c import GUARD, c_files
 if TYPE_CHECKING:  # it takes a while to load
     from schedsearch.search.setup.run_summary import Elsewhere
 
-FORMATS = ("py", "c", "json")
 DEFAULT_FORMATS = ("py", "c")
 
 _CONTRACT = "floating point: "
@@ -57,7 +56,9 @@ def require_folder(option: str, out: Path) -> None:
     """Raises UserError if no file can be made where `out` is: before long work, not after it."""
     if not os.access(out.resolve().parent, os.W_OK):
         what = f"{option}: cannot write {out}"
-        raise UserError(f"{what}: its directory is not there, or not writable")
+        raise UserError(
+            f"{what}: its directory is not there, or not writable; choose another place"
+        )
 
 
 def schedule_notes(

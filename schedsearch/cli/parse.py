@@ -4,10 +4,31 @@ from __future__ import annotations
 
 import re
 
-from schedsearch.cli.files import FORMATS
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.suggest import did_you_mean
+
+FORMATS = ("py", "c", "json")
+"""What `export` writes."""
 
 _SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+
+def parse_id(text: str | int) -> int:
+    """The id of a candidate. Raises UserError for what is none."""
+    if not str(text).isdecimal():
+        raise UserError(f"{text!r} is no id of a candidate; `schedsearch best` prints the ids")
+    return int(text)
+
+
+def parse_fp(text: str | FloatingPoint) -> FloatingPoint:
+    """`strict`, `reassociate`, `fast`. Raises UserError on anything else."""
+    if text not in list(FloatingPoint):
+        known = list(map(str, FloatingPoint))
+        raise UserError(
+            f"--fp {text!r} is unknown; known: {', '.join(known)}{did_you_mean(str(text), known)}"
+        )
+    return FloatingPoint(text)
 
 
 def parse_seconds(text: str) -> float:
@@ -61,7 +82,11 @@ def parse_formats(text: str) -> tuple[str, ...]:
     """`py,c` -> `("py", "c")`. Raises UserError for other names than those of `FORMATS`."""
     names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
     if not names or not set(names) <= set(FORMATS):
-        raise UserError(f"--format {text!r}: choose from {', '.join(FORMATS)}, e.g. py,json")
+        wrong = next((name for name in names if name not in FORMATS), "")
+        raise UserError(
+            f"--format {text!r}: choose from {', '.join(FORMATS)}, e.g. py,json"
+            f"{did_you_mean(wrong, FORMATS)}"
+        )
     return names
 
 

@@ -23,6 +23,14 @@ from schedsearch.search.warmstart.counterpart import Counterpart
 from schedsearch.transforms.exo.fixed_sizes import specialize_lines
 from schedsearch.transforms.export import schedule_lines
 
+_NEAR = 0.85
+"""The share of the roofline from which on the machine is the limit."""
+
+_NOT_WRITTEN = (
+    "No files are written, as no schedule is faster for certain. "
+    "`schedsearch export ID` writes one all the same."
+)
+
 
 @dataclass(frozen=True)
 class Written:
@@ -85,8 +93,7 @@ def report(
         _foundation(console, result)
         for caveat in result.setting.baseline.agreement.caveats:
             console.print(f"Schedules of it are {caveat}.", markup=False, soft_wrap=True)
-        if written.paths:
-            _written(console, f"written, {fmt.AS_WRITTEN}", list(written.paths))
+        console.print(f"\n{_NOT_WRITTEN}")
     else:
         measurement = result.best.measurement
         decision = measurement.verdict(margin(result.noise))
@@ -127,7 +134,10 @@ def report(
             overlap = ", arguments declared not to overlap" if build.restrict else ""
             compiled = fmt.compiled(subject.target, build)
             console.print(f"compiled by {compiled}{overlap}", markup=False, soft_wrap=True)
-        _written(console, "written", list(written.paths))
+        if written.paths:
+            _written(console, "written", list(written.paths))
+        else:
+            console.print(f"\n{_NOT_WRITTEN}")
     if result.counterpart is not None:
         console.print(f"\n{_beside(result.counterpart)}", markup=False, soft_wrap=True)
     console.print(f"\n{result.stop}: {fmt.counted(progress)} in {progress.elapsed_s:.0f} s")
@@ -136,8 +146,39 @@ def report(
         if reached < target_speedup:
             console.print("It was reached while searching, but not when measured again.")
     console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
+    console.print(limited_by(result), markup=False, soft_wrap=not console.is_terminal)
     if result.stop is not Stop.EXHAUSTED:
         console.print(f"continue: {typed(without='--fresh')}", markup=False, soft_wrap=True)
+    if written.paths:
+        console.print("next: schedsearch best, then schedsearch explain ID; schedsearch pin")
+
+
+def gained(result: Result) -> bool:
+    """Whether there is a schedule to be written: its interval, if it has one, is above 1."""
+    if result.best is None:
+        return False
+    speedup = result.best.measurement.speedup
+    return speedup.low > 1.0 if speedup.bounded else speedup.value > 1.0
+
+
+def limited_by(result: Result) -> str:
+    """One sentence: what keeps the result from being faster."""
+    share = None
+    if result.best is not None and result.roof.least_s:
+        share = result.roof.share(result.best.measurement.candidate_ns * 1e-9)
+    if share is not None and share >= _NEAR:
+        what = "the compute peak" if result.roof.limit == "compute" else "memory bandwidth"
+        return f"Limited by {what}: {share:.0%} of the roofline is reached."
+    rest = f"; {share:.0%} of the roofline is reached" if share is not None else ""
+    match result.stop:
+        case Stop.TIME | Stop.TRIALS:
+            return f"Limited by the budget: the search was not at its end{rest}."
+        case Stop.TARGET:
+            return f"Limited by --target-speedup{rest}."
+        case Stop.EXHAUSTED:
+            return f"Limited by the transforms: all that they offer was tried{rest}."
+        case _:
+            return f"Limited by the interruption{rest}."
 
 
 def as_json(result: Result, written: Written) -> dict[str, Any]:

@@ -43,11 +43,11 @@ def report(
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
+    r"""Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
 
     For people who were not there: it needs a browser and nothing else, and loads nothing
     from anywhere. With --against, the best is timed beside what you would use instead, now.
-    Needs the extra: pip install 'schedsearch[notebook]'.
+    Needs the extra: pip install 'schedsearch\[notebook]'.
     """
     requests = parse_against(against or [])
     require_folder("--out", out)
@@ -70,7 +70,10 @@ def _beside(
 ) -> list[PeerComparison]:
     """The fastest schedule against these peers, timed now."""
     if about.best is None:
-        raise UserError(f"{about.name} has no schedule in {about.store.name} to compare")
+        raise UserError(
+            f"{about.name} has no schedule in {about.store.name} to compare; "
+            "`schedsearch run FILE` finds one"
+        )
     best = Schedule.of(about.store, about.best, about.file, instructions)
     with redirect_stdout(sys.stderr), told() as tell:
         best.as_recorded()

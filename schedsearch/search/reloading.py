@@ -75,7 +75,7 @@ def differs(what: str) -> UserError:
     """The error of a schedule that replays, but to something else than was recorded."""
     return UserError(
         f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
-        "the version that recorded it"
+        "the version that recorded it; `schedsearch run` tunes it anew"
     )
 
 

@@ -96,7 +96,9 @@ class Schedule:
         try:
             return self._replayer.state(trace)
         except ReplayError as error:
-            raise UserError(f"the recorded schedule does not replay: {error}") from error
+            raise UserError(
+                f"the recorded schedule does not replay: {error}; `schedsearch run` tunes anew"
+            ) from error
 
     @property
     def state(self) -> State:

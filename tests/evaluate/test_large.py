@@ -14,8 +14,9 @@ from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.roof.work import count_steps
 from schedsearch.evaluate.run.bench import EXTRAPOLATED, Bench
+from schedsearch.evaluate.run.findings import Finding
 from schedsearch.evaluate.run.preparing import Excerpt, prepare
-from schedsearch.evaluate.run.sanitize import Finding, Inspector
+from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror

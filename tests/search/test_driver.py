@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from schedsearch.core import ast as q
 from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.run.sanitize import Check, Finding
+from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.search.engine.confirmation import CONTENDERS, FIELD, HEAT, HEATS
 from schedsearch.search.engine.dispatcher import PIPELINE
 from schedsearch.search.engine.minimal import Shorten, Shortened

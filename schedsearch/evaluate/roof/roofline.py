@@ -11,12 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedsearch.core.records import Target
-from schedsearch.evaluate.build.builder import Builder
-from schedsearch.evaluate.roof.peak import measure_peaks
-from schedsearch.evaluate.roof.work import Work
+
+if TYPE_CHECKING:  # a stored roofline needs none of what measures one
+    from schedsearch.evaluate.build.builder import Builder
+    from schedsearch.evaluate.roof.work import Work
 
 DOUBTFUL = 1.05
 """A speed above this times the roofline is beyond the roofline's own error."""
@@ -103,6 +104,8 @@ def roof_of(builder: Builder, target: Target, work: Work) -> Roof:
 
 def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
     """The roofline now (about a second). Raises UserError if it cannot be measured here."""
+    from schedsearch.evaluate.roof.peak import measure_peaks
+
     moves = work.streams.footprint > 0
     peaks, bandwidths = measure_peaks(builder, target, [work.streams] if moves else [])
     bandwidth = bandwidths[0] if moves else 0.0

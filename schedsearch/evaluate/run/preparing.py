@@ -162,7 +162,10 @@ def _unoptimised(builder: Builder, reference: GeneratedC) -> Artifact:
     flags = tuple(flag for flag in builder.flags if not flag.startswith("-O"))
     built = replace(builder, flags=("-O0", *flags)).build(reference, _COMPILE_S)
     if isinstance(built, Failure):
-        raise UserError(f"the C as written does not compile at -O0: {built.message}")
+        raise UserError(
+            f"the C as written does not compile at -O0: {built.message}; check the compiler "
+            "and its flags"
+        )
     return built
 
 
