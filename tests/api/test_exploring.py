@@ -145,3 +145,93 @@ def test_the_result_of_a_search(store: Path, scripted: list[str]) -> None:
     assert "C" in Reader(result._repr_html_()).text
     with schedsearch.open(store) as opened:
         assert opened.candidates.loc[result.best.id, "speedup"] == result.speedup.value
+
+
+@pytest.fixture
+def result(store: Path, scripted: list[str]) -> Result:
+    return schedsearch.tune(
+        KERNEL, store=store, transforms="reorder", trials=2, executor="inline", progress=False
+    )
+
+
+@pytest.mark.normal
+def test_a_result_and_its_candidate_write_the_same_files(result: Result, tmp_path: Path) -> None:
+    """Those of `run` and `export`."""
+    best = result.best
+    assert best is not None
+    paths = result.export(tmp_path / "run")
+    assert [path.name for path in paths] == ["product.schedule.py", "product.c", "product.h"]
+    again = best.export(tmp_path / "export", "py,c,json")
+    assert [path.name for path in again] == [*(p.name for p in paths), "product.schedule.json"]
+    for path in paths:
+        assert path.read_text() == (tmp_path / "export" / path.name).read_text()
+    assert json.loads(again[-1].read_text())["keys"]["trace"] == result.trace.key
+    with pytest.raises(UserError, match="--format 'exe': choose from py, c, json"):
+        best.export(tmp_path, "exe")
+    with pytest.raises(UserError, match="--out is a path, not int"):
+        result.export(5)  # type: ignore[arg-type]
+
+
+@pytest.mark.normal
+def test_what_is_not_verified_is_not_exported(result: Result, store: Path, tmp_path: Path) -> None:
+    with schedsearch.open(store) as opened:
+        tried = opened.candidates
+        other = opened.candidate(tried[tried["speedup"].isna()].index[0])
+        for use in (lambda: other.export(tmp_path / "out"), other.kernel):
+            with pytest.raises(UserError, match="not verified|not a verified"):
+                use()
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.normal
+def test_a_result_and_its_candidate_run_on_arrays(result: Result) -> None:
+    best = result.best
+    assert best is not None
+    for kernel in (result.kernel(), best.kernel()):
+        arrays = [np.ones([8] * rank, np.float32) for rank in ranks(kernel)]
+        kernel(*arrays)
+        assert "use=" in str(kernel.explain(*arrays))
+
+
+def ranks(kernel: Kernel) -> list[int]:
+    return [len(arg.shape) for arg in mirror(kernel.proc).args if arg.type != "size"]
+
+
+@pytest.mark.normal
+def test_a_result_and_its_candidate_have_a_page_and_pictures(
+    result: Result, tmp_path: Path
+) -> None:
+    best = result.best
+    assert best is not None
+    first, second = tmp_path / "a.html", tmp_path / "b.html"
+    assert result.report(first) == first
+    assert best.report(second) == second
+    assert first.read_text() == second.read_text()
+    for plot in (result.plot, best.plot):
+        assert plot().to_json() == plot.convergence().to_json()
+    with pytest.raises(UserError, match="its directory is not there"):
+        result.report(tmp_path / "nowhere" / "a.html")
+
+
+@pytest.mark.normal
+def test_the_best_is_compared_when_it_is_found(
+    store: Path, scripted: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[tuple[str, ...]] = []
+
+    def compare(subject: object, code: object, requests: tuple[str, ...], tell: object) -> list:
+        asked.append(requests)
+        return [PeerComparison("numpy", failure="is busy")]
+
+    monkeypatch.setattr(tuning, "compare_with_peers", compare)
+    result = schedsearch.tune(
+        KERNEL,
+        store=store,
+        transforms="reorder",
+        trials=1,
+        executor="inline",
+        progress=False,
+        against="numpy",
+    )
+    assert asked == [("numpy",)]
+    assert "numpy: not compared: is busy" in repr(result)
