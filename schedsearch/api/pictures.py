@@ -28,10 +28,14 @@ MOST = 14
 
 @dataclass(frozen=True)
 class Plots:
-    """Plotly figures of the frames with the same names. Where there is nothing to draw (no
-    numbers, no roofline), None."""
+    """Plotly figures of the frames with the same names; called, that of `convergence`. Where
+    there is nothing to draw (no numbers, no roofline), None."""
 
     statistics: Statistics
+
+    def __call__(self) -> Figure:
+        """`convergence`: how the search got to its best."""
+        return self.convergence()
 
     def convergence(self) -> Figure:
         """The best speed-up so far, over time and over candidates; a line for each run."""

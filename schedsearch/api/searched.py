@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from schedsearch.api.pictures import Plots
@@ -34,6 +35,11 @@ def find_run(store: Store, wanted: str | int | None) -> Run:
     return max(runs, key=lambda run: (run.strategy != BY_HAND, NEST_OF not in run.settings, run.id))
 
 
+def search_of_run(store: Store, wanted: str | int | None, file: Path | None = None) -> Search:
+    """Raises UserError as `find_run` does."""
+    return Search(store, find_run(store, wanted), file)
+
+
 class Search(Statistics):
     """A run, and the search tree that it and the other runs of its kind have grown.
 
@@ -43,10 +49,12 @@ class Search(Statistics):
 
     @cached_property
     def workload(self) -> Workload:
+        """The procedure and the sizes that it was tuned for."""
         return self.store.workload(self.scope)
 
     @cached_property
     def target(self) -> Target:
+        """The machine, compilers and floating-point contract that it was tuned for."""
         return self.store.target(self.scope, self.run.id)
 
     @property
@@ -56,10 +64,12 @@ class Search(Statistics):
 
     @property
     def noise(self) -> Measurement | None:
+        """The best schedule timed against itself at the end of the run, if it was."""
         return RunSummary.of(self.run).noise
 
     @property
     def name(self) -> str:
+        """The procedure with its sizes."""
         return fmt.kernel(self.workload)
 
     @cached_property
@@ -74,6 +84,7 @@ class Search(Statistics):
 
     @property
     def procedure(self) -> Any | None:
+        """The Exo procedure as written; None if its file cannot be loaded."""
         return None if isinstance(self.loaded, UserError) else self.loaded[1]
 
     def __repr__(self) -> str:
@@ -82,6 +93,7 @@ class Search(Statistics):
 
     @property
     def plot(self) -> Plots:
+        """Pictures of the frames. Needs the extra `notebook`."""
         return Plots(self)
 
     @property

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli.against import AgainstOption
-from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
@@ -41,6 +40,7 @@ from schedsearch.locks.place import choose
 from schedsearch.locks.result import Checked, exit_code
 from schedsearch.locks.table import as_json, show
 from schedsearch.peers.against import parse_against
+from schedsearch.present.files import require_folder
 
 
 def check(

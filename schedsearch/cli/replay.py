@@ -12,8 +12,8 @@ import typer
 from rich.console import Console
 from rich.syntax import Syntax
 
+from schedsearch.api.exporting import export_schedule
 from schedsearch.cli import completing
-from schedsearch.cli.files import DEFAULT_FORMATS, Kernel, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
@@ -29,7 +29,7 @@ from schedsearch.cli.options import (
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_formats, parse_id, parse_seconds
+from schedsearch.cli.parse import parse_id, parse_seconds
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
@@ -37,7 +37,8 @@ from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import is_installed
 from schedsearch.present import format as fmt
-from schedsearch.search.lookup import find_scopes, stored_elsewhere, verification
+from schedsearch.present.files import DEFAULT_FORMATS, parse_formats
+from schedsearch.search.lookup import find_scopes
 from schedsearch.search.reloading import require_verified
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.setup.targets import read_target, resolve_target
@@ -45,8 +46,7 @@ from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.minimise import Minimised, minimise
-from schedsearch.study.schedule import Schedule, opened, schedule_json
-from schedsearch.transforms.contract import caveats
+from schedsearch.study.schedule import Schedule, opened
 
 
 def replay(
@@ -119,39 +119,29 @@ def export(
             candidate = _only_best(opened_store)
         else:
             candidate = opened_store.candidate(candidate_id)
-        checked = verification(opened_store, candidate.scope)
-        require_verified(candidate)
         schedule = Schedule.of(opened_store, candidate, file, instructions or ())
         if minimal:
+            require_verified(candidate)
             schedule = _shortened(schedule, seconds)
-        elsewhere = stored_elsewhere(opened_store, schedule.stored)
-    workload, tuned_for, state = schedule.workload, schedule.target, schedule.state
-    measurement = schedule.stored.record.measurement
-    assert measurement is not None, "it was verified"
-    code = schedule.generate()
-    claim = fmt.claim(measurement) if schedule.trace.steps else fmt.AS_WRITTEN
-    notes = schedule_notes(claim, checked.verdict, tuned_for, state.build, workload)
-    built_for = tuned_for
-    if target is not None:
-        elsewhere = None
-        built_for = _compiling_target(target, code, tuned_for.fp)
-        built_for = replace(built_for, align=tuned_for.align)
-        notes.append(f"compiles for {fmt.target(built_for)}; neither verified nor timed there")
-    kernel = Kernel(state.ast, code, built_for, checked.verdict, elsewhere)
-    data = schedule_json(schedule, code)
-    source, trace = schedule.source, schedule.trace
-    paths = write_schedule(out, source, workload, trace, kernel, notes, wanted, data)
-    said = (*checked.caveats, *caveats(code))
+        tuned_for = schedule.target
+
+        def compiling(code: GeneratedC) -> Target:
+            assert target is not None, "it is asked for"
+            found = _compiling_target(target, code, tuned_for.fp)
+            return replace(found, align=tuned_for.align)
+
+        files = export_schedule(schedule, out, wanted, compiling if target else None)
     if json_:
-        found = {"schema": 1, "candidate": schedule.id, "files": [str(path) for path in paths]}
-        print(json.dumps(found | {"caveats": list(said)}, indent=2))
+        paths = [str(path) for path in files.paths]
+        found = {"schema": 1, "candidate": schedule.id, "files": paths}
+        print(json.dumps(found | {"caveats": list(files.caveats)}, indent=2))
     else:
-        for path in paths:
+        for path in files.paths:
             print(path)
-    for caveat in said:
-        print(f"{code.proc} is {caveat}", file=sys.stderr)
+    for caveat in files.caveats:
+        print(f"{files.code.proc} is {caveat}", file=sys.stderr)
     if target is None:
-        _note_compiler(tuned_for, state.build)
+        _note_compiler(tuned_for, schedule.state.build)
 
 
 def _shortened(schedule: Schedule, seconds: float) -> Schedule:

@@ -10,16 +10,15 @@ from typing import Annotated
 
 import typer
 
-from schedsearch.api.report import report as report_of
+from schedsearch.api.report import write_report
 from schedsearch.api.searched import Search, find_run
 from schedsearch.cli.against import AgainstOption
-from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
 from schedsearch.cli.telling import told, typed
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import PeerComparison
-from schedsearch.core.text_file import write_text
 from schedsearch.peers.against import parse_against
+from schedsearch.present.files import require_folder
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.session import subject_of
 from schedsearch.search.setup.budget import Budget
@@ -61,7 +60,7 @@ def report(
         if isinstance(search.loaded, UnnamedFileError):
             print(f"  {typed(*search.loaded.words)}", file=sys.stderr)
         beside = _beside(search, requests, instructions or ()) if requests else []
-        write_text(out, report_of(search, beside))
+        write_report(search, out, beside)
     print(out)
 
 

@@ -13,10 +13,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.api.exporting import export_result
 from schedsearch.api.source import source_of
 from schedsearch.cli import completing
 from schedsearch.cli.against import AgainstOption, show_against
-from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     INTERRUPTED,
@@ -39,13 +39,12 @@ from schedsearch.cli.report import Written, as_json, gained, report
 from schedsearch.cli.telling import told
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.text_file import write_text
-from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
 from schedsearch.frontends.files import lowered_from, replacement_for
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.peers.against import parse_against
-from schedsearch.present import format as fmt
 from schedsearch.present.against import against_json
+from schedsearch.present.files import make_writable
 from schedsearch.present.live import make_view
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.result import Listener, Result
@@ -53,9 +52,6 @@ from schedsearch.search.session import tune
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import STRATEGIES
-from schedsearch.transforms.contract import caveats
-from schedsearch.transforms.exo.compat import generate_c
-from schedsearch.transforms.replay import Replayer
 
 
 def run(
@@ -291,20 +287,10 @@ def run(
 
 
 def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
-    """The best, and its C, or that of the procedure as written where nothing is faster. No files
-    are written then: builds and reviews would take them for a gain."""
-    subject = result.setting.subject
-    trace = result.best.trace if result.best else Trace()
-    state = Replayer(subject.procedure).state(trace)
-    claim = fmt.claim(result.best.measurement) if result.best else fmt.AS_WRITTEN
-    verdict = result.setting.baseline.agreement.verdict
-    notes = schedule_notes(claim, verdict, subject.target, state.build, subject.workload)
-    code = generate_c(state.procedure, state.build)
-    kernel = Kernel(state.ast, code, subject.target, verdict, result.elsewhere)
-    if not gained(result):
-        return Written((), caveats(code)), code
-    paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
-    return Written(tuple(paths), caveats(code)), code
+    """The best, or the procedure as written where nothing is faster; and its C. No files are
+    written then: builds and reviews would take them for a gain."""
+    files = export_result(result, out if gained(result) else None)
+    return Written(files.paths, files.caveats), files.code
 
 
 def _with_replacement(

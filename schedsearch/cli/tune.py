@@ -15,7 +15,6 @@ from rich.console import Console
 
 from schedsearch.api.planning import make_plan
 from schedsearch.api.recorded import BUDGET_S, Tuned, default_store, search, show
-from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import (
     INTERRUPTED,
     KERNEL,
@@ -31,6 +30,7 @@ from schedsearch.cli.telling import told
 from schedsearch.core.store_name import STORE, without_password
 from schedsearch.deploy.recorded import read_recordings
 from schedsearch.locks.place import read_lock
+from schedsearch.present.files import require_folder
 from schedsearch.present.live import make_view
 from schedsearch.search.result import Listener
 from schedsearch.search.setup.budget import Budget

@@ -62,6 +62,7 @@ class Node:
 
     @property
     def trace(self) -> Trace:
+        """Its rewrites from the baseline on."""
         return Trace(self.steps)
 
     @property
@@ -86,6 +87,7 @@ class Node:
 
     @property
     def depth(self) -> int:
+        """How many rewrites it has."""
         depth, node = 0, self
         while node.parent is not None:
             depth, node = depth + 1, node.parent
@@ -98,6 +100,7 @@ class Node:
 
     @property
     def confirmed(self) -> bool:
+        """Whether its value is that of a confirmation."""
         return self.measurement is not None and self.measurement.confirmed
 
     def reached(self) -> float:

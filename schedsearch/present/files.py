@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,9 @@ from schedsearch.core import ast as q
 from schedsearch.core.alignment import arrays
 from schedsearch.core.build import OPENMP, Build, compile_flags, link_flags
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import given_texts
 from schedsearch.core.records import GeneratedC, Target, Workload
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
@@ -26,6 +28,9 @@ from schedsearch.transforms.export_c import GUARD, c_files
 if TYPE_CHECKING:  # it takes a while to load
     from schedsearch.search.setup.run_summary import Elsewhere
 
+FORMATS = ("py", "c", "json")
+"""What `export` writes."""
+
 DEFAULT_FORMATS = ("py", "c")
 
 _CONTRACT = "floating point: "
@@ -34,6 +39,20 @@ _NOTE = f"\n// {_CONTRACT}"
 
 _ROOM = 1 << 16
 """Bytes: more than what is written of most schedules."""
+
+
+def parse_formats(given: str | Sequence[str]) -> tuple[str, ...]:
+    """`py,c`, or these names one by one -> `("py", "c")`. Raises UserError for other names than
+    those of `FORMATS`."""
+    found = given.split(",") if isinstance(given, str) else given_texts("--format", given)
+    names = tuple(dict.fromkeys(name.strip() for name in found if name.strip()))
+    if not names or not set(names) <= set(FORMATS):
+        wrong = next((name for name in names if name not in FORMATS), "")
+        raise UserError(
+            f"--format {given!r}: choose from {', '.join(FORMATS)}, e.g. py,json"
+            f"{did_you_mean(wrong, FORMATS)}"
+        )
+    return names
 
 
 def make_writable(out: Path) -> None:
