@@ -7,15 +7,19 @@ From Python: `tune` searches, `explore` goes step by step, `open` shows what a s
 `register` makes a transform of one's own known to all three. `kernel` calls a procedure on arrays,
 in the best schedule that is known, or in those of `using`; `record` counts the calls, and
 `tune_recorded` searches where their time goes. Kernels can also be written as functions on NumPy
-arrays (`jit`) and as equations (`program`, `einsum`).
+arrays (`jit`) and as equations (`program`, `einsum`). `Result` and `Candidate` are what `tune` and
+`open` return; all of them raise `UserError` for what the caller can mend. `schedsearch.ext` has
+what own transforms and strategies are made with.
 """
 
-from importlib import import_module
-from typing import Any
+from schedsearch.core.lazy import lazily
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Candidate",
+    "Result",
+    "UserError",
     "einsum",
     "explore",
     "jit",
@@ -30,28 +34,21 @@ __all__ = [
 ]
 
 _PLACES = {
-    "einsum": ("schedsearch.api.einsum", "einsum"),
-    "explore": ("schedsearch.api.exploring", "explore"),
-    "jit": ("schedsearch.api.jit", "jit"),
-    "kernel": ("schedsearch.deploy.kernel", "kernel"),
-    "open": ("schedsearch.api.opened", "open_store"),
-    "program": ("schedsearch.api.equations", "program"),
-    "record": ("schedsearch.deploy.recorder", "record"),
-    "register": ("schedsearch.transforms.own", "register"),
-    "tune": ("schedsearch.api.tuning", "tune"),
-    "tune_recorded": ("schedsearch.api.recorded", "tune_recorded"),
-    "using": ("schedsearch.deploy.sources", "using"),
+    "Candidate": "schedsearch.api.candidate:Candidate",
+    "Result": "schedsearch.api.tuning:Result",
+    "UserError": "schedsearch.core.errors:UserError",
+    "einsum": "schedsearch.api.einsum:einsum",
+    "explore": "schedsearch.api.exploring:explore",
+    "ext": "schedsearch.ext",
+    "jit": "schedsearch.api.jit:jit",
+    "kernel": "schedsearch.deploy.kernel:kernel",
+    "open": "schedsearch.api.opened:open_store",
+    "program": "schedsearch.api.equations:program",
+    "record": "schedsearch.deploy.recorder:record",
+    "register": "schedsearch.transforms.own:register",
+    "tune": "schedsearch.api.tuning:tune",
+    "tune_recorded": "schedsearch.api.recorded:tune_recorded",
+    "using": "schedsearch.deploy.sources:using",
 }
 
-
-def __getattr__(name: str) -> Any:
-    """Loaded when first used: importing Exo takes a second, Ray two."""
-    if name not in _PLACES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module, attribute = _PLACES[name]
-    found = globals()[name] = getattr(import_module(module), attribute)  # the next use is direct
-    return found
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+__getattr__, __dir__ = lazily(globals(), _PLACES)

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from schedsearch.cli.files import Kernel, build_facts
 from schedsearch.core import ast as q
 from schedsearch.core.build import DEFAULT_BUILD, OPENMP, Build
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Target
 from schedsearch.evaluate.arguments.binding import extents
+from schedsearch.present.files import Kernel, build_facts
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.export_c import c_files

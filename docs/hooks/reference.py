@@ -42,7 +42,7 @@ def alphabet() -> Iterator[str]:
     """One section per transform, from the text of its module."""
     yield "# Transforms\n"
     yield (
-        "What the search puts schedules together from, and `--transforms` restricts it to. "
+        "The search makes schedules of these transforms, and `--transforms` restricts it to some. "
         "[How to add one](../how-to/transforms.md).\n"
     )
     for transform in registry().values():
@@ -53,6 +53,7 @@ def alphabet() -> Iterator[str]:
 def mistakes() -> Iterator[str]:
     """What Exo gets wrong, and what is done about each, as the module that does it says."""
     yield "# Mistakes of Exo 1.0.0\n"
+    yield "Exo 1.0.0 gets these things wrong; schedsearch rejects them or works around them.\n"
     yield "````text"
     yield (exo_compat.__doc__ or "").strip()
     yield "````"

@@ -33,6 +33,7 @@ class Certain:
         )
 
     def below(self, value: q.Affine, other: q.Affine) -> bool:
+        """Whether `value` is always less than `other`."""
         return self.at_most(value - other, -1)
 
     def within(self, first: q.Affine, last: q.Affine, lo: q.Affine, hi: q.Affine) -> bool:
@@ -40,6 +41,7 @@ class Certain:
         return self.at_most(lo - first, 0) and self.below(last, hi)
 
     def compare(self, lhs: q.Affine, op: str, rhs: q.Affine) -> bool:
+        """Whether the comparison `op` (`<`, `<=`, `==`, ...) always holds."""
         match op:
             case "<":
                 return self.below(lhs, rhs)

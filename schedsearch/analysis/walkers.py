@@ -70,6 +70,7 @@ def lanes(target: Target, bits: int) -> int:
 
 
 def statement_count(body: tuple[q.Stmt, ...]) -> int:
+    """How many statements there are, with those inside of others."""
     return sum(map(q.statement_count, body))
 
 

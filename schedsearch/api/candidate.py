@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedsearch.api import frames
+from schedsearch.api.exporting import export_schedule
+from schedsearch.api.pictures import Plots
+from schedsearch.api.report import write_report
+from schedsearch.api.searched import Search, search_of_run
 from schedsearch.api.watching import watched
+from schedsearch.core.given import given_path
 from schedsearch.core.numbers import duration, speedup
 from schedsearch.core.records import Keys, Measurement, Outcome
 from schedsearch.core.stats import Estimate
+from schedsearch.deploy import kernel as kernels
+from schedsearch.deploy.kernel import Kernel
 from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.present import format as fmt
 from schedsearch.present import html
 from schedsearch.present.compared import Compared, compared
 from schedsearch.present.diff import Diff
 from schedsearch.present.explained import Explained, explained
+from schedsearch.present.files import DEFAULT_FORMATS, parse_formats
 from schedsearch.study.measure import measure_pair, measure_steps
 from schedsearch.study.schedule import Schedule
 
@@ -42,6 +51,7 @@ class Candidate(Schedule):
 
     @property
     def keys(self) -> Keys:
+        """What identifies it: its trace, its procedure, its C and its machine code."""
         return self.stored.record.keys
 
     @property
@@ -61,6 +71,7 @@ class Candidate(Schedule):
 
     @property
     def parent(self) -> Candidate | None:
+        """The schedule with one rewrite less; None for the procedure as written."""
         parent = self.stored.parent_id
         if parent is None:
             return None
@@ -78,10 +89,12 @@ class Candidate(Schedule):
 
     @property
     def c(self) -> str:
+        """Its C. Raises UserError where the store has none and it does not replay."""
         return self.code.source
 
     @property
     def header(self) -> str:
+        """The header of its C."""
         return self.code.header
 
     def diff(self, before: Candidate | None = None) -> Diff:
@@ -113,13 +126,49 @@ class Candidate(Schedule):
                 now = measure_pair(self, other, listener.phase)
         return compared(self, other, now)
 
+    def export(
+        self, out: str | Path = ".", formats: str | Sequence[str] = DEFAULT_FORMATS
+    ) -> tuple[Path, ...]:
+        """Write it into the directory `out`, as `schedsearch export` does, and return the paths.
+        `formats`: `py` (a module that needs exo-lang only), `c` (with its header), `json`.
+
+        Loads the user's file. Raises UserError if it is not verified, or `out` cannot be written.
+        """
+        wanted = parse_formats(formats)
+        return export_schedule(self, given_path("--out", out), wanted).paths
+
+    def kernel(self) -> Kernel:
+        """The procedure as a function on arrays that runs this schedule:
+        `schedsearch.kernel(PROCEDURE, use=self)`. For sizes and processors that it does not fit,
+        others run, as `schedsearch.kernel` says.
+
+        Loads the user's file. Raises UserError if it is not verified.
+        """
+        return kernels.kernel(self.source.named(self.workload.proc), use=self)
+
+    def report(self, path: str | Path = "report.html") -> Path:
+        """Write the page of the search that found it, as `schedsearch report` does, and return its
+        path. Needs the extra `notebook`. Raises UserError if that is missing, or `path` cannot be
+        written."""
+        return write_report(self._search, given_path("--out", path))
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of the search that found it: `plot()` is its best speed-up over time,
+        `plot.roofline()` and others are those of `Search.plot`. Needs the extra `notebook`."""
+        return self._search.plot
+
+    @property
+    def _search(self) -> Search:
+        return search_of_run(self.store, self.stored.run_id, self.file)
+
     def __repr__(self) -> str:
         return "\n".join(_plain(self))
 
     def _repr_html_(self) -> str:
         parts = [html.lines([html.strong(next(_plain(self))), html.dim(fmt.target(self.target))])]
         if self.message:
-            parts.append(html.code(self.message))
+            parts.append(html.listing(self.message))
         if self.measurement:
             parts.append(html.measurement(self.measurement))
         if self.roof is not None and self.measurement:

@@ -11,6 +11,7 @@ from typing import Any, Literal, TypeVar, overload
 import numpy as np
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import given_text
 from schedsearch.core.text_file import read_text
 from schedsearch.deploy.kernel import Kernel, lowered_kernel
 from schedsearch.frontends.equations import equations
@@ -204,6 +205,12 @@ def program(
     project by that. `types` are types of arrays by name (f32, f64, i8, ui8, ui16, i32), `default`
     is that of others. Raises UserError for what is refused, with line and column.
     """
+    if not isinstance(text, str | Path):
+        raise UserError(f"equations are a text, or the path of a file, not {type(text).__name__}")
+    if not isinstance(types, Mapping | None):
+        raise UserError(f"types {types!r}: give types by name, for example {{'A': 'f64'}}")
+    given_text("default", default)
+    given_text("name", name)
     if isinstance(text, Path):
         folder, file, text = text.parent, str(text), read_text(text)
     else:

@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
 
+from schedsearch.api.arguments import read_arguments, read_budget
 from schedsearch.api.candidate import Candidate
 from schedsearch.api.source import options_of
 from schedsearch.api.tuning import Result
 from schedsearch.api.watching import watched
 from schedsearch.core.closeable import Closeable
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import given_flag
 from schedsearch.core.numbers import count, speedup
 from schedsearch.core.records import Measurement, Outcome
 from schedsearch.core.trace import Rewrite, Trace
@@ -47,19 +49,23 @@ class Choice:
 
     @property
     def rewrite(self) -> Rewrite:
+        """The transform, its place and its arguments."""
         return self.stored.record.trace.steps[-1]
 
     @property
     def legal(self) -> bool:
+        """Whether Exo accepts it here, and nothing of ours refuses it."""
         return self.stored.record.outcome is not Outcome.ILLEGAL
 
     @property
     def gain(self) -> float | None:
+        """The factor that the cost model estimates; None where it says nothing."""
         predicted = self.stored.record.predicted
         return None if predicted is None else exp(predicted)
 
     @property
     def measurement(self) -> Measurement | None:
+        """Of the schedule after it; None if that was not measured."""
         return self.stored.record.measurement
 
     @property
@@ -85,10 +91,12 @@ class Rewrites(tuple[Choice, ...]):
 
     @property
     def legal(self) -> Rewrites:
+        """Those that can be applied."""
         return Rewrites(each for each in self if each.legal)
 
     @property
     def rejected(self) -> Rewrites:
+        """Those that were tried in vain; `why` says why."""
         return Rewrites(each for each in self if not each.legal)
 
     def of(self, transform: str) -> Rewrites:
@@ -211,7 +219,7 @@ class Explored:
 
     def search(
         self,
-        budget: float = 60.0,
+        budget: float | str = 60.0,
         *,
         trials: int | None = None,
         strategy: AnyStrategy = Options.strategy,
@@ -220,18 +228,19 @@ class Explored:
         workers: int | None = None,
         progress: bool = True,
     ) -> Result:
-        """Let a strategy go on from here, for `budget` seconds: only what follows this schedule
-        is looked at. The result's best is that of all that the store knows of the procedure.
-        `strategy` is as in `tune`; the root that it is told of is this schedule."""
+        """Let a strategy go on from here, for `budget` seconds, or for a text such as "2m": only
+        what follows this schedule is looked at. The result's best is that of all that the store
+        knows of the procedure. `strategy` is as in `tune`; the root that it is told of is this
+        schedule. Raises UserError as `tune` does."""
+        shown = given_flag("progress", progress)
+        given = {"strategy": strategy, "seed": seed, "executor": executor, "workers": workers}
         options = replace(
             self._stepper.options,
-            budget=Budget(budget, trials),
-            strategy=strategy,
-            seed=seed,
-            executor=executor,
-            workers=workers,
+            budget=read_budget(budget, trials),
+            **read_arguments(given),
         )
-        with watched(progress) as listener:
+        options.check()
+        with watched(shown) as listener:
             run = self._stepper.search(self.trace, options, listener)
         return Result(run, options.store)
 
@@ -240,7 +249,7 @@ class Explored:
 
     def _repr_html_(self) -> str:
         known = Markup(self.candidate._repr_html_())
-        shown = Markup(self.diff()._repr_html_()) if self.previous else html.code(self.proc)
+        shown = Markup(self.diff()._repr_html_()) if self.previous else html.listing(self.proc)
         return html.block([known, shown])
 
 
@@ -264,6 +273,7 @@ class Exploration(Closeable):
         return here
 
     def close(self) -> None:
+        """End the run. What it found stays in the store."""
         self._stepper.close()
 
     def __repr__(self) -> str:
@@ -279,12 +289,12 @@ def explore(
     threads: int = Options.threads,
     store: str | Path = Options.store,
     specialize: bool = False,
-    transforms: Sequence[str] | None = None,
+    transforms: str | Sequence[str] | None = None,
     static_buffers: bool = False,
     cc: str | None = None,
-    target: str | None = None,
+    target: str | Path | None = None,
     fp: str | None = None,
-    instructions: Sequence[str | Path] = (),
+    instructions: str | Path | Sequence[str | Path] = (),
     cache: str = Options.cache,
     align: int = Options.align,
     fresh: bool = False,
@@ -294,6 +304,7 @@ def explore(
 
     The procedure as written is measured first. Raises UserError for what can be mended.
     """
+    shown = given_flag("progress", progress)
     options = options_of(
         proc,
         name,
@@ -313,5 +324,5 @@ def explore(
         cache=cache,
         align=align,
     )
-    with watched(progress) as listener:
+    with watched(shown) as listener:
         return Exploration(Stepper(options, listener))

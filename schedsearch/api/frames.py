@@ -124,6 +124,7 @@ class Frames(Closeable):
         return frame
 
     def close(self) -> None:
+        """Close the store; frames that were made stay."""
         self._store.close()
 
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import given_flag, given_path, given_place, optional
 from schedsearch.core.text import show_affine
 from schedsearch.deploy.explanation import Explanation
 from schedsearch.deploy.kernel import Kernel, lowered_kernel
@@ -466,8 +467,12 @@ def jit(
     calls in the best schedule that is known. Types come from annotations (`"f64[N, M]"`), or from
     the arguments of the first call; lengths may differ from call to call. `preprocess=False` only
     traces the function, and refuses branches and loops that depend on arguments. `store` and `lock`
-    are those of `kernel`.
+    are those of `kernel`. Raises UserError for what is no function of Python's `def`; what no
+    kernel can have raises it in the first call, with file and line.
     """
+    given_flag("preprocess", preprocess)
+    optional(given_place, "store=", store)
+    optional(given_path, "lock=", lock)
     if function is None:
         return lambda each: Jitted(each, preprocess, store, lock)
     return Jitted(function, preprocess, store, lock)

@@ -10,6 +10,7 @@ from schedsearch.api import searched
 from schedsearch.api.candidate import Candidate
 from schedsearch.api.frames import Frames
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import given_integer, given_path, given_place, optional
 from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.present import html
 from schedsearch.search.lookup import find_scopes
@@ -38,8 +39,8 @@ class StoreView(Frames):
     def candidate(self, candidate_id: int, file: str | Path | None = None) -> Candidate:
         """The candidate with this id; `file` is where its procedure is now, if it has moved.
         Raises UserError if there is none."""
-        stored = self._store.candidate(int(candidate_id))
-        return Candidate.of(self._store, stored, Path(file) if file else None)
+        stored = self._store.candidate(given_integer("a candidate's id", candidate_id))
+        return Candidate.of(self._store, stored, optional(given_path, "file=", file))
 
     def search(
         self, wanted: str | int | None = None, file: str | Path | None = None
@@ -47,8 +48,8 @@ class StoreView(Frames):
         """One search, to look at its pictures and its tree: that of the run with this number,
         or the latest one of the procedure with this name, or the latest. `file` as in
         `candidate`. Raises UserError if there is none."""
-        run = searched.find_run(self._store, wanted)
-        return searched.Search(self._store, run, Path(file) if file else None)
+        place = optional(given_path, "file=", file)
+        return searched.search_of_run(self._store, wanted, place)
 
     def __repr__(self) -> str:
         return f"tuning store {self._store.name}\n{self.scopes.to_string()}"
@@ -60,4 +61,4 @@ class StoreView(Frames):
 
 def open_store(store: str | Path = DEFAULT_STORE) -> StoreView:
     """Look at a tuning store; a run may be writing to it. Raises UserError if there is none."""
-    return StoreView(Store.open(store, create=False))
+    return StoreView(Store.open(given_place("store=", store), create=False))

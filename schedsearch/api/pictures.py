@@ -10,7 +10,7 @@ from html import escape
 from itertools import cycle
 from typing import TYPE_CHECKING, Any
 
-from schedsearch.api.statistics import Statistics, grids
+from schedsearch.api.statistics import grids
 from schedsearch.core.numbers import duration
 from schedsearch.present.extras import plotly
 from schedsearch.present.html import BLUE, GREEN, GREY, RED
@@ -18,6 +18,8 @@ from schedsearch.present.html import BLUE, GREEN, GREY, RED
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
+
+    from schedsearch.api.searched import Search
 
 SPEEDUP = "times as fast as written"
 GRIDS = 3
@@ -30,10 +32,14 @@ MOST = 14
 
 @dataclass(frozen=True)
 class Plots:
-    """Plotly figures of the frames with the same names. Where there is nothing to draw (no
-    numbers, no roofline), None."""
+    """Plotly figures of the frames with the same names; called, that of `convergence`. Where
+    there is nothing to draw (no numbers, no roofline), None."""
 
-    statistics: Statistics
+    statistics: Search
+
+    def __call__(self) -> Figure:
+        """`convergence`: how the search got to its best."""
+        return self.convergence()
 
     def convergence(self) -> Figure:
         """The best speed-up so far, over time and over candidates; a line for each run."""
@@ -154,7 +160,7 @@ class Plots:
 
     def roofline(self) -> Figure | None:
         """Every verified schedule below what the machine can do: its multiply-add peak, and the
-        bandwidth of each cache and of memory; the roof that binds is coloured. All schedules are at
+        bandwidth of each level of memory (`Search.ceilings`); what binds is coloured. All are at
         one intensity, the procedure's: its operations per byte that it has to move, whatever a
         schedule moves more. None if it has no roofline, arithmetic or traffic."""
         roof, frame = self.statistics.roof, self.statistics.roofline()
@@ -166,15 +172,15 @@ class Plots:
         go = plotly()
         figure = go.Figure()
         own = f"{roof.level}, {roof.bandwidth:.3g} GB/s"
-        others = [(f"{name}, {rate:.3g} GB/s", rate) for name, rate in roof.ceilings]
-        slopes = [each for each in others if not each[0].startswith(f"{roof.level},")]
-        for name, rate in [*slopes, (own, roof.bandwidth)]:
+        others = [(f"{name}, {rate:.3g} GB/s", rate) for name, rate in self.statistics.ceilings]
+        slopes = [*others, (own, roof.bandwidth)]
+        for name, rate in slopes:
             at = roof.peak / rate
             binds = name == own and roof.limit == "memory"
             x = [min(ends[0], at / 2), at]
             y = [rate * each for each in x]
             figure.add_trace(_roof(x, y, name, binds, name == own))
-        flat = [min(roof.peak / max(roof.bandwidth, *dict(roof.ceilings).values(), 0.0), ends[1])]
+        flat = [min(roof.peak / max(rate for _, rate in slopes), ends[1])]
         top = f"{roof.kind} peak, {roof.peak:.3g} {roof.unit}"
         peak = [roof.peak, roof.peak]
         figure.add_trace(_roof([*flat, ends[1]], peak, top, roof.limit == "compute", True))

@@ -52,6 +52,7 @@ class Planned:
 
     @property
     def name(self) -> str:
+        """The procedure with its sizes."""
         workload = self.subject.workload
         return f"{workload.proc} {fmt.sizes(workload.sizes)}".rstrip()
 

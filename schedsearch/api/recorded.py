@@ -15,11 +15,12 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from schedsearch.api.arguments import read_arguments, read_budget
 from schedsearch.api.candidate import Candidate
 from schedsearch.api.planning import Plan, Planned, best_stored, make_plan
 from schedsearch.api.watching import watched
 from schedsearch.core.errors import UserError
-from schedsearch.core.floats import floating_point
+from schedsearch.core.given import given_flag, given_place
 from schedsearch.core.numbers import duration
 from schedsearch.core.store_name import DEFAULT_STORE
 from schedsearch.deploy.recorded import Counted, read_recordings
@@ -72,6 +73,7 @@ class Tuned:
 
     @property
     def schedules(self) -> tuple[Candidate, ...]:
+        """Those that were found, of this search or an earlier one."""
         return tuple(each.schedule for each in self.found if each.schedule)
 
     def __enter__(self) -> Tuned:
@@ -146,7 +148,7 @@ class Tuned:
 def tune_recorded(
     calls: Calls | Path | str,
     *,
-    budget: float = BUDGET_S,
+    budget: float | str = BUDGET_S,
     store: Path | str | None = None,
     fp: str | None = None,
     threads: int = Options.threads,
@@ -157,10 +159,11 @@ def tune_recorded(
 ) -> Tuned:
     """Search for schedules of what was called, as `schedsearch tune --recorded` does.
 
-    `calls` is what `record` yielded, or the directory of `SCHEDSEARCH_RECORD`. `budget` is seconds
-    of all searches together; they are shared out by what each kernel can gain: seconds of its calls
-    times its distance from the roofline, by its best schedule in `store`. The default of that is
-    the variable `SCHEDSEARCH_STORE`, else `schedsearch.sqlite` in the directory, or here.
+    `calls` is what `record` yielded, or the directory of `SCHEDSEARCH_RECORD`. `budget` is seconds,
+    or a text such as "10m", of all searches together; they are shared out by what each kernel can
+    gain: seconds of its calls times its distance from the roofline, by its best schedule in
+    `store`. The default of that is the variable `SCHEDSEARCH_STORE`, else `schedsearch.sqlite` in
+    the directory, or here.
     The rest is as `tune` has it, for every search. `progress` False: silent.
 
     Ctrl-C ends it: what was found by then is returned, and kept in the store; the same call
@@ -171,19 +174,28 @@ def tune_recorded(
             "calls are what `schedsearch.record()` yields, or the directory of a recording, not "
             f"{type(calls).__name__}"
         )
+    limit = read_budget(budget)
+    given = read_arguments(
+        {
+            "fp": fp,
+            "threads": threads,
+            "specialize": specialize,
+            "executor": executor,
+            "workers": workers,
+        }
+    )
+    given_flag("progress", progress)
     folder = None if isinstance(calls, Calls) else Path(calls)
+    where = default_store(folder) if store is None else given_place("--store", store)
     counted: Sequence[Counted]
     counted = calls.counted if isinstance(calls, Calls) else read_recordings(Path(calls)).counted
     options = Options(
         Path(),
-        budget=Budget(budget),
-        store=store or default_store(folder),
-        fp=floating_point(fp),
-        threads=threads,
-        specialize=specialize,
-        executor=executor,
-        workers=workers,
+        budget=limit,
+        store=where,
+        **given,
     )
+    options.check()
     plan = make_plan(counted, options)
     console = Console(stderr=True, highlight=False, quiet=not progress)
     show(console, plan)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 from schedsearch import __version__
 from schedsearch.api.searched import Search
@@ -12,15 +13,25 @@ from schedsearch.api.tree import shown_tree
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.records import Measurement, PeerComparison, RunStatus
+from schedsearch.core.text_file import write_text
 from schedsearch.present import format as fmt
 from schedsearch.present import html, page
 from schedsearch.present.against import AGAINST, against_lines
 from schedsearch.present.extras import library
+from schedsearch.present.files import require_folder
 from schedsearch.present.html import tag
 from schedsearch.search.engine.ending import margin
-from schedsearch.search.other_alignment import stored_elsewhere
+from schedsearch.search.lookup import stored_elsewhere
 from schedsearch.search.setup.run_summary import RunEnvironment, RunSummary
 from schedsearch.transforms.export import schedule_python
+
+
+def write_report(about: Search, path: Path, against: Sequence[PeerComparison] = ()) -> Path:
+    """The page of `report` as a file. Raises UserError as that does, and if it cannot be
+    written; that its directory is there is checked first."""
+    require_folder("--out", path)
+    write_text(path, report(about, against))
+    return path
 
 
 def report(about: Search, against: Sequence[PeerComparison] = ()) -> str:

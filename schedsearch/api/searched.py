@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 from schedsearch.api.pictures import Plots
@@ -10,12 +11,14 @@ from schedsearch.api.statistics import Statistics
 from schedsearch.api.tree import TreeView, tree_view
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Target, Workload
+from schedsearch.evaluate.roof.ceilings import Ceilings
 from schedsearch.present import format as fmt
 from schedsearch.search.lookup import find_scopes
 from schedsearch.search.reloading import load_tuned
 from schedsearch.search.setup.run_summary import NEST_OF, RunSummary
 from schedsearch.store.database import Store
 from schedsearch.store.views import Run, StoredCandidate
+from schedsearch.study.ceilings import ceilings
 from schedsearch.study.stepping import BY_HAND
 from schedsearch.transforms.exo.loader import Source
 
@@ -34,6 +37,11 @@ def find_run(store: Store, wanted: str | int | None) -> Run:
     return max(runs, key=lambda run: (run.strategy != BY_HAND, NEST_OF not in run.settings, run.id))
 
 
+def search_of_run(store: Store, wanted: str | int | None, file: Path | None = None) -> Search:
+    """Raises UserError as `find_run` does."""
+    return Search(store, find_run(store, wanted), file)
+
+
 class Search(Statistics):
     """A run, and the search tree that it and the other runs of its kind have grown.
 
@@ -43,10 +51,12 @@ class Search(Statistics):
 
     @cached_property
     def workload(self) -> Workload:
+        """The procedure and the sizes that it was tuned for."""
         return self.store.workload(self.scope)
 
     @cached_property
     def target(self) -> Target:
+        """The machine, compilers and floating-point contract that it was tuned for."""
         return self.store.target(self.scope, self.run.id)
 
     @property
@@ -56,10 +66,12 @@ class Search(Statistics):
 
     @property
     def noise(self) -> Measurement | None:
+        """The best schedule timed against itself at the end of the run, if it was."""
         return RunSummary.of(self.run).noise
 
     @property
     def name(self) -> str:
+        """The procedure with its sizes."""
         return fmt.kernel(self.workload)
 
     @cached_property
@@ -74,7 +86,17 @@ class Search(Statistics):
 
     @property
     def procedure(self) -> Any | None:
+        """The Exo procedure as written; None if its file cannot be loaded."""
         return None if isinstance(self.loaded, UserError) else self.loaded[1]
+
+    @cached_property
+    def ceilings(self) -> Ceilings:
+        """GB/s of the memory levels where the procedure's arrays are not, for the picture of the
+        roofline. The first time they are measured, for about a second. Empty on another machine
+        than the search's, and if the procedure cannot be loaded."""
+        if self.procedure is None:
+            return ()
+        return ceilings(self.procedure, self.workload, self.target)
 
     def __repr__(self) -> str:
         counts = fmt.outcomes(self.store.outcomes(self.scope))
@@ -82,6 +104,7 @@ class Search(Statistics):
 
     @property
     def plot(self) -> Plots:
+        """Pictures of the frames. Needs the extra `notebook`."""
         return Plots(self)
 
     @property

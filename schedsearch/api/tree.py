@@ -55,6 +55,7 @@ class TreeView:
     page: str
 
     def save(self, path: str | Path) -> None:
+        """Write it as one HTML file. Raises UserError if it cannot be written."""
         Path(path).write_text(self.page, encoding="utf-8")
 
     def __repr__(self) -> str:

@@ -3,27 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from schedsearch.api import frames
+from schedsearch.api.arguments import read_budget
 from schedsearch.api.candidate import Candidate
+from schedsearch.api.exporting import export_result
+from schedsearch.api.pictures import Plots
+from schedsearch.api.report import write_report
+from schedsearch.api.searched import search_of_run
 from schedsearch.api.source import options_of
 from schedsearch.api.watching import watched
-from schedsearch.core.records import GeneratedC, Measurement, Target, Workload
+from schedsearch.core.given import given_flag, given_path, given_texts
+from schedsearch.core.records import GeneratedC, Measurement, PeerComparison, Target, Workload
 from schedsearch.core.stats import Estimate
 from schedsearch.core.trace import Trace
+from schedsearch.deploy import kernel as kernels
+from schedsearch.deploy.kernel import Kernel
 from schedsearch.deploy.sources import remember
 from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.peers.against import parse_against
 from schedsearch.present import format as fmt
 from schedsearch.present import html
+from schedsearch.present.against import against_lines
 from schedsearch.present.diff import Diff
 from schedsearch.present.live import rate
 from schedsearch.search import result, session
+from schedsearch.search.against import compare_with_peers
 from schedsearch.search.engine.ending import margin
-from schedsearch.search.setup.budget import Budget, Stop
+from schedsearch.search.setup.budget import Stop
 from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import AnyStrategy
 from schedsearch.store.database import Store
@@ -48,17 +59,22 @@ class Result:
 
     run: result.Result
     store: Path | str
+    against: tuple[PeerComparison, ...] = ()
+    """The best beside what `tune` was asked to compare it with."""
 
     @property
     def trace(self) -> Trace:
+        """The rewrites; none if nothing is faster than the procedure as written."""
         return self.run.best.trace if self.run.best else Trace()
 
     @property
     def workload(self) -> Workload:
+        """The procedure and the sizes that it was tuned for."""
         return self.run.setting.subject.workload
 
     @property
     def target(self) -> Target:
+        """The machine, compilers and floating-point contract that it was tuned for."""
         return self.run.setting.subject.target
 
     @cached_property
@@ -77,6 +93,7 @@ class Result:
 
     @property
     def header(self) -> str:
+        """The header of `c`."""
         return self._code.header
 
     @cached_property
@@ -92,6 +109,7 @@ class Result:
 
     @property
     def measurement(self) -> Measurement | None:
+        """The last measurement of the best; None if nothing is faster."""
         return self.run.best.measurement if self.run.best else None
 
     @property
@@ -101,7 +119,8 @@ class Result:
 
     @property
     def speedup(self) -> Estimate:
-        """Over the procedure as written, with the interval of the last measurement."""
+        """How many times faster than the procedure as written, with the interval of the last
+        measurement; 1 if nothing is faster. It compares and formats as a number."""
         return self.measurement.speedup if self.measurement else AS_WRITTEN
 
     @property
@@ -130,6 +149,33 @@ class Result:
         titles = (f"{procedure.name()} as written", "scheduled")
         return Diff(str(procedure), str(self.proc), titles)
 
+    def export(self, out: str | Path = ".") -> tuple[Path, ...]:
+        """Write the schedule as a module (needs exo-lang only), its C and the header into the
+        directory `out`, as `schedsearch run` does, and return the paths. Without a faster schedule
+        they are of the procedure as written. Raises UserError if `out` cannot be written."""
+        return export_result(self.run, given_path("--out", out)).paths
+
+    def kernel(self) -> Kernel:
+        """The procedure as a function on arrays that runs this schedule:
+        `schedsearch.kernel(PROCEDURE, use=self)`. For sizes and processors that it does not fit,
+        and without a faster schedule, others run, as `schedsearch.kernel` says."""
+        subject = self.run.setting.subject
+        procedure = subject.source.named(subject.workload.proc)
+        return kernels.kernel(procedure, use=self if self.measurement else None)
+
+    def report(self, path: str | Path = "report.html") -> Path:
+        """Write the page of this search, as `schedsearch report` does, and return its path. Needs
+        the extra `notebook`. Raises UserError if that is missing, or `path` cannot be written."""
+        place = given_path("--out", path)
+        with Store.open(self.store, create=False) as store:
+            return write_report(search_of_run(store, self.run.run_id), place, self.against)
+
+    @property
+    def plot(self) -> Plots:
+        """Pictures of this search: `plot()` is its best speed-up over time, `plot.roofline()` and
+        others are those of `Search.plot`. Needs the extra `notebook`."""
+        return search_of_run(Store.open(self.store, create=False), self.run.run_id).plot
+
     def __repr__(self) -> str:
         return "\n".join([*self._said(), *(f"  {step}" for step in self.trace.steps)])
 
@@ -139,7 +185,7 @@ class Result:
         if self.measurement:
             parts += [html.measurement(self.measurement), html.trace(self.trace)]
             parts.append(html.folded("procedure, before and after", self.diff()))
-            parts.append(html.folded("C", html.code(self.c)))
+            parts.append(html.folded("C", html.listing(self.c)))
         return html.block(parts)
 
     def _said(self) -> list[str]:
@@ -154,6 +200,7 @@ class Result:
             *fmt.elsewhere(self.run.elsewhere),
             *self.run.setting.baseline.agreement.caveats,
             *caveats(self._code),
+            *(line.strip() for line in against_lines(self.against)),
             stop,
         ]
 
@@ -163,7 +210,7 @@ def tune(
     sizes: Mapping[str, int] | None = None,
     *,
     name: str | None = None,
-    budget: float = Options.budget.seconds,
+    budget: float | str = Options.budget.seconds,
     trials: int | None = None,
     target_speedup: float | None = None,
     strategy: AnyStrategy = Options.strategy,
@@ -171,42 +218,52 @@ def tune(
     store: str | Path = Options.store,
     seed: int = Options.seed,
     specialize: bool = False,
-    transforms: Sequence[str] | None = None,
+    transforms: str | Sequence[str] | None = None,
     static_buffers: bool = False,
     cc: str | None = None,
-    target: str | None = None,
+    target: str | Path | None = None,
     fp: str | None = None,
-    instructions: Sequence[str | Path] = (),
+    instructions: str | Path | Sequence[str | Path] = (),
     cache: str = Options.cache,
     align: int = Options.align,
     warm_start: bool = Options.warm_start,
     fresh: bool = False,
     executor: str = Options.executor,
     workers: int | None = None,
+    ray_address: str | None = None,
+    define: str | Sequence[str] = (),
+    include: str | Path | Sequence[str | Path] = (),
+    against: str | Sequence[str] = (),
     progress: bool = True,
 ) -> Result:
     """Search for a fast schedule of a procedure, as `schedsearch run` does.
 
     `proc` is an Exo procedure, also one that was defined in a notebook, or the path of a file
     that has it (`name` if it has several). `sizes` are what it is timed with, by argument
-    name. `budget` is seconds for all of it, confirming included; `trials` limits measured
-    candidates, `target_speedup` ends the search once it is reached. `strategy` is a name, or one
-    of your own: a class, a function that makes one, or an object.
+    name. `budget` is seconds, or a text such as "30s" or "2m", for all of it, confirming included;
+    `trials` limits measured candidates, `target_speedup` ends the search once it is reached.
+    `strategy` is a name, or one of your own: a class, a function that makes one, or an object.
     `fp` is the floating-point contract: strict, reassociate or fast.
-    `transforms` are names, of the library or of what you registered. `progress` False: silent.
+    `transforms` are names, of the library or of what you registered: a list, or a text with commas.
+    `define` (`"N=100"`) and `include` are macros and headers, for C. `against` names what the best
+    is then timed beside (`"numpy,cc=gcc"`), in `Result.against`. `progress` False: silent.
     The rest is as `schedsearch run --help` says, the defaults too.
 
     Kernels of this process (`schedsearch.kernel`) run what was found.
 
     Ctrl-C, or the interrupt of a notebook, ends the search: what was found by then is
     returned, and kept in `store`; the same call continues. Raises UserError for what can be
-    mended.
+    mended: for wrong arguments before anything is loaded or started.
     """
+    requests = parse_against(given_texts("--against", against))
+    shown = given_flag("progress", progress)
     options = options_of(
         proc,
         name,
         sizes,
-        budget=Budget(budget, trials, target_speedup),
+        budget=read_budget(budget, trials, target_speedup),
+        define=define,
+        include=include,
         store=store,
         cc=cc,
         target=target,
@@ -224,9 +281,16 @@ def tune(
         fresh=fresh,
         cache=cache,
         align=align,
+        ray_address=ray_address,
     )
-    with watched(progress) as listener:
+    with watched(shown) as listener:
         result = Result(session.tune(options, listener), options.store)
     if result.measurement:
         remember(result)
-    return result
+    if not requests or result.interrupted:
+        return result
+    with watched(shown) as listener:
+        beside = compare_with_peers(
+            result.run.setting.subject, result._code, requests, listener.phase
+        )
+    return replace(result, against=tuple(beside))

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.cli.options import MEASUREMENT
 from schedsearch.core.records import PeerComparison
 from schedsearch.peers.against import FORMS
 from schedsearch.present.against import AGAINST, against_lines
@@ -16,9 +17,9 @@ AgainstOption = Annotated[
     list[str] | None,
     typer.Option(
         "--against",
-        metavar="A,B,...",
-        help=f"Also time it against {FORMS}: in the same rounds, on the same data (repeatable). "
-        "FILE.py is executed.",
+        metavar="A,B",
+        help=f"Also time it against {FORMS}, in the same rounds (repeatable). FILE.py is executed.",
+        rich_help_panel=MEASUREMENT,
     ),
 ]
 

@@ -13,7 +13,6 @@ import typer
 from rich.console import Console
 
 from schedsearch.cli.against import AgainstOption
-from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
@@ -41,6 +40,7 @@ from schedsearch.locks.place import choose
 from schedsearch.locks.result import Checked, exit_code
 from schedsearch.locks.table import as_json, show
 from schedsearch.peers.against import parse_against
+from schedsearch.present.files import require_folder
 
 
 def check(
@@ -109,7 +109,7 @@ def check(
     for option, out in files.items():
         if out is not None:
             require_folder(option, out)
-    requests = parse_against(against or [])
+    requests, slowdown = parse_against(against or []), parse_share("--tolerance", tolerance)
     if requests and (correct_only or repair):
         other = "--repair" if repair else "--correct-only"
         raise UserError(f"--against times kernels, {other} does not: leave one of them out")
@@ -125,7 +125,7 @@ def check(
         chosen.path.parent,
         where,
         timing=not correct_only,
-        tolerance=parse_share("--tolerance", tolerance),
+        tolerance=slowdown,
         against=requests,
     )
     if any(entry.code is None for entry in chosen.entries):

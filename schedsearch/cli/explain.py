@@ -10,14 +10,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.cli import completing
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     INTERRUPTED,
+    CandidateArgument,
     FileOption,
     InstructionsOption,
     JsonOption,
     StoreOption,
 )
+from schedsearch.cli.parse import parse_id
 from schedsearch.cli.telling import told
 from schedsearch.core.errors import UserError
 from schedsearch.present import format as fmt
@@ -32,7 +35,7 @@ from schedsearch.study.schedule import Schedule, opened
 
 
 def explain(
-    candidate_id: Annotated[int, typer.Argument(metavar="ID", help="As `best` prints it.")],
+    candidate_id: CandidateArgument,
     file: FileOption = None,
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
@@ -119,8 +122,24 @@ def _said(steps: Steps) -> str:
 
 
 def compare(
-    first: Annotated[int, typer.Argument(metavar="A", help="A candidate, as `best` prints it.")],
-    second: Annotated[int, typer.Argument(metavar="B", help="Another of the same procedure.")],
+    first: Annotated[
+        int,
+        typer.Argument(
+            metavar="A",
+            help="A candidate, as `best` prints it.",
+            parser=parse_id,
+            autocompletion=completing.candidates,
+        ),
+    ],
+    second: Annotated[
+        int,
+        typer.Argument(
+            metavar="B",
+            help="Another of the same procedure.",
+            parser=parse_id,
+            autocompletion=completing.candidates,
+        ),
+    ],
     c: Annotated[
         bool, typer.Option("--c", help="Print the difference of their C as well.")
     ] = False,

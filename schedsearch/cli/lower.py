@@ -35,7 +35,10 @@ def lower(
     """
     made = lowered_from(file, function, define or (), include or ())
     if made is None:
-        raise UserError(f"{file}: what is lowered is a file of {' or '.join(SUFFIXES)}")
+        raise UserError(
+            f"{file} is no {' or '.join(SUFFIXES)} file: only those are lowered; "
+            f"`schedsearch run {file}` takes Exo as it is"
+        )
     procedure_of(made)  # Exo may refuse it
     if out is None:
         print(made.text, end="")

@@ -1,4 +1,4 @@
-"""Options that several commands share."""
+"""Options that several commands share, and the panels of the help that options are in."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ from typing import Annotated
 
 import typer
 
+from schedsearch.cli import completing
+from schedsearch.cli.parse import parse_fp, parse_id
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.store_name import DEFAULT_STORE as DEFAULT_STORE
+from schedsearch.core.store_name import STORE
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C, as shells have it."""
@@ -16,42 +19,72 @@ INTERRUPTED = 130
 DEFAULT_OUT = Path(".")
 SHORTENING = "1m"
 
+KERNEL = "Kernel"
+SEARCH = "Search"
+MEASUREMENT = "Measurement"
+PARALLEL = "Parallel"
+OUTPUT = "Output"
+
+CandidateArgument = Annotated[
+    int,
+    typer.Argument(
+        metavar="ID",
+        help="As `best` prints it.",
+        parser=parse_id,
+        autocompletion=completing.candidates,
+    ),
+]
 StoreOption = Annotated[
     str,
     typer.Option(
         "--store",
-        metavar="FILE|URL",
-        help="Tuning store: a file (SQLite) or postgresql://USER@HOST/DATABASE.",
-        show_default=True,
+        metavar="STORE",
+        envvar=STORE,
+        help="Tuning store: a file, or postgresql://USER@HOST/DATABASE.",
+        rich_help_panel=OUTPUT,
     ),
 ]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON instead of text.")]
+JsonOption = Annotated[
+    bool,
+    typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT),
+]
 OutOption = Annotated[
-    Path, typer.Option("--out", metavar="DIR", help="Where to write the schedule, C and header.")
+    Path,
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Where to write the schedule, C and header.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 CcOption = Annotated[
     str | None,
     typer.Option(
         "--cc",
         metavar="CC",
-        help="Use this C compiler only: gcc, clang-19, a path. Default: gcc, clang as a choice.",
+        help="Use this C compiler only: gcc, clang-19, a path. Default: gcc and clang are tried.",
+        rich_help_panel=KERNEL,
     ),
 ]
 TargetOption = Annotated[
     str | None,
     typer.Option(
         "--target",
-        metavar="ISA|FILE",
-        help="Tune for this ISA (avx512, avx2, sse2, scalar, ...) or for what a TOML file says. "
-        "Default: this machine.",
+        metavar="ISA",
+        help="Instruction set: avx512, avx2, sse2, scalar, ..., or a TOML file that describes the "
+        "target. Default: this machine's.",
+        rich_help_panel=KERNEL,
     ),
 ]
 FpOption = Annotated[
     FloatingPoint | None,
     typer.Option(
         "--fp",
-        help="What may change floating-point results. strict: nothing. reassociate: the order of "
-        "sums, else IEEE. fast: -ffast-math. Default: what --target says, else fast.",
+        metavar="MODE",
+        parser=parse_fp,
+        help="How far floating-point results may differ. strict: not at all. reassociate: by the "
+        "order of sums. fast: as -ffast-math allows. Default: fast, or what --target says.",
+        rich_help_panel=KERNEL,
     ),
 ]
 InstructionsOption = Annotated[
@@ -59,8 +92,8 @@ InstructionsOption = Annotated[
     typer.Option(
         "--instructions",
         metavar="FILE",
-        help="Python file of Exo instructions to use besides those known (repeatable). It is "
-        "executed, as the procedure's file is.",
+        help="Python file of more Exo instructions (repeatable). It is executed.",
+        rich_help_panel=KERNEL,
     ),
 ]
 FileOption = Annotated[
@@ -68,27 +101,40 @@ FileOption = Annotated[
     typer.Option(
         "--file",
         metavar="FILE",
-        help="The procedure's file, if it has moved, or was not tuned as it is by you on this "
-        "machine. It is executed.",
+        help="The procedure's file, if it has moved, or was tuned elsewhere. It is executed.",
+        rich_help_panel=KERNEL,
     ),
 ]
 FilesOption = Annotated[
     list[Path] | None,
     typer.Option(
         "--file",
-        metavar="FILE|DIR",
+        metavar="PATH",
         exists=True,
-        help="File of a kernel, or a directory of them, that is executed although you did not "
-        "tune it as it is on this machine (repeatable).",
+        help="A kernel's file, or a directory of them, that was tuned elsewhere and may be "
+        "executed (repeatable).",
+        rich_help_panel=KERNEL,
     ),
 ]
 DefineOption = Annotated[
     list[str] | None,
-    typer.Option("--define", "-D", metavar="N=100", help="Macro, for C (repeatable)."),
+    typer.Option(
+        "--define",
+        "-D",
+        metavar="N=100",
+        help="Macro, for C (repeatable).",
+        rich_help_panel=KERNEL,
+    ),
 ]
 IncludeOption = Annotated[
     list[Path] | None,
-    typer.Option("--include", "-I", metavar="DIR", help="Headers, for C (repeatable)."),
+    typer.Option(
+        "--include",
+        "-I",
+        metavar="DIR",
+        help="Headers, for C (repeatable).",
+        rich_help_panel=KERNEL,
+    ),
 ]
 OnlyOption = Annotated[
     list[str] | None,
@@ -113,5 +159,10 @@ MinimalOption = Annotated[
     ),
 ]
 ShorteningOption = Annotated[
-    str, typer.Option("--budget", help="Time for --minimal: 90, 90s, 2m. Confirming comes on top.")
+    str,
+    typer.Option(
+        "--budget",
+        metavar="TIME",
+        help="Time for --minimal: 90, 90s, 2m. Confirming comes on top.",
+    ),
 ]

@@ -1,21 +1,31 @@
-"""Values of command-line options."""
+"""Values of command-line options; those that Python gives too are in `core/given.py`."""
 
 from __future__ import annotations
 
 import re
 
-from schedsearch.cli.files import FORMATS
 from schedsearch.core.errors import UserError
+from schedsearch.core.floats import FloatingPoint
+from schedsearch.core.given import parse_names as parse_names
+from schedsearch.core.given import parse_seconds as parse_seconds
+from schedsearch.core.suggest import did_you_mean
 
-_SECONDS = {"": 1.0, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}
+
+def parse_id(text: str | int) -> int:
+    """The id of a candidate. Raises UserError for what is none."""
+    if not str(text).isdecimal():
+        raise UserError(f"{text!r} is no id of a candidate; `schedsearch best` prints the ids")
+    return int(text)
 
 
-def parse_seconds(text: str) -> float:
-    """`90`, `90s`, `2m`, `1.5h` -> seconds. Raises UserError on anything else."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(s|m|min|h)?", text.strip())
-    if match is None or float(match[1]) <= 0:
-        raise UserError(f"--budget {text!r} is not a time; write for example 90, 90s, 2m or 1h")
-    return float(match[1]) * _SECONDS[match[2] or ""]
+def parse_fp(text: str | FloatingPoint) -> FloatingPoint:
+    """`strict`, `reassociate`, `fast`. Raises UserError on anything else."""
+    if text not in list(FloatingPoint):
+        known = list(map(str, FloatingPoint))
+        raise UserError(
+            f"--fp {text!r} is unknown; known: {', '.join(known)}{did_you_mean(str(text), known)}"
+        )
+    return FloatingPoint(text)
 
 
 def parse_days(option: str, text: str) -> float:
@@ -45,24 +55,6 @@ def parse_sizes(texts: list[str]) -> dict[str, int]:
             raise UserError(f"--size {name.strip()} is given twice; give it once")
         sizes[name.strip()] = int(value)
     return sizes
-
-
-def parse_names(text: str | None) -> tuple[str, ...] | None:
-    """`reorder,unroll` -> `("reorder", "unroll")`; None stays None. Raises UserError if empty."""
-    if text is None:
-        return None
-    names = tuple(name.strip() for name in text.split(",") if name.strip())
-    if not names:
-        raise UserError("--transforms is empty; name some, or leave it out to use all")
-    return names
-
-
-def parse_formats(text: str) -> tuple[str, ...]:
-    """`py,c` -> `("py", "c")`. Raises UserError for other names than those of `FORMATS`."""
-    names = tuple(dict.fromkeys(name.strip() for name in text.split(",") if name.strip()))
-    if not names or not set(names) <= set(FORMATS):
-        raise UserError(f"--format {text!r}: choose from {', '.join(FORMATS)}, e.g. py,json")
-    return names
 
 
 def parse_share(option: str, text: str) -> float:

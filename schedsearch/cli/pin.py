@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import redirect_stdout
 from pathlib import Path
@@ -10,10 +11,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.cli import completing
 from schedsearch.cli.options import (
     DEFAULT_STORE,
     FileOption,
     InstructionsOption,
+    JsonOption,
     LockOption,
     StoreOption,
 )
@@ -34,12 +37,14 @@ def pin(
         typer.Argument(
             metavar="ID|PROC",
             help="A candidate, as `best` prints it, or a procedure. Default: all procedures.",
+            autocompletion=completing.pinnable,
         ),
     ] = None,
     file: FileOption = None,
     instructions: InstructionsOption = None,
     lock: LockOption = None,
     store: StoreOption = DEFAULT_STORE,
+    json_: JsonOption = False,
 ) -> None:
     """Write schedules into schedules.lock, to be committed and checked in CI.
 
@@ -56,15 +61,29 @@ def pin(
         for given in instructions or ():
             load_instructions(given)
         pins = _pins(opened, what, path.resolve().parent, file)
-    console = Console(highlight=False)
+    console = Console(highlight=False, stderr=json_)
     for each in pins.skipped:
         console.print(f"not pinned: {each}", markup=False, soft_wrap=True)
     if not pins.entries:
-        raise UserError(f"nothing to pin in {store} for this machine's CPU")
+        raise UserError(
+            f"nothing to pin in {store} for this machine's CPU; `schedsearch run FILE` tunes for it"
+        )
     before, _ = change_lock(path, lambda lock: lock.having(pins.entries))
     for entry in pins.entries:
         console.print(_line(before.at(entry.slot), entry), markup=False, soft_wrap=True)
     console.print(f"written: {path}", markup=False, soft_wrap=True)
+    if json_:
+        pinned = [
+            {
+                "name": entry.name,
+                "change": _change(before.at(entry.slot), entry),
+                "speedup": entry.speed.ratio.to_json(),
+                "confirmed": entry.speed.confirmed,
+            }
+            for entry in pins.entries
+        ]
+        found = {"schema": 1, "lock": str(path), "pinned": pinned}
+        print(json.dumps(found | {"skipped": list(map(str, pins.skipped))}, indent=2))
 
 
 def _pins(store: Store, what: str | None, folder: Path, file: Path | None) -> Pins:
@@ -74,6 +93,12 @@ def _pins(store: Store, what: str | None, folder: Path, file: Path | None) -> Pi
         raise UserError("--file is for one candidate: schedsearch pin ID --file FILE")
     find_scopes(store, what)
     return pin_best(store, what, folder)
+
+
+def _change(before: LockEntry | None, entry: LockEntry) -> str:
+    if before is None:
+        return "added"
+    return "changed" if changes(before, entry) else "unchanged"
 
 
 def _line(before: LockEntry | None, entry: LockEntry) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from contextlib import redirect_stdout
 from dataclasses import replace
@@ -11,21 +12,24 @@ import typer
 from rich.console import Console
 from rich.syntax import Syntax
 
-from schedsearch.cli.files import DEFAULT_FORMATS, Kernel, schedule_notes, write_schedule
+from schedsearch.api.exporting import export_schedule
+from schedsearch.cli import completing
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     DEFAULT_STORE,
     INTERRUPTED,
     SHORTENING,
+    CandidateArgument,
     FileOption,
     InstructionsOption,
+    JsonOption,
     MinimalOption,
     OutOption,
     ShorteningOption,
     StoreOption,
     TargetOption,
 )
-from schedsearch.cli.parse import parse_formats, parse_seconds
+from schedsearch.cli.parse import parse_id, parse_seconds
 from schedsearch.core.build import Build
 from schedsearch.core.errors import UserError
 from schedsearch.core.floats import FloatingPoint
@@ -33,8 +37,8 @@ from schedsearch.core.records import Failure, GeneratedC, Target
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import is_installed
 from schedsearch.present import format as fmt
-from schedsearch.search.lookup import find_scopes, verification
-from schedsearch.search.other_alignment import stored_elsewhere
+from schedsearch.present.files import DEFAULT_FORMATS, parse_formats
+from schedsearch.search.lookup import find_scopes
 from schedsearch.search.reloading import require_verified
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.setup.targets import read_target, resolve_target
@@ -42,12 +46,11 @@ from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.store.database import Store
 from schedsearch.store.views import StoredCandidate
 from schedsearch.study.minimise import Minimised, minimise
-from schedsearch.study.schedule import Schedule, opened, schedule_json
-from schedsearch.transforms.contract import caveats
+from schedsearch.study.schedule import Schedule, opened
 
 
 def replay(
-    candidate_id: Annotated[int, typer.Argument(metavar="ID", help="As `best` prints it.")],
+    candidate_id: CandidateArgument,
     step: Annotated[
         int | None, typer.Option(min=0, help="Stop after this many rewrites. Default: all.")
     ] = None,
@@ -63,7 +66,9 @@ def replay(
     with opened(store, candidate_id, file, instructions) as schedule:
         trace = schedule.trace
     if step is not None and step > len(trace):
-        raise UserError(f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites")
+        raise UserError(
+            f"--step {step}: candidate {candidate_id} has {len(trace)} rewrites; give no more"
+        )
     upto = trace.prefixes[len(trace) if step is None else step]
     state = schedule.replayed(upto)
     console = Console(highlight=False)
@@ -78,7 +83,12 @@ def replay(
 def export(
     candidate_id: Annotated[
         int | None,
-        typer.Argument(metavar="ID", help="Default: the best of the only procedure."),
+        typer.Argument(
+            metavar="ID",
+            help="Default: the best of the only procedure.",
+            parser=parse_id,
+            autocompletion=completing.candidates,
+        ),
     ] = None,
     file: FileOption = None,
     instructions: InstructionsOption = None,
@@ -96,55 +106,51 @@ def export(
     minimal: MinimalOption = False,
     budget: ShorteningOption = SHORTENING,
     store: StoreOption = DEFAULT_STORE,
+    json_: JsonOption = False,
 ) -> None:
     """Write a schedule as standalone Exo Python (needs exo-lang only), C and header.
 
     With --target the C is compiled for that target first, also a foreign one (`--target
     neon`), and not written if it does not compile. It is not measured there.
     """
-    wanted = parse_formats(formats)
+    wanted, seconds = parse_formats(formats), parse_seconds(budget)
     with Store.open(store, create=False) as opened_store:
         if candidate_id is None:
             candidate = _only_best(opened_store)
         else:
             candidate = opened_store.candidate(candidate_id)
-        checked = verification(opened_store, candidate.scope)
-        require_verified(candidate)
         schedule = Schedule.of(opened_store, candidate, file, instructions or ())
         if minimal:
-            schedule = _shortened(schedule, budget)
-        elsewhere = stored_elsewhere(opened_store, schedule.stored)
-    workload, tuned_for, state = schedule.workload, schedule.target, schedule.state
-    measurement = schedule.stored.record.measurement
-    assert measurement is not None, "it was verified"
-    code = schedule.generate()
-    claim = fmt.claim(measurement) if schedule.trace.steps else fmt.AS_WRITTEN
-    notes = schedule_notes(claim, checked.verdict, tuned_for, state.build, workload)
-    built_for = tuned_for
-    if target is not None:
-        elsewhere = None
-        built_for = _compiling_target(target, code, tuned_for.fp)
-        built_for = replace(built_for, align=tuned_for.align)
-        notes.append(f"compiles for {fmt.target(built_for)}; neither verified nor timed there")
-    kernel = Kernel(state.ast, code, built_for, checked.verdict, elsewhere)
-    data = schedule_json(schedule, code)
-    source, trace = schedule.source, schedule.trace
-    for path in write_schedule(out, source, workload, trace, kernel, notes, wanted, data):
-        print(path)
-    for caveat in (*checked.caveats, *caveats(code)):
-        print(f"{code.proc} is {caveat}", file=sys.stderr)
+            require_verified(candidate)
+            schedule = _shortened(schedule, seconds)
+        tuned_for = schedule.target
+
+        def compiling(code: GeneratedC) -> Target:
+            assert target is not None, "it is asked for"
+            found = _compiling_target(target, code, tuned_for.fp)
+            return replace(found, align=tuned_for.align)
+
+        files = export_schedule(schedule, out, wanted, compiling if target else None)
+    if json_:
+        paths = [str(path) for path in files.paths]
+        found = {"schema": 1, "candidate": schedule.id, "files": paths}
+        print(json.dumps(found | {"caveats": list(files.caveats)}, indent=2))
+    else:
+        for path in files.paths:
+            print(path)
+    for caveat in files.caveats:
+        print(f"{files.code.proc} is {caveat}", file=sys.stderr)
     if target is None:
-        _note_compiler(tuned_for, state.build)
+        _note_compiler(tuned_for, schedule.state.build)
 
 
-def _shortened(schedule: Schedule, budget: str) -> Schedule:
+def _shortened(schedule: Schedule, seconds: float) -> Schedule:
     """The shortest schedule that is as fast as this one."""
     console = Console(stderr=True, highlight=False)
 
     def tell(text: str) -> None:
         console.print(f"{text} ...", markup=False, soft_wrap=True)
 
-    seconds = parse_seconds(budget)
     try:
         # The user's file may print; standard output is for the result alone.
         with redirect_stdout(sys.stderr):
@@ -191,7 +197,10 @@ def _only_best(store: Store) -> StoredCandidate:
         )
     found = store.best(scopes[0], 1)
     if not found:
-        raise UserError(f"{store.name} has no verified schedule yet; run the search again")
+        raise UserError(
+            f"{store.name} has no verified schedule yet; search longer: "
+            "`schedsearch run FILE --budget 10m`"
+        )
     return found[0]
 
 

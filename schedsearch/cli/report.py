@@ -13,6 +13,7 @@ from schedsearch.cli.telling import typed
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement
+from schedsearch.evaluate.roof.limit import limit
 from schedsearch.present import format as fmt
 from schedsearch.present.live import rate
 from schedsearch.search.engine.ending import margin
@@ -22,6 +23,11 @@ from schedsearch.search.setup.budget import Stop
 from schedsearch.search.warmstart.counterpart import Counterpart
 from schedsearch.transforms.exo.fixed_sizes import specialize_lines
 from schedsearch.transforms.export import schedule_lines
+
+_NOT_WRITTEN = (
+    "No files are written, as no schedule is faster for certain. "
+    "`schedsearch export ID` writes one all the same."
+)
 
 
 @dataclass(frozen=True)
@@ -85,8 +91,7 @@ def report(
         _foundation(console, result)
         for caveat in result.setting.baseline.agreement.caveats:
             console.print(f"Schedules of it are {caveat}.", markup=False, soft_wrap=True)
-        if written.paths:
-            _written(console, f"written, {fmt.AS_WRITTEN}", list(written.paths))
+        console.print(f"\n{_NOT_WRITTEN}")
     else:
         measurement = result.best.measurement
         decision = measurement.verdict(margin(result.noise))
@@ -127,7 +132,10 @@ def report(
             overlap = ", arguments declared not to overlap" if build.restrict else ""
             compiled = fmt.compiled(subject.target, build)
             console.print(f"compiled by {compiled}{overlap}", markup=False, soft_wrap=True)
-        _written(console, "written", list(written.paths))
+        if written.paths:
+            _written(console, "written", list(written.paths))
+        else:
+            console.print(f"\n{_NOT_WRITTEN}")
     if result.counterpart is not None:
         console.print(f"\n{_beside(result.counterpart)}", markup=False, soft_wrap=True)
     console.print(f"\n{result.stop}: {fmt.counted(progress)} in {progress.elapsed_s:.0f} s")
@@ -136,8 +144,27 @@ def report(
         if reached < target_speedup:
             console.print("It was reached while searching, but not when measured again.")
     console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
+    console.print(_limited(result), markup=False, soft_wrap=not console.is_terminal)
     if result.stop is not Stop.EXHAUSTED:
         console.print(f"continue: {typed(without='--fresh')}", markup=False, soft_wrap=True)
+    if written.paths:
+        console.print("next: schedsearch best, then schedsearch explain ID --asm; schedsearch pin")
+
+
+def gained(result: Result) -> bool:
+    """Whether there is a schedule to be written: its interval, if it has one, is above 1."""
+    if result.best is None:
+        return False
+    speedup = result.best.measurement.speedup
+    return speedup.low > 1.0 if speedup.bounded else speedup.value > 1.0
+
+
+def _limited(result: Result) -> str:
+    """What limits the best, or the procedure as written if nothing is faster, by the roofline.
+    Without a compiler's answer, which `explain --asm` asks for, more is not known here."""
+    baseline, best = result.setting.baseline, result.best
+    seconds = best.measurement.candidate_ns * 1e-9 if best else baseline.call_s
+    return limit(result.roof, seconds)
 
 
 def as_json(result: Result, written: Written) -> dict[str, Any]:

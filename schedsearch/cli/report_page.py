@@ -10,16 +10,15 @@ from typing import Annotated
 
 import typer
 
-from schedsearch.api.report import report as report_of
+from schedsearch.api.report import write_report
 from schedsearch.api.searched import Search, find_run
 from schedsearch.cli.against import AgainstOption
-from schedsearch.cli.files import require_folder
 from schedsearch.cli.options import DEFAULT_STORE, FileOption, InstructionsOption, StoreOption
 from schedsearch.cli.telling import told, typed
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import PeerComparison
-from schedsearch.core.text_file import write_text
 from schedsearch.peers.against import parse_against
+from schedsearch.present.files import require_folder
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.session import subject_of
 from schedsearch.search.setup.budget import Budget
@@ -43,11 +42,11 @@ def report(
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    """Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
+    r"""Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
 
     For people who were not there: it needs a browser and nothing else, and loads nothing
     from anywhere. With --against, the best is timed beside what you would use instead, now.
-    Needs the extra: pip install 'schedsearch[notebook]'.
+    Needs the extra: pip install 'schedsearch\[notebook]'.
     """
     requests = parse_against(against or [])
     require_folder("--out", out)
@@ -61,7 +60,7 @@ def report(
         if isinstance(search.loaded, UnnamedFileError):
             print(f"  {typed(*search.loaded.words)}", file=sys.stderr)
         beside = _beside(search, requests, instructions or ()) if requests else []
-        write_text(out, report_of(search, beside))
+        write_report(search, out, beside)
     print(out)
 
 
@@ -70,7 +69,10 @@ def _beside(
 ) -> list[PeerComparison]:
     """The fastest schedule against these peers, timed now."""
     if about.best is None:
-        raise UserError(f"{about.name} has no schedule in {about.store.name} to compare")
+        raise UserError(
+            f"{about.name} has no schedule in {about.store.name} to compare; "
+            "`schedsearch run FILE` finds one"
+        )
     best = Schedule.of(about.store, about.best, about.file, instructions)
     with redirect_stdout(sys.stderr), told() as tell:
         best.as_recorded()

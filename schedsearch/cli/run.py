@@ -13,12 +13,17 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from schedsearch.api.exporting import export_result
 from schedsearch.api.source import source_of
+from schedsearch.cli import completing
 from schedsearch.cli.against import AgainstOption, show_against
-from schedsearch.cli.files import Kernel, make_writable, schedule_notes, write_schedule
 from schedsearch.cli.options import (
     DEFAULT_OUT,
     INTERRUPTED,
+    KERNEL,
+    MEASUREMENT,
+    PARALLEL,
+    SEARCH,
     CcOption,
     DefineOption,
     FpOption,
@@ -30,17 +35,16 @@ from schedsearch.cli.options import (
     TargetOption,
 )
 from schedsearch.cli.parse import parse_names, parse_seconds, parse_sizes
-from schedsearch.cli.report import Written, as_json, report
+from schedsearch.cli.report import Written, as_json, gained, report
 from schedsearch.cli.telling import told
 from schedsearch.core.records import GeneratedC
 from schedsearch.core.text_file import write_text
-from schedsearch.core.trace import Trace
 from schedsearch.evaluate.run.timing import Cache
 from schedsearch.frontends.files import lowered_from, replacement_for
 from schedsearch.frontends.lowered import Lowered
 from schedsearch.peers.against import parse_against
-from schedsearch.present import format as fmt
 from schedsearch.present.against import against_json
+from schedsearch.present.files import make_writable
 from schedsearch.present.live import make_view
 from schedsearch.search.against import compare_with_peers
 from schedsearch.search.result import Listener, Result
@@ -48,129 +52,174 @@ from schedsearch.search.session import tune
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import STRATEGIES
-from schedsearch.transforms.contract import caveats
-from schedsearch.transforms.exo.compat import generate_c
-from schedsearch.transforms.replay import Replayer
 
 
 def run(
     file: Annotated[
         Path,
         typer.Argument(
-            help="Python file that defines the Exo procedure; or equations (.eq), C (.c)."
+            metavar="FILE", help="Python file of the Exo procedure; or equations (.eq), C (.c)."
         ),
     ],
     proc: Annotated[
         str | None,
-        typer.Argument(help="Procedure, or function, to tune if the file has several."),
+        typer.Argument(metavar="PROC", help="Procedure, or function, if the file has several."),
     ] = None,
     size: Annotated[
         list[str] | None,
         typer.Option(
             "--size",
-            metavar="NAME=VALUE",
-            help="Bind a size for timing (repeatable). Others are 256, or what asserts allow.",
+            metavar="N=64",
+            help="Bind a size for timing (repeatable). Default: 256, or what asserts allow.",
+            rich_help_panel=KERNEL,
         ),
     ] = None,
-    define: DefineOption = None,
-    include: IncludeOption = None,
     specialize: Annotated[
         bool,
         typer.Option(
             "--specialize",
-            help="Make the sizes given constants: the schedule is for them alone, the C function "
-            "has no such arguments and is called NAME_M512_N64.",
+            help="Compile the sizes given in as constants. The C function loses these arguments "
+            "and is called NAME_M512_N64.",
+            rich_help_panel=KERNEL,
+        ),
+    ] = False,
+    define: DefineOption = None,
+    include: IncludeOption = None,
+    cc: CcOption = None,
+    target: TargetOption = None,
+    fp: FpOption = None,
+    instructions: InstructionsOption = None,
+    static_buffers: Annotated[
+        bool,
+        typer.Option(
+            "--static-buffers",
+            help="Allow temporaries in static memory. Only one thread at a time may call such a "
+            "kernel.",
+            rich_help_panel=KERNEL,
         ),
     ] = False,
     budget: Annotated[
         str,
         typer.Option(
-            help="Time for all of it: 90, 90s, 2m, 1h. The last third, at most 40 %, is for "
-            "racing, shortening, confirming and inspecting the fastest."
+            metavar="TIME",
+            help="Time for all of it: 90, 90s, 2m, 1h. Up to 40 % of it confirms the fastest.",
+            rich_help_panel=SEARCH,
         ),
     ] = f"{Options.budget.seconds / 60:g}m",
     trials: Annotated[
-        int | None, typer.Option(min=1, help="Stop after this many measured candidates.")
+        int | None,
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Stop after this many measured candidates.",
+            rich_help_panel=SEARCH,
+        ),
     ] = None,
     target_speedup: Annotated[
         float | None,
-        typer.Option(metavar="X", help="Stop once this many times faster than unscheduled."),
+        typer.Option(
+            metavar="X",
+            help="Stop once this many times as fast as the baseline.",
+            rich_help_panel=SEARCH,
+        ),
     ] = None,
-    cc: CcOption = None,
-    target: TargetOption = None,
-    fp: FpOption = None,
-    instructions: InstructionsOption = None,
-    strategy: Annotated[str, typer.Option(help=f"One of {', '.join(STRATEGIES)}.")] = str(
-        Options.strategy
-    ),
+    strategy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help=f"One of {', '.join(STRATEGIES)}.",
+            autocompletion=completing.strategies,
+            rich_help_panel=SEARCH,
+        ),
+    ] = str(Options.strategy),
     transforms: Annotated[
         str | None,
-        typer.Option(metavar="A,B,...", help="Use only these rewrites, e.g. reorder,split,unroll."),
-    ] = None,
-    static_buffers: Annotated[
-        bool,
         typer.Option(
-            "--static-buffers",
-            help="Allow temporaries in static memory. Such a kernel is not re-entrant: only one "
-            "thread at a time may call it. Its header, and all that is said of it, say so.",
+            metavar="A,B",
+            help="Use only these transforms, e.g. reorder,split,unroll.",
+            autocompletion=completing.transforms,
+            rich_help_panel=SEARCH,
         ),
-    ] = False,
+    ] = None,
     warm_start: Annotated[
         bool,
-        typer.Option(help="Try first what the store has for other sizes and similar procedures."),
+        typer.Option(
+            "--warm-start/--no-warm-start",
+            help="Try first what the store has for other sizes and similar procedures.",
+            rich_help_panel=SEARCH,
+        ),
     ] = Options.warm_start,
-    threads: Annotated[
-        int,
-        typer.Option(metavar="N", help="Threads a kernel may use (OpenMP); timed on N cores."),
-    ] = Options.threads,
+    fresh: Annotated[
+        bool,
+        typer.Option(
+            "--fresh",
+            help="Start a new search. What earlier ones found stays in the store.",
+            rich_help_panel=SEARCH,
+        ),
+    ] = False,
+    seed: Annotated[
+        int, typer.Option(metavar="N", help="Seed of the strategy.", rich_help_panel=SEARCH)
+    ] = Options.seed,
     cache: Annotated[
         Cache,
-        typer.Option(help="Time kernels with their operands in the caches, or with none there."),
+        typer.Option(
+            metavar="STATE",
+            help="Time kernels with their operands in the caches (warm), or not (cold).",
+            rich_help_panel=MEASUREMENT,
+        ),
     ] = Options.cache,
     align: Annotated[
         int,
         typer.Option(
             metavar="BYTES",
-            help="Time on arrays aligned to this: 16 is what malloc and NumPy give, 64 is for "
-            "callers who align to cache lines.",
+            help="Alignment of the arrays: 16 as malloc and NumPy give, or 64.",
+            rich_help_panel=MEASUREMENT,
         ),
     ] = Options.align,
+    against: AgainstOption = None,
+    threads: Annotated[
+        int,
+        typer.Option(
+            metavar="N",
+            help="Threads a kernel may use (OpenMP); timed on N cores.",
+            rich_help_panel=PARALLEL,
+        ),
+    ] = Options.threads,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - threads."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Processes that rewrite and compile. Default: cores - threads.",
+            rich_help_panel=PARALLEL,
+        ),
     ] = None,
     executor: Annotated[
-        str, typer.Option(help="ray, or inline (one process, deterministic).")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="ray, or inline (one process, deterministic).",
+            rich_help_panel=PARALLEL,
+        ),
     ] = Options.executor,
     ray_address: Annotated[
         str | None,
         typer.Option(
             metavar="HOST:PORT",
-            help="Join this Ray cluster, with its token: its nodes rewrite, this machine, which "
-            "has to be one of them, compiles and measures.",
+            help="Join a Ray cluster: its nodes rewrite; this one compiles and measures.",
+            rich_help_panel=PARALLEL,
         ),
     ] = None,
     store: StoreOption = str(Options.store),
-    fresh: Annotated[
-        bool,
-        typer.Option(
-            "--fresh",
-            help="Start over: a new search that ignores what earlier ones of this procedure "
-            "found. That stays in the store.",
-        ),
-    ] = False,
-    seed: Annotated[int, typer.Option(help="Seed of the search strategy.")] = Options.seed,
-    against: AgainstOption = None,
-    json_: JsonOption = False,
     out: OutOption = DEFAULT_OUT,
+    json_: JsonOption = False,
 ) -> None:
     """Search for a fast schedule of a procedure, and write it out.
 
-    Every candidate is a chain of rewrites that Exo accepts; it is compiled,
-    compared with the unscheduled procedure on seeded data, and only then timed,
-    interleaved with it. The fastest few are measured again at the end. Ctrl-C
-    stops early and keeps everything; the same command continues. If nothing is
-    faster, what is written is the procedure as it is.
+    Every candidate is a chain of rewrites that Exo accepts. It is compiled, compared with the
+    procedure as written on seeded data, and only then timed, interleaved with it. The fastest few
+    are measured again at the end. Ctrl-C stops early and keeps everything; the same command
+    continues. If no schedule is faster, none is written.
 
     Example: [bold]schedsearch run matmul.py --budget 2m[/]
     """
@@ -209,7 +258,7 @@ def run(
             result = tune(options, Listener(view.phase, view.started, view.progress))
         view.stop()
         written, code = _write(result, out) if result.best or result.gainless else (Written(), None)
-        if code and made and not result.setting.subject.workload.specialized:
+        if code and made and written.paths and not result.setting.subject.workload.specialized:
             own = replacement_for(file, made, proc, define or (), include or ())
             written = _with_replacement(written, made, own) if own else written
         asked = requests if code and result.stop is not Stop.INTERRUPTED else ()
@@ -238,17 +287,10 @@ def run(
 
 
 def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
-    """The best, or the procedure as written where nothing is faster; and its C."""
-    subject = result.setting.subject
-    trace = result.best.trace if result.best else Trace()
-    state = Replayer(subject.procedure).state(trace)
-    claim = fmt.claim(result.best.measurement) if result.best else fmt.AS_WRITTEN
-    verdict = result.setting.baseline.agreement.verdict
-    notes = schedule_notes(claim, verdict, subject.target, state.build, subject.workload)
-    code = generate_c(state.procedure, state.build)
-    kernel = Kernel(state.ast, code, subject.target, verdict, result.elsewhere)
-    paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
-    return Written(tuple(paths), caveats(code)), code
+    """The best, or the procedure as written where nothing is faster; and its C. No files are
+    written then: builds and reviews would take them for a gain."""
+    files = export_result(result, out if gained(result) else None)
+    return Written(files.paths, files.caveats), files.code
 
 
 def _with_replacement(

@@ -15,13 +15,22 @@ from rich.console import Console
 
 from schedsearch.api.planning import make_plan
 from schedsearch.api.recorded import BUDGET_S, Tuned, default_store, search, show
-from schedsearch.cli.files import require_folder
-from schedsearch.cli.options import INTERRUPTED, FilesOption, FpOption, JsonOption
+from schedsearch.cli.options import (
+    INTERRUPTED,
+    KERNEL,
+    OUTPUT,
+    PARALLEL,
+    SEARCH,
+    FilesOption,
+    FpOption,
+    JsonOption,
+)
 from schedsearch.cli.parse import parse_seconds
 from schedsearch.cli.telling import told
-from schedsearch.core.store_name import without_password
+from schedsearch.core.store_name import STORE, without_password
 from schedsearch.deploy.recorded import read_recordings
 from schedsearch.locks.place import read_lock
+from schedsearch.present.files import require_folder
 from schedsearch.present.live import make_view
 from schedsearch.search.result import Listener
 from schedsearch.search.setup.budget import Budget
@@ -36,7 +45,12 @@ def tune(
         ),
     ],
     budget: Annotated[
-        str, typer.Option(help="Time for all searches together: 90, 90s, 10m, 1h.")
+        str,
+        typer.Option(
+            metavar="TIME",
+            help="Time for all searches together: 90, 90s, 10m, 1h.",
+            rich_help_panel=SEARCH,
+        ),
     ] = f"{BUDGET_S / 60:g}m",
     lock: Annotated[
         Path | None,
@@ -44,29 +58,51 @@ def tune(
             "--lock",
             metavar="FILE",
             help="Also write what was found into this lock file, e.g. schedules.lock.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     store: Annotated[
         str | None,
         typer.Option(
             "--store",
-            metavar="FILE|URL",
-            help="Tuning store. Default: SCHEDSEARCH_STORE, else schedsearch.sqlite in DIR.",
+            metavar="STORE",
+            envvar=STORE,
+            help="Tuning store. Default: schedsearch.sqlite in DIR.",
+            rich_help_panel=OUTPUT,
         ),
     ] = None,
     fp: FpOption = None,
     threads: Annotated[
-        int, typer.Option(metavar="N", help="Threads a kernel may use (OpenMP).")
+        int,
+        typer.Option(
+            metavar="N",
+            help="Threads a kernel may use (OpenMP).",
+            rich_help_panel=PARALLEL,
+        ),
     ] = Options.threads,
     specialize: Annotated[
         bool,
-        typer.Option("--specialize", help="Make the recorded sizes constants of the schedules."),
+        typer.Option(
+            "--specialize",
+            help="Compile the recorded sizes in as constants.",
+            rich_help_panel=KERNEL,
+        ),
     ] = False,
     workers: Annotated[
         int | None,
-        typer.Option(min=1, help="Ray workers that rewrite and compile. Default: cores - threads."),
+        typer.Option(
+            min=1,
+            metavar="N",
+            help="Processes that rewrite and compile. Default: cores - threads.",
+            rich_help_panel=PARALLEL,
+        ),
     ] = None,
-    executor: Annotated[str, typer.Option(help="ray, or inline (one process).")] = Options.executor,
+    executor: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="ray, or inline (one process).", rich_help_panel=PARALLEL
+        ),
+    ] = Options.executor,
     file: FilesOption = None,
     json_: JsonOption = False,
 ) -> None:

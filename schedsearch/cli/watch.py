@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 import time
 from datetime import UTC, datetime
 from functools import partial
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.live import Live
 
-from schedsearch.cli.options import DEFAULT_STORE, StoreOption
+from schedsearch.cli.options import DEFAULT_STORE, JsonOption, StoreOption
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import RunStatus
 from schedsearch.present import format as fmt
@@ -28,14 +29,22 @@ POLL_S = 1.0
 def watch(
     once: Annotated[bool, typer.Option("--once", help="Print the state now, and end.")] = False,
     store: StoreOption = DEFAULT_STORE,
+    json_: JsonOption = False,
 ) -> None:
     """Follow a search that runs in another terminal, until it ends.
 
-    What it shows is what the search has written to its store. Ctrl-C ends the watching,
-    not the search. Exit code 1 if the search failed or was interrupted.
+    What it shows is what the search has written to its store. Ctrl-C ends the watching, not the
+    search. Exit code 1 if the search failed or was interrupted. With --once or --json it prints
+    the state now and ends; that no search runs is then an answer, not an error.
     """
     with Store.open(store, create=False) as opened:
         run = running(opened)
+        if json_:
+            print(json.dumps(_json(opened, run), indent=2))
+            return
+        if run is None and once:
+            print(_nothing_runs(opened))
+            return
         if run is None:
             raise UserError(_nothing_runs(opened))
         console = Console(highlight=False)
@@ -52,6 +61,25 @@ def watch(
         console.print(f"{ended.status.value}: {_best(opened, ended)}", soft_wrap=True)
     if ended.status is not RunStatus.FINISHED:
         raise typer.Exit(1)
+
+
+def _json(store: Store, run: Run | None) -> dict[str, Any]:
+    """How it goes, for programs; `run` is null if none does."""
+    found: dict[str, Any] = {"schema": 1, "run": None}
+    if run is None:
+        return found
+    state = progress_of(store, run, datetime.now(UTC))
+    top = state.best
+    return found | {
+        "run": run.id,
+        "procedure": store.workload(run.scope).proc,
+        "phase": state.phase,
+        "elapsed_s": state.elapsed_s,
+        "budget_s": state.budget_s,
+        "measured": state.measured,
+        "expanded": state.expanded,
+        "speedup": top.measurement.speedup.to_json() if top else None,
+    }
 
 
 def _follow(console: Console, store: Store, run: Run) -> Run:

@@ -86,6 +86,7 @@ class Affine:
 
     @property
     def is_const(self) -> bool:
+        """Whether no variable is in it."""
         return not self.terms
 
     def __add__(self, other: Affine | int) -> Affine:
@@ -100,11 +101,13 @@ class Affine:
         return self + as_affine(other).scaled(-1)
 
     def scaled(self, factor: int) -> Affine:
+        """Multiplied by an integer."""
         if factor == 0:
             return Affine()
         return Affine(self.const * factor, tuple([(a, c * factor) for a, c in self.terms]))
 
     def coefficient(self, atom: Atom) -> int:
+        """Of a variable or term; 0 if it is not there."""
         for other, coefficient in self.terms:
             if other == atom:
                 return coefficient
@@ -158,6 +161,7 @@ def _by_uid(term: tuple[Any, int]) -> int:
 
 
 def as_affine(value: Affine | Atom | int) -> Affine:
+    """A number, a variable or an affine value as an affine value."""
     if isinstance(value, Affine):
         return value
     if isinstance(value, int):
@@ -192,6 +196,8 @@ def modulo(num: Affine, den: int) -> Affine:
 
 @dataclass(frozen=True, slots=True)
 class Const:
+    """A literal."""
+
     value: bool | int | float
     type: str
 
@@ -207,6 +213,8 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class USub:
+    """The negative of a value."""
+
     arg: Expr
     type: str
 
@@ -232,6 +240,8 @@ class Extern:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
+    """A range `lo:hi` of a window."""
+
     lo: Affine
     hi: Affine
 
@@ -247,6 +257,8 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class ReadConfig:
+    """The field of a configuration."""
+
     config: str
     field: str
     type: str
@@ -264,6 +276,8 @@ class _Stmt:
 
 @dataclass(frozen=True)
 class Assign(_Stmt):
+    """`buf[idx] = rhs`."""
+
     buf: Var
     idx: tuple[Affine, ...]
     rhs: Expr
@@ -282,6 +296,8 @@ class Reduce(_Stmt):
 
 @dataclass(frozen=True)
 class WriteConfig(_Stmt):
+    """A configuration gets a value."""
+
     config: str
     field: str
     rhs: Expr
@@ -290,11 +306,15 @@ class WriteConfig(_Stmt):
 
 @dataclass(frozen=True)
 class Pass(_Stmt):
+    """Does nothing."""
+
     pass
 
 
 @dataclass(frozen=True)
 class If(_Stmt):
+    """A branch, perhaps with an `else`."""
+
     cond: Expr
     body: tuple[Stmt, ...]
     orelse: tuple[Stmt, ...]
@@ -302,6 +322,8 @@ class If(_Stmt):
 
 @dataclass(frozen=True)
 class For(_Stmt):
+    """A loop over `iter` from `lo` to `hi`, without `hi`; sequential or parallel."""
+
     iter: Var
     lo: Affine
     hi: Affine
@@ -317,6 +339,8 @@ class For(_Stmt):
 
 @dataclass(frozen=True)
 class Alloc(_Stmt):
+    """A buffer that lives until the end of its block."""
+
     buf: Var
     type: str
     shape: tuple[Affine, ...]
@@ -325,12 +349,16 @@ class Alloc(_Stmt):
 
 @dataclass(frozen=True)
 class Call(_Stmt):
+    """A call of a procedure or an instruction."""
+
     proc: Proc
     args: tuple[Expr, ...]
 
 
 @dataclass(frozen=True)
 class WindowStmt(_Stmt):
+    """A name for a window of a buffer."""
+
     name: Var
     window: Window
 
@@ -355,6 +383,8 @@ class Arg:
 
 @dataclass(frozen=True)
 class Proc:
+    """A procedure: its arguments, asserts and statements."""
+
     name: str
     args: tuple[Arg, ...]
     asserts: tuple[Expr, ...]
@@ -363,6 +393,7 @@ class Proc:
 
     @cached_property
     def by_path(self) -> Mapping[Path, Stmt]:
+        """All statements by their paths."""
         return {stmt.path: stmt for stmt in walk(self.body)}
 
 
@@ -439,6 +470,7 @@ def stmt_exprs(stmt: Stmt) -> tuple[Expr | Interval, ...]:
 
 
 def sub_exprs(expr: Expr | Interval | Atom) -> tuple[Expr | Interval | Atom, ...]:
+    """The expressions that this one is made of, one level down."""
     match expr:
         case Affine():
             return tuple(atom for atom, _ in expr.terms)
@@ -461,6 +493,7 @@ def sub_exprs(expr: Expr | Interval | Atom) -> tuple[Expr | Interval | Atom, ...
 
 
 def walk_expr(expr: Expr | Interval | Atom) -> Iterator[Expr | Interval | Atom]:
+    """This expression and all below it."""
     yield expr
     for part in sub_exprs(expr):
         yield from walk_expr(part)
@@ -482,6 +515,7 @@ def used_vars(body: tuple[Stmt, ...]) -> frozenset[Var]:
 
 
 def expr_vars(expr: Expr | Interval | Atom) -> frozenset[Var]:
+    """The variables that it reads."""
     found: set[Var] = set()
     _add_vars(expr, found)
     return frozenset(found)
@@ -514,6 +548,7 @@ def mentions(value: Affine, var: Var) -> bool:
 
 
 def mentions_atom(atom: Atom, var: Var) -> bool:
+    """Whether a variable or term is in it."""
     match atom:
         case Var():
             return atom.uid == var.uid

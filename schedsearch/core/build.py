@@ -107,6 +107,7 @@ class Build:
         return (*base, *own)
 
     def to_json(self) -> dict[str, Any]:
+        """As traces in the store have it."""
         return asdict(self)
 
     @staticmethod

@@ -19,6 +19,8 @@ from numpy.typing import NDArray
 
 
 class Decision(StrEnum):
+    """What a test of rounds says of a candidate and its anchor."""
+
     FASTER = "faster"
     SLOWER = "slower"
     SAME = "same"

@@ -33,7 +33,9 @@ MEANINGS = {
 def floating_point(text: str | None) -> FloatingPoint | None:
     """The contract of this name; None stays None. Raises UserError for any other text."""
     if text is not None and text not in [*FloatingPoint]:
-        raise UserError(f"fp {text!r} is no floating-point contract: {', '.join(FloatingPoint)}")
+        raise UserError(
+            f"fp {text!r} is no floating-point contract; give one of {', '.join(FloatingPoint)}"
+        )
     return None if text is None else FloatingPoint(text)
 
 

@@ -102,6 +102,7 @@ class Workload:
 
     @cached_property
     def key(self) -> str:
+        """Identifies the procedure with its sizes."""
         own = [list(self.specialized)] if self.specialized else []
         return digest_of([self.proc, self.proc_key, list(self.sizes), *own])
 
@@ -179,6 +180,7 @@ class Target:
 
     @cached_property
     def key(self) -> str:
+        """Identifies all of the target that can change an answer."""
         return digest_of(self.identity)
 
     @cached_property
@@ -223,6 +225,7 @@ class Target:
         )
 
     def to_json(self, paths: bool = True) -> dict[str, Any]:
+        """As the store has it; without `paths`, nothing of it names files of this machine."""
         data = asdict(self)
         del data["build"]
         if not paths:
@@ -409,9 +412,11 @@ class Measurement:
 
     @property
     def reference_ns(self) -> float:
+        """Nanoseconds of a call of the anchor: the median over rounds."""
         return float(np.median([min(r.reference_ns) for r in self.rounds]))
 
     def to_json(self) -> dict[str, Any]:
+        """As the store and JSON outputs have it; times in nanoseconds."""
         return {
             "kind": self.kind,
             "rounds": [[list(r.candidate_ns), list(r.reference_ns)] for r in self.rounds],

@@ -7,6 +7,9 @@ from urllib.parse import unquote_plus
 
 DEFAULT_STORE = "schedsearch.sqlite"
 
+STORE = "SCHEDSEARCH_STORE"
+"""The variable of the environment that names the store, for commands and for kernels."""
+
 SECRET = re.compile(r"pass|pwd|secret|token|credential|private|api_?key|scram", re.IGNORECASE)
 """In the name of a URL's parameter. libpq has `password`, `sslpassword`, `oauth_client_secret`
 and `scram_client_key`; what a later one has will be called something like that."""

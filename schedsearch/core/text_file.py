@@ -19,10 +19,12 @@ def read_text(path: Path) -> str:
     try:
         with open(path, encoding="utf-8", opener=_without_waiting) as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                raise UserError(f"cannot read {path}: it is not a regular file")
+                raise UserError(
+                    f"cannot read {path}: it is not a regular file; give the path of one"
+                )
             text = file.read(LARGEST_FILE + 1)
     except OSError as error:
-        raise UserError(f"cannot read {path}: {error.strerror or error}") from error
+        raise UserError(f"cannot read {path}: {error.strerror or error}; check the path") from error
     except ValueError as error:  # no UTF-8, or a path with a NUL
         raise UserError(f"cannot read {path}: {error}") from error
     if len(text) > LARGEST_FILE:
@@ -46,7 +48,9 @@ def write_text(path: Path, text: str) -> None:
         else:
             _replace(path.resolve(), text)  # a link is followed to the file that people keep
     except OSError as error:
-        raise UserError(f"cannot write {path}: {error.strerror or error}") from error
+        raise UserError(
+            f"cannot write {path}: {error.strerror or error}; choose another place"
+        ) from error
 
 
 def _replace(place: Path, text: str) -> None:

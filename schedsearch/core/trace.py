@@ -58,6 +58,7 @@ class Rewrite:
     args: tuple[tuple[str, ArgValue], ...] = ()
 
     def arg(self, name: str) -> Any:
+        """The value of an argument. Raises KeyError if it has none of this name."""
         for key, value in self.args:
             if key == name:
                 return value
@@ -69,6 +70,7 @@ class Rewrite:
         return self.transform, self.label, self.args
 
     def to_json(self) -> dict[str, Any]:
+        """As the store has it; `from_json` reads it."""
         return {
             "transform": self.transform,
             "version": self.version,
@@ -135,6 +137,7 @@ class Trace:
         return len(self.steps)
 
     def then(self, rewrite: Rewrite) -> Trace:
+        """This trace with one more rewrite."""
         longer = Trace((*self.steps, rewrite))
         # Children are many and their traces long: what they begin with is written once.
         head = self._text[:-1] + "," if self.steps else "["
@@ -143,6 +146,7 @@ class Trace:
 
     @property
     def parent(self) -> Trace | None:
+        """Without the last rewrite; None of the trace without rewrites."""
         return Trace(self.steps[:-1]) if self.steps else None
 
     @property
@@ -167,6 +171,7 @@ class Trace:
         return digest(self.dumps())
 
     def dumps(self) -> str:
+        """As JSON text; `loads` reads it."""
         return self._text
 
     @cached_property

@@ -16,6 +16,7 @@ from exo.API import Procedure
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import given_path, given_place, optional
 from schedsearch.deploy import caller, recorder
 from schedsearch.deploy.choose import Choice, Offer, Request, Source, choose
 from schedsearch.deploy.explanation import Explanation
@@ -262,7 +263,5 @@ def _kernel(
     lock: Path | str | None,
     store: Path | str | None,
 ) -> Kernel:
-    for name, value in (("store", store), ("lock", lock)):
-        if not isinstance(value, str | Path | None):
-            raise UserError(f"{name}= is a path, not {type(value).__name__}")
-    return Kernel(proc, Sources(proc.name(), file, use, Path(lock) if lock else None, store))
+    where, path = optional(given_place, "store=", store), optional(given_path, "lock=", lock)
+    return Kernel(proc, Sources(proc.name(), file, use, path, where))

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from schedsearch.core.errors import UserError
 from schedsearch.core.numbers import count
 from schedsearch.core.records import Measurement, Outcome, Target, Workload
+from schedsearch.core.store_name import STORE as STORE
 from schedsearch.core.store_name import without_password
 from schedsearch.core.trace import AS_WRITTEN, Trace
 from schedsearch.deploy.choose import Offer, Source
@@ -23,9 +24,6 @@ from schedsearch.locks.entry import LockedRoof, LockEntry
 from schedsearch.locks.place import find_lock, read_lock
 from schedsearch.present import format as fmt
 from schedsearch.search.setup.subject import cache_dir
-
-STORE = "SCHEDSEARCH_STORE"
-"""The variable of the environment that names the store to look into."""
 
 TUNE = "SCHEDSEARCH_TUNE"
 """The variable that says for how many seconds a kernel is tuned on its first use."""

@@ -113,7 +113,10 @@ def lock_entry(
     require_verified(candidate)
     trace = candidate.record.trace
     if not trace.steps:
-        raise UserError(f"candidate {candidate.id} is the procedure as written: nothing to pin")
+        raise UserError(
+            f"candidate {candidate.id} is the procedure as written: nothing to pin; "
+            "`schedsearch best` lists schedules"
+        )
     workload, target = store.workload(candidate.scope), store.target_of(candidate)
     source, procedure = load_tuned(workload, file)
     sets = tuple(_locked_set(each, folder) for each in target.instructions)

@@ -11,6 +11,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.core.text_file import read_text, write_text
 from schedsearch.locks.entry import Lock, LockEntry
 from schedsearch.locks.format import format_lock, parse_lock
@@ -148,7 +149,8 @@ def _matching(entries: Sequence[LockEntry], only: Sequence[str]) -> tuple[LockEn
     for each in only:
         if not any(_matches(entry, each) for entry in entries):
             names = ", ".join(sorted({entry.workload.proc for entry in entries}))
-            raise UserError(f"--only {each!r} matches none of: {names or 'no entries'}")
+            close = did_you_mean(each, [entry.workload.proc for entry in entries])
+            raise UserError(f"--only {each!r} matches none of: {names or 'no entries'}{close}")
     return tuple(e for e in entries if not only or any(_matches(e, each) for each in only))
 
 

@@ -17,6 +17,7 @@ from schedsearch.core.decision import decide
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Artifact, Failure, GeneratedC, PeerComparison, Target
 from schedsearch.core.stats import median_with_interval
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import default_flags, find_compiler
@@ -74,11 +75,12 @@ def parse_against(requests: Sequence[str]) -> tuple[str, ...]:
         library = request in LIBRARIES
         file = _FILE.fullmatch(request)
         if not (library or file or re.fullmatch(r"cc=\S+", request)):
-            raise UserError(f"--against {request!r}: it takes {FORMS}")
+            close = did_you_mean(request, LIBRARIES)
+            raise UserError(f"--against {request!r}: it takes {FORMS}{close}")
         if library and request != "numpy" and importlib.util.find_spec(request) is None:
             raise UserError(f"--against {request}: it is not installed (`pip install {request}`)")
         if file and not os.path.isfile(file["file"]):  # Path.is_file raises for long names
-            raise UserError(f"--against {request}: there is no file {file['file']}")
+            raise UserError(f"--against {request}: there is no file {file['file']}; check the path")
         if request.startswith("cc="):
             try:
                 find_compiler(request[3:])

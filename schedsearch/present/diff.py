@@ -27,7 +27,7 @@ _STYLES = {
     Name.Decorator: f"color:{html.GREY}",
 }
 _REMOVED, _ADDED = ";background:rgba(214,69,61,0.18)", ";background:rgba(42,138,62,0.18)"
-_CODE = "font-family:monospace;font-size:12px;white-space:pre;text-align:left;padding:0 10px 0 4px"
+_CODE = "font-family:monospace;font-size:12px;text-align:left;padding:0 10px 0 4px"
 
 LEXERS = {
     "python": PythonLexer(stripnl=False, ensurenl=False),
@@ -111,7 +111,8 @@ def _cell(number: int | None, texts: list[Markup], background: str) -> Markup:
     if number is None:
         return tag("td") + tag("td")
     shown = tag("td", number + 1, style=f"color:{html.GREY};font-size:11px;text-align:right")
-    return shown + tag("td", texts[number], style=_CODE + background)
+    line = tag("pre", texts[number], style=html.PRE)
+    return shown + tag("td", line, style=_CODE + background)
 
 
 _GAP = tag(

@@ -29,6 +29,9 @@ GREEN, RED, BLUE, GREY = "#2a8a3e", "#d6453d", "#3a76d8", "#767676"
 _WIDTH, _LEFT, _ROW = 440, 76, 22
 """Pixels of a picture: of the whole, of captions, of the height of one strip."""
 
+PRE = "margin:0;padding:0;border:0;background:none;font:inherit;font-family:monospace"
+"""Nothing of what pages and notebooks make of `pre`, but its spaces."""
+
 _CELL = "text-align:left;vertical-align:top;padding:2px 12px 2px 0;font-size:13px"
 
 
@@ -56,7 +59,14 @@ def tag(name: str, *content: object, **attributes: object) -> Markup:
 
 
 def code(text: object) -> Markup:
+    """Within a line."""
     return tag("code", text, style="background:none;white-space:pre-wrap")
+
+
+def listing(text: object) -> Markup:
+    """Lines of code. In a `pre`: programs that export notebooks collapse spaces in all else,
+    whatever its style says."""
+    return tag("pre", text, style=f"{PRE};white-space:pre-wrap")
 
 
 def dim(text: object) -> Markup:

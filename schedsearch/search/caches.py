@@ -15,10 +15,10 @@ from schedsearch.evaluate.build.disk import disk_explained
 from schedsearch.search.setup.subject import cache_dir
 from schedsearch.search.workers.lease import locked
 
-PARTS = ("artifacts", "bench", "verified", "replayed")
+PARTS = ("artifacts", "bench", "verified", "replayed", "ceilings")
 """Folders whose files are made anew when they are missing: shared objects and harnesses,
-inputs with expected outputs, what was verified, and C of replayed schedules. What else is there is
-kept."""
+inputs with expected outputs, what was verified, C of replayed schedules, and bandwidths of this
+machine. What else is there is kept."""
 
 _LOCK = "in-use.lock"
 

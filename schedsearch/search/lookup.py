@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import GeneratedC
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.evaluate.oracle.agreement import NOT_COMPARED, Agreement
 from schedsearch.evaluate.roof.roofline import Roof
-from schedsearch.search.setup.run_summary import NEST_OF, RunSummary, roof_of_run
+from schedsearch.search.setup.run_summary import NEST_OF, Elsewhere, RunSummary, roof_of_run
 from schedsearch.store.database import Store
-from schedsearch.store.views import Scope
-from schedsearch.transforms import contract
+from schedsearch.store.views import Scope, StoredCandidate
 
 
 def find_scopes(store: Store, proc: str | None, *, nests: bool = False) -> list[Scope]:
@@ -21,7 +21,10 @@ def find_scopes(store: Store, proc: str | None, *, nests: bool = False) -> list[
         known = sorted({store.workload(scope).proc for scope in scopes})
         if not known:
             raise UserError(f"{store.name} is empty; `schedsearch run FILE` fills it")
-        raise UserError(f"no procedure {proc!r} in {store.name}; it has: {', '.join(known)}")
+        raise UserError(
+            f"no procedure {proc!r} in {store.name}; it has: {', '.join(known)}"
+            f"{did_you_mean(str(proc), known)}"
+        )
     if proc or nests:
         return found
     return [scope for scope in found if not only_as_nest(store, scope)] or found
@@ -51,5 +54,16 @@ def verification(store: Store, scope: Scope) -> Agreement:
 
 def caveats(store: Store, scope: Scope, code: GeneratedC | None) -> tuple[str, ...]:
     """The limits of a schedule with this C that its callers have to know."""
+    from schedsearch.transforms import contract  # a store without code needs none of it
+
     own = contract.caveats(code) if code else ()
     return (*verification(store, scope).caveats, *own)
+
+
+def stored_elsewhere(store: Store, candidate: StoredCandidate) -> Elsewhere | None:
+    """As the latest run that ended with this candidate measured it; None if none did."""
+    for run in reversed(store.runs(candidate.scope)):
+        summary = RunSummary.of(run)
+        if summary.best == candidate.trace_key and summary.elsewhere:
+            return summary.elsewhere
+    return None

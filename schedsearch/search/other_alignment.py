@@ -8,10 +8,8 @@ from schedsearch.core.records import GeneratedC, TimingKind
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.search.engine.ending import UNLIMITED, Time, timed_again
-from schedsearch.search.setup.run_summary import Elsewhere, RunSummary
+from schedsearch.search.setup.run_summary import Elsewhere
 from schedsearch.search.setup.subject import Subject
-from schedsearch.store.database import Store
-from schedsearch.store.views import StoredCandidate
 
 PLAN = TimingPlan(kind=TimingKind.ELSEWHERE, min_rounds=6, max_rounds=10, fresh=True)
 
@@ -28,12 +26,3 @@ def measure_elsewhere(
         return None
     found = timed_again(subject, code, lambda kernel: bench.time_elsewhere(kernel, align, plan))
     return Elsewhere(align, found) if found else None
-
-
-def stored_elsewhere(store: Store, candidate: StoredCandidate) -> Elsewhere | None:
-    """As the latest run that ended with this candidate measured it; None if none did."""
-    for run in reversed(store.runs(candidate.scope)):
-        summary = RunSummary.of(run)
-        if summary.best == candidate.trace_key and summary.elsewhere:
-            return summary.elsewhere
-    return None

@@ -11,8 +11,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from schedsearch.core import ast as q
 from schedsearch.core.errors import UnnamedFileError, UserError
 from schedsearch.core.records import Outcome, Workload
+from schedsearch.evaluate.arguments.binding import Binding, bind
 from schedsearch.search.setup.trust import doubt
 from schedsearch.transforms.exo.fixed_sizes import specialize
 from schedsearch.transforms.exo.identity import proc_key
@@ -53,6 +55,12 @@ def load_tuned(
     return source, procedure
 
 
+def bound(workload: Workload, ast: q.Proc) -> Binding:
+    """Of the sizes that are still arguments."""
+    names = {arg.var.name for arg in ast.args}
+    return bind(ast, {name: size for name, size in workload.sizes if name in names})
+
+
 def require_tuned(path: Path, option: str) -> None:
     """Raises UnnamedFileError for a Python file that a store or a lock names, unless the record
     says that this user tuned it, or tuned with it (`trust.py`). `option` is by what the user
@@ -75,7 +83,7 @@ def differs(what: str) -> UserError:
     """The error of a schedule that replays, but to something else than was recorded."""
     return UserError(
         f"the replayed {what} differs from the recorded one: this schedsearch or Exo is not "
-        "the version that recorded it"
+        "the version that recorded it; `schedsearch run` tunes it anew"
     )
 
 

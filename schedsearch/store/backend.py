@@ -11,7 +11,6 @@ from sqlite3 import Error as SqliteError
 from typing import Any, Protocol
 
 from sqlalchemy import Connection, Engine
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError, StatementError
 
 from schedsearch.core.errors import UserError
@@ -94,5 +93,7 @@ def explained(backend: Backend) -> Iterator[None]:
 @cache
 def upsert(dialect: str, table: type[Base]) -> Any:
     """An INSERT with `on_conflict_do_...`, which each dialect of SQL has a class of its own for."""
+    from sqlalchemy.dialects import postgresql, sqlite  # `list` and `best` write nothing
+
     kinds = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
     return kinds[dialect](table)

@@ -465,7 +465,8 @@ class Store(Closeable):
             found = select_candidates(connection, CandidateRow.id == candidate_id)
         if not found:
             raise UserError(
-                f"no candidate {candidate_id} in tuning store {self.name}; list them to find its id"
+                f"no candidate {candidate_id} in tuning store {self.name}; `schedsearch best` "
+                "lists the ids"
             )
         return found[0]
 

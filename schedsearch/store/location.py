@@ -18,20 +18,28 @@ _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*)://")
 
 
 def locate(where: Path | str) -> Backend:
-    """The backend for a path, or for the URL of a PostgreSQL database.
+    """The backend for a path, for `sqlite:///FILE`, or for the URL of a PostgreSQL database.
 
     Raises UserError for a URL of anything else.
     """
     url = _SCHEME.match(where) if isinstance(where, str) else None
     if url is None:
         return SqliteFile(Path(where))
+    if url["scheme"] == "sqlite":
+        file = str(where).removeprefix("sqlite:///")
+        if not file or file == where:
+            raise UserError(
+                f"{where} names no file; write sqlite:///FILE, or the path of the file alone"
+            )
+        return SqliteFile(Path(file))
     if url["scheme"] not in ("postgresql", "postgres"):
         raise UserError(
-            f"a tuning store is a file or postgresql://USER@HOST/DATABASE, not {url[0]}..."
+            f"a tuning store is a file, sqlite:///FILE or postgresql://USER@HOST/DATABASE, not "
+            f"{url[0]}...; write --store FILE"
         )
     try:
         return PostgresqlDatabase(make_url(str(where)))
     except (ArgumentError, ValueError) as error:
         raise UserError(
-            f"{without_password(str(where))} is no URL: postgresql://USER@HOST:PORT/DATABASE"
+            f"{without_password(str(where))} is no URL; write postgresql://USER@HOST:PORT/DATABASE"
         ) from error

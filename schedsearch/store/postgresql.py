@@ -149,7 +149,8 @@ class PostgresqlDatabase:
             )
         elif not create:
             raise UserError(
-                f"no tuning store in {self.name}; check the URL, or start a run to create it"
+                f"no tuning store in {self.name}; check the URL, or make one with "
+                "`schedsearch run FILE`"
             )
 
 

@@ -144,7 +144,11 @@ def make_engine(path: Path, *, foreign_keys: bool = True, reading: bool = False)
 
 def _refuse_missing(path: Path) -> None:
     if not path.exists():
-        raise UserError(f"no tuning store at {path}; check the path, or start a run to create it")
+        raise UserError(
+            f"no tuning store at {path}; check the path (--store, SCHEDSEARCH_STORE), or make "
+            "one with "
+            "`schedsearch run FILE`"
+        )
 
 
 def _place(path: Path) -> Path:

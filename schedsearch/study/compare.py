@@ -48,6 +48,7 @@ class Ratio:
 
     @property
     def inverse(self) -> Ratio:
+        """The other schedule over this one."""
         over = Estimate(1.0 / self.over.value)
         if self.over.bounded:
             over = replace(over, low=1.0 / self.over.high, high=1.0 / self.over.low)

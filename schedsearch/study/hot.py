@@ -7,15 +7,14 @@ from dataclasses import dataclass
 
 from schedsearch.core.errors import CodegenError, UserError
 from schedsearch.core.records import Failure
-from schedsearch.evaluate.arguments.binding import Binding, bind
-from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.code.c_lines import Line, c_lines
 from schedsearch.evaluate.code.counters import Counters, count
 from schedsearch.evaluate.code.hottest import HotLoop, hottest, instructions_of_call
 from schedsearch.evaluate.code.listing import disassemble
 from schedsearch.evaluate.code.mca import Modelled, modelled
 from schedsearch.evaluate.roof.limit import limit
-from schedsearch.search.setup.subject import cache_dir
+from schedsearch.search.reloading import bound
+from schedsearch.search.setup.subject import builder_of
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.study.schedule import Schedule
 
@@ -51,7 +50,7 @@ class Hot:
 def hot(schedule: Schedule) -> Hot:
     """Compile it as it is measured, and look at its loops. Raises UserError for what the user can
     mend: no compiler, no disassembler, another kind of machine."""
-    builder = _builder(schedule)
+    builder = builder_of(schedule.here)
     try:
         code = schedule.code
     except CodegenError as error:
@@ -61,7 +60,7 @@ def hot(schedule: Schedule) -> Hot:
         raise UserError(f"its C cannot be compiled: {compiled.message}")
     image, measured = compiled
     ast = schedule.state.ast
-    lines = c_lines(code, ast, _binding(schedule))
+    lines = c_lines(code, ast, bound(schedule.workload, ast))
     loops = hottest(disassemble(image), lines)
     shown = [each for each in loops[:MOST] if each.share >= _GOOD_PART]
     measurement = schedule.stored.record.measurement
@@ -82,7 +81,7 @@ def hot(schedule: Schedule) -> Hot:
 def counters(schedule: Schedule, found: Hot) -> Counters:
     """Of a call, by the best source that this system has. Raises UserError for a schedule that
     was not verified: what counts does not guard against wrong code."""
-    record, builder = schedule.stored.record, _builder(schedule)
+    record, builder = schedule.stored.record, builder_of(schedule.here)
     if record.measurement is None:
         raise UserError(
             f"candidate {schedule.id} was not verified: `schedsearch explain {schedule.id} "
@@ -92,17 +91,6 @@ def counters(schedule: Schedule, found: Hot) -> Counters:
     if isinstance(artifact, Failure):
         raise UserError(f"its C cannot be compiled: {artifact.message}")
     seconds = record.measurement.candidate_ns * 1e-9
-    about = schedule.code, schedule.state.ast, _binding(schedule)
-    return count(builder, artifact, *about, seconds, found.instructions)
-
-
-def _builder(schedule: Schedule) -> Builder:
-    target = schedule.here
-    return Builder(target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers)
-
-
-def _binding(schedule: Schedule) -> Binding:
-    """Of the sizes that are still arguments."""
     ast = schedule.state.ast
-    names = {arg.var.name for arg in ast.args}
-    return bind(ast, {name: size for name, size in schedule.workload.sizes if name in names})
+    about = schedule.code, ast, bound(schedule.workload, ast)
+    return count(builder, artifact, *about, seconds, found.instructions)

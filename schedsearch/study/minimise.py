@@ -128,7 +128,10 @@ def _build(session: Session, shortener: Shortener, trace: Trace) -> Artifact:
     code, kernel = shortener.generator.generate(trace), shortener.replayer.state(trace).ast
     built = build(session.setting.subject.builder, code, kernel, reacher_of(session.bench))
     if not isinstance(built, Artifact):
-        raise UserError(f"this schedule cannot be built any more:\n{built.message}")
+        raise UserError(
+            f"this schedule cannot be built any more:\n{built.message}\nTune again with "
+            "`schedsearch run`."
+        )
     return built
 
 

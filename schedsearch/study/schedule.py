@@ -96,7 +96,9 @@ class Schedule:
         try:
             return self._replayer.state(trace)
         except ReplayError as error:
-            raise UserError(f"the recorded schedule does not replay: {error}") from error
+            raise UserError(
+                f"the recorded schedule does not replay: {error}; `schedsearch run` tunes anew"
+            ) from error
 
     @property
     def state(self) -> State:
@@ -133,8 +135,7 @@ class Schedule:
     @cached_property
     def here(self) -> Target:
         """Its target, with the compilers of this machine. Raises UserError if it is another."""
-        target = self.store.target(self.scope)
-        return _here(target, self.instructions or _own_instructions(target))[1]
+        return here(self.store.target(self.scope), self.instructions)
 
     def options(self, budget: Budget) -> Options:
         """Options of an inline run that goes on with this search: the same file, sizes, target and
@@ -211,6 +212,11 @@ def schedule_json(schedule: Schedule, code: GeneratedC) -> dict[str, Any]:
         "speedup": record.measurement.speedup.to_json(),
         "measurement": record.measurement.to_json(),
     }
+
+
+def here(target: Target, instructions: Sequence[Path] = ()) -> Target:
+    """The same target, with the compilers of this machine. Raises UserError if it is another."""
+    return _here(target, instructions or _own_instructions(target))[1]
 
 
 def _own_instructions(target: Target) -> tuple[Path, ...]:

@@ -133,7 +133,10 @@ class Stepper:
         code = known or CodeGenerator(self.replayer).generate(record.trace)
         built = self.session.setting.subject.builder.build(code, BUILD_TIMEOUT_S)
         if not isinstance(built, Artifact):
-            raise UserError(f"candidate {candidate.id} cannot be built any more:\n{built.message}")
+            raise UserError(
+                f"candidate {candidate.id} cannot be built any more:\n{built.message}\nTune "
+                "again with `schedsearch run`."
+            )
         return Anchor.of(built, record.measurement)
 
     def search(self, start: Trace, options: Options, listener: Listener) -> Result:

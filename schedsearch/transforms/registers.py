@@ -1,6 +1,6 @@
 """Vector registers by name, for files of instructions.
 
-`from schedsearch.transforms.registers import VEC_F32X16` gives the memory of 16 f32: the
+`from schedsearch.ext import VEC_F32X16` gives the memory of 16 f32: the
 one that register blocks and generated instructions use, so that their buffers can be
 given to instructions of any file. An exported schedule defines it instead of importing it.
 """

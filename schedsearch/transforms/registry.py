@@ -38,6 +38,7 @@ from schedsearch.core.errors import RewriteError, UserError
 from schedsearch.core.fields import brief
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Target
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.core.text import header
 from schedsearch.core.trace import ArgValue, Rewrite
 from schedsearch.transforms.exo.mirror import mirror
@@ -146,7 +147,8 @@ def select(names: Sequence[str] | None, also: Sequence[str] = ()) -> tuple[Trans
     wanted = {*(names or usual), *also}
     for name in (*(names or ()), *also):
         if name not in known:
-            raise UserError(f"unknown transform {name!r}; known: {', '.join(sorted(known))}")
+            close = did_you_mean(name, known) or f"; known: {', '.join(sorted(known))}"
+            raise UserError(f"unknown transform {name!r}{close}")
     return tuple(known[name] for name in sorted(wanted))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -14,16 +15,26 @@ from search.worlds import measurement
 
 import schedsearch
 from schedsearch.api.exploring import Explored
+from schedsearch.api.searched import search_of_run
 from schedsearch.core.decision import Decision
 from schedsearch.core.errors import UserError
-from schedsearch.core.records import Artifact, Failure, GeneratedC, Outcome, TuningRecord
+from schedsearch.core.records import (
+    Artifact,
+    Failure,
+    GeneratedC,
+    Outcome,
+    Target,
+    TuningRecord,
+)
 from schedsearch.core.trace import Trace
 from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.roof.ceilings import Ceilings
+from schedsearch.evaluate.roof.traffic import Streams
 from schedsearch.evaluate.run.bench import Anchor, Bench, Evaluation
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.store import Store
 from schedsearch.store.views import StoredCandidate
-from schedsearch.study import measure
+from schedsearch.study import ceilings, measure
 from schedsearch.study.compare import How, Ratio
 from schedsearch.study.measure import Steps
 from schedsearch.study.schedule import Schedule, opened
@@ -350,3 +361,30 @@ def test_a_shortened_schedule_is_timed_under_its_own_name(
     [short] = candidates(store, walked[1:2])
     assert len(short.measurements) == 2
     assert short.record.message == ""
+
+
+def test_bandwidths_of_levels_are_measured_once_for_who_looks(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(ceilings, "measuring_slot", lambda: nullcontext())
+    asked = []
+
+    def measured(builder: Builder, target: Target, streams: Streams) -> Ceilings:
+        asked.append(streams)
+        return (("L2", 100.0), ("L3", 40.5))
+
+    monkeypatch.setattr(ceilings, "measure_ceilings", measured)
+    with Store.open(store, create=False) as opened:
+        search = search_of_run(opened, None, KERNEL)
+        other = replace(search.target, cpu="another")
+        assert ceilings.ceilings(search.procedure, search.workload, other) == ()
+        assert not asked
+        assert search.ceilings == (("L2", 100.0), ("L3", 40.5))
+        assert search_of_run(opened, None, KERNEL).ceilings == search.ceilings
+    assert len(asked) == 1
+    [kept] = (tmp_path / "cache" / "schedsearch" / ceilings.PART).rglob("*.json")
+    kept.write_text("{")
+    with Store.open(store, create=False) as opened:
+        assert search_of_run(opened, None, KERNEL).ceilings == search.ceilings
+    assert len(asked) == 2

@@ -8,13 +8,13 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
 from schedsearch.api.source import options_of, source_of
 from schedsearch.core.errors import UserError
 from schedsearch.frontends.lowered import Lowered
+from schedsearch.search.setup.budget import Budget
 from schedsearch.search.setup.procedure_file import procedure_of
 from schedsearch.transforms.exo.fixed_sizes import specialize
 from schedsearch.transforms.exo.loader import load_source
@@ -70,9 +70,8 @@ def test_what_a_front_end_made_is_written(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_it_is_tuned_at_the_sizes_of_its_examples() -> None:
     lowered = Lowered("fill", TEXT, ("n", "x"), ("x",), sizes={"n": 9})
-    others: dict[str, Any] = {"fp": None, "instructions": (), "transforms": None, "cache": "warm"}
-    assert options_of(lowered, None, None, **others).sizes == {"n": 9}
-    assert options_of(lowered, None, {"n": 8}, **others).sizes == {"n": 8}
+    assert options_of(lowered, None, None, budget=Budget(1.0)).sizes == {"n": 9}
+    assert options_of(lowered, None, {"n": 8}, budget=Budget(1.0)).sizes == {"n": 8}
 
 
 @pytest.mark.parametrize("load", [source_of, procedure_of])

@@ -194,7 +194,7 @@ COMMANDS = (["list"], ["best"], ["show", "1"], ["replay", "1"], ["export"], ["ex
 
 @pytest.mark.parametrize("args", COMMANDS, ids=" ".join)
 def test_a_store_that_does_not_exist(run: Run, tmp_path: Path, args: list[str]) -> None:
-    check(run(*args), "no tuning store at schedsearch.sqlite", "start a run")
+    check(run(*args), "no tuning store at schedsearch.sqlite", "`schedsearch run FILE`")
     assert list(tmp_path.iterdir()) == []
 
 

@@ -99,7 +99,7 @@ def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
     assert found["proc"] == "fill_one"
     assert found["stop"] == "search space exhausted"
     assert found["outcomes"]["correct"] == found["measured"] + 1
-    assert "fill_one.c" in os.listdir(tmp_path)
+    assert ("fill_one.c" in os.listdir(tmp_path)) == bool(found["files"])
     if found["best"] is not None:
         assert found["best"]["speedup"]["value"] > 1.0
     assert "importing the kernel library" in answer.err
@@ -111,10 +111,10 @@ def test_a_procedure_that_cannot_be_improved_is_said_to_be_so(tmp_path: Path) ->
     assert answer.code == 0
     assert "No schedule faster than fill as written was found." in answer.out
     assert "search space exhausted: 0 measured, 1 expanded" in answer.out
-    assert "written, as written, without rewrites:" in answer.out
+    assert "No files are written, as no schedule is faster for certain." in answer.out
+    assert answer.out.count("imit") == 1
     assert "continue:" not in answer.out
-    files = {"fill.c", "fill.h", "fill.schedule.py", "schedsearch.sqlite"}
-    assert set(os.listdir(tmp_path)) == files
+    assert os.listdir(tmp_path) == ["schedsearch.sqlite"]
 
 
 # -- looking at what is known ---------------------------------------------------------
@@ -142,7 +142,8 @@ def test_list_best_and_show(tuned: Path, run: Run) -> None:
     shown = run("show", str(top["id"]), "--c")
     assert shown.out.startswith(f"candidate {top['id']} of matmul32: correct\n")
     assert "1. reorder" in shown.out
-    assert re.search(r"^confirm: .* calls, (cpu|wall) time, warm caches", shown.out, re.MULTILINE)
+    assert re.search(r"^confirm: .* calls$", shown.out, re.MULTILINE)
+    assert re.search(r"^timed in (cpu|wall) time, warm caches", shown.out, re.MULTILINE)
     assert (
         f"{100 * top['of_roof']['share']:.0f} % of its roofline ({top['of_roof']['name']})"
         in shown.out
@@ -162,7 +163,8 @@ def test_output_into_a_pipe_is_plain(tuned: Path, run: Run, args: list[str]) -> 
 
 
 def test_show_tells_the_fate_of_every_child(tuned: Path, run: Run) -> None:
-    answer = run("show", "1")
+    assert "reorder" not in run("show", "1").out
+    answer = run("show", "1", "--children")
     children = [c for c in candidates(tuned) if c.parent_id == 1]
     assert f"{len(children)} children:" in answer.out
     for child in children:

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from schedsearch.cli.report import Written, as_json, report
+from schedsearch.cli.report import Written, as_json, gained, report
 from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement, Outcome, Round
 from schedsearch.core.trace import Rewrite, Trace
 from schedsearch.evaluate.oracle.agreement import Agreement
 from schedsearch.evaluate.roof.roofline import Roof
+from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.evaluate.run.sandbox import Sandbox
-from schedsearch.evaluate.run.sanitize import Check, Finding
 from schedsearch.search.baseline import Baseline
 from schedsearch.search.engine.progress import Best, Progress
 from schedsearch.search.result import Result, Setting
@@ -124,14 +124,52 @@ def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
     )
     equal = timed("confirm", *[1.001, 1.004] * 5)
     result = replace(ended(subject, Stop.TIME, None), level=Best(TRACE.key, TRACE, equal))
-    text = printed(result, [Path("matmul32.c")])
+    text = printed(result, [])
     assert "No schedule faster than matmul32 as written was found." in text
     assert "The fastest has 1 rewrite: 1.00x [1.00, 1.00] its speed." in text
     assert "a difference of more than 2% is ruled out" in text
-    assert "written, as written, without rewrites:\n  matmul32.c" in text
+    assert "No files are written, as no schedule is faster for certain." in text
     assert "schedule (" not in text
-    data = as_json(result, Written((Path("matmul32.c"),)))
-    assert (data["best"], data["files"]) == (None, ["matmul32.c"])
+    data = as_json(result, Written())
+    assert (data["best"], data["files"]) == (None, [])
+
+
+@pytest.mark.parametrize(
+    ("ratios", "written"), [([3.9, 4.0, 4.1], True), ([0.91, 1.01, 1.15], False)]
+)
+def test_what_may_be_no_faster_is_not_written(
+    subject: Subject, ratios: list[float], written: bool
+) -> None:
+    result = ended(subject, Stop.TIME, timed("confirm", *ratios))
+    assert gained(result) == written
+
+
+def test_what_limits_the_result_is_said_once(subject: Subject) -> None:
+    near = timed("confirm", 2.0)
+    at_roof = near.candidate_ns * 1e-9
+    for compute, memory, what in (
+        (1.0, 0.5, f"arithmetic, the {ROOF.kind} multiply-add peak"),
+        (0.5, 1.0, f"{ROOF.level} bandwidth"),
+    ):
+        roof = replace(ROOF, compute_s=compute * at_roof, memory_s=memory * at_roof)
+        text = printed(replace(ended(subject, Stop.TIME, near), roof=roof), [Path("a.c")])
+        assert text.count("imited by") == 1
+        assert f"Limited by {what}" in text
+        assert "it reaches 100% of it (measured)." in text
+        assert "continue: schedsearch" in text
+        assert "schedsearch explain ID --asm" in text
+        far = replace(roof, compute_s=compute * at_roof / 4, memory_s=memory * at_roof / 4)
+        text = printed(replace(ended(subject, Stop.TIME, near), roof=far), [Path("a.c")])
+        assert "What limits it is not known; it reaches 25% of its roofline." in text
+
+
+def test_where_nothing_is_gained_the_procedure_is_what_is_limited(subject: Subject) -> None:
+    result = ended(subject, Stop.EXHAUSTED, None)
+    seconds = result.setting.baseline.call_s
+    roof = replace(ROOF, compute_s=0.8 * seconds, memory_s=0.0)
+    text = printed(replace(result, roof=roof), [])
+    assert "it reaches 80% of it (measured)." in text
+    assert "continue:" not in text
 
 
 def test_where_nothing_is_gained_weak_verification_is_said_too(subject: Subject) -> None:

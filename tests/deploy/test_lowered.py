@@ -72,7 +72,6 @@ def test_that_of_equations_too(mine: Any, tmp_path: Path) -> None:
     )
 
 
-def test_a_place_that_is_none_is_said(mine: Any) -> None:
-    wrong = schedsearch.jit(mine.product.__schedsearch_function__, store=5)
+def test_a_place_that_is_none_is_said_before_any_call(mine: Any) -> None:
     with pytest.raises(UserError, match="store= is a path, not int"):
-        wrong(*(np.ones((8, 8), "f4") for _ in range(3)))
+        schedsearch.jit(mine.product.__schedsearch_function__, store=5)

@@ -7,13 +7,11 @@ from typing import Any
 
 import pytest
 
-from schedsearch.analysis.inline import inline_calls
 from schedsearch.core.errors import BaselineError
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.records import Artifact
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
-from schedsearch.evaluate.oracle.enclosure import sampled_loops
 from schedsearch.evaluate.run.bench import Bench
 from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.transforms.exo.loader import load_source
@@ -173,14 +171,3 @@ def test_places_of_a_part_have_room_in_the_file(
     bench = prepared(load_source(file).procs["raised"], "1500", "1500", builder, tmp_path / "work")
     assert bench.cases[-1].share < 1
     assert "a part of the results is compared" in bench.agreement.verdict
-
-
-def test_which_loops_may_be_sampled() -> None:
-    def names(procedure: Any) -> list[str]:
-        return [var.name for var in sampled_loops(inline_calls(mirror(procedure)))]
-
-    assert names(procs.matmul) == ["i", "j"]
-    assert names(procs.triangle) == ["i"]
-    assert names(procs.recurrence) == []  # elements are read by other iterations
-    assert names(procs.long_sum) == []
-    assert names(procs.normalise) == []  # what later statements read would be missing

@@ -14,8 +14,9 @@ from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.roof.work import count_steps
 from schedsearch.evaluate.run.bench import EXTRAPOLATED, Bench
+from schedsearch.evaluate.run.findings import Finding
 from schedsearch.evaluate.run.preparing import Excerpt, prepare
-from schedsearch.evaluate.run.sanitize import Finding, Inspector
+from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
@@ -36,6 +37,13 @@ def added(y: f32[200, 300], x: f32[200, 300]):
     for i in seq(0, 200):
         for j in seq(0, 300):
             y[i, j] += x[i, j] * x[i, j]
+
+
+@proc
+def summed(y: f32, x: f32[200, 300]):
+    for i in seq(0, 200):
+        for j in seq(0, 300):
+            y += x[i, j]
 
 
 @proc
@@ -176,6 +184,27 @@ def test_a_procedure_that_takes_too_long_is_not_called(builder: Builder, tmp_pat
     assert timed.reference == bench.baseline.code_key
     assert baseline.candidate_ns == pytest.approx(timed.candidate_ns * timed.ratio.value, rel=0.5)
     assert timed.ratio.value > 0.2, "the part alone takes a tenth of that"
+
+
+@pytest.mark.normal
+def test_what_cannot_be_evaluated_is_called_for_its_results_alone(
+    builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A part of it is timed all the same."""
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._MOST_EVALUATED", 100)
+    part, scale = part_of(summed, lambda ast: count_steps(ast, bind(ast, {})), 6000)
+    ast, code = mirror(summed), generate_c(summed)
+    excerpt = Excerpt(generate_c(part), scale, patience_s=0.0)
+    bench = prepare(ast, code, bind(ast, {}), builder, tmp_path, excerpt=excerpt)
+    assert bench.part is not None
+    assert all(case.as_written and not case.uncalled for case in bench.cases)
+    assert bench.agreement.verdict.startswith("weakly verified: its size takes too long")
+    body = f"{ALL} *y += x[300 * i + j];"
+    right, wrong = (built(builder, summed, each) for each in (body, body.replace("+=", "=")))
+    assert isinstance(bench.verify(wrong), Failure)
+    timed = bench.evaluate(right, PLAN, bench.standard).result
+    assert isinstance(timed, Measurement)
+    assert dict(bench.time_baseline(PLAN).result.host)[EXTRAPOLATED] == "1/10"
 
 
 def test_what_is_fast_enough_is_called(builder: Builder, tmp_path: Path) -> None:

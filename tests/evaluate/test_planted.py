@@ -36,8 +36,9 @@ from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.host import usable_cores
 from schedsearch.evaluate.run.bench import Anchor, Bench
+from schedsearch.evaluate.run.findings import Finding
 from schedsearch.evaluate.run.preparing import prepare
-from schedsearch.evaluate.run.sanitize import Finding, Inspector
+from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.evaluate.run.timing import TimingPlan
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror

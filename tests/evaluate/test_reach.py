@@ -17,8 +17,9 @@ from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.oracle.reach import Reach, Reacher
 from schedsearch.evaluate.roof.work import stores_run
 from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.findings import Finding
 from schedsearch.evaluate.run.preparing import prepare
-from schedsearch.evaluate.run.sanitize import COVERAGE, Finding, Inspector, blocks, counting
+from schedsearch.evaluate.run.sanitize import COVERAGE, Inspector, blocks, counting
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from transforms.helpers import TARGET
 
+from schedsearch.core.records import Target
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.host import measuring_cores, probe_target
 from schedsearch.evaluate.build.process import Finished, run_group
-from schedsearch.evaluate.roof.peak import WAYS, measure_limits, measure_peaks, thread_counts
+from schedsearch.evaluate.roof import ceilings, peak
+from schedsearch.evaluate.roof.ceilings import measure_ceilings
+from schedsearch.evaluate.roof.peak import (
+    WAYS,
+    Peaks,
+    measure_limits,
+    measure_peaks,
+    thread_counts,
+)
 from schedsearch.evaluate.roof.roofline import Roof, level, measure_roof, roof_of
 from schedsearch.evaluate.roof.traffic import Streams
 from schedsearch.evaluate.roof.work import Work
@@ -44,18 +53,8 @@ def test_of_two_measurements_each_limit_is_the_better_one() -> None:
 
 def test_a_roof_survives_the_store() -> None:
     assert Roof.from_json(ROOF.to_json()) == ROOF
-    earlier = {k: v for k, v in ROOF.to_json().items() if k not in ("threads", "ceilings")}
-    assert Roof.from_json(earlier) == ROOF
-    levels = replace(ROOF, ceilings=(("L1", 300.0), ("memory", 9.5)))
-    assert Roof.from_json(json.loads(json.dumps(levels.to_json()))) == levels
-
-
-def test_of_two_measurements_each_ceiling_is_the_higher_one() -> None:
-    one = replace(ROOF, ceilings=(("L1", 300.0), ("memory", 9.5)))
-    other = replace(ROOF, ceilings=(("L1", 290.0), ("memory", 10.0)))
-    assert one.highest(other).ceilings == (("L1", 300.0), ("memory", 10.0))
-    assert ROOF.highest(one).ceilings == one.ceilings
-    assert one.highest(ROOF).ceilings == one.ceilings
+    before_threads = {k: v for k, v in ROOF.to_json().items() if k != "threads"}
+    assert Roof.from_json(before_threads) == ROOF
 
 
 @pytest.mark.normal
@@ -67,11 +66,45 @@ def test_a_roof_is_of_the_work_and_measured_once(builder: Builder) -> None:
     assert (roof.kind, roof.level) == ("f32", "L1")
     assert roof.compute_s == pytest.approx(1.001e-3 / roof.peak)
     assert roof.memory_s == pytest.approx(12200e-9 / roof.bandwidth)
-    names = [name for name, _ in roof.ceilings]
-    assert names[:2] == ["L1", "L2"]
-    assert names == [*names[: len(target.cache_bytes)], *["memory"] * ("memory" in names)]
-    assert all(rate > 0 for _, rate in roof.ceilings)
-    assert dict(roof.ceilings)["L1"] > dict(roof.ceilings)[names[-1]]
+
+
+def test_levels_take_no_time_from_the_roof(
+    builder: Builder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def measured(
+        builder: Builder, target: Target, mixes: Sequence[Streams]
+    ) -> tuple[Peaks, tuple[float, ...]]:
+        calls.append(list(mixes))
+        return Peaks(1.0, 2.0, 1.0, 1.0, 4.0), tuple(float(mix.footprint) for mix in mixes)
+
+    for module in (peak, ceilings):
+        monkeypatch.setattr(module, "measure_peaks", measured)
+    caches = 32 << 10, 1 << 20, 32 << 20
+    target = replace(TARGET, cache_bytes=caches)
+    streams = Streams(read=8000, written=4000, updated=0)
+    assert measure_roof(builder, target, Work((("f32", 1e6),), streams)).bandwidth == 12000
+    assert calls == [[streams]]
+    found = measure_ceilings(builder, target, streams)
+    assert [name for name, _ in found] == ["L2", "L3", "memory"]
+    assert dict(found) == pytest.approx(
+        {"L2": 1 << 19, "L3": 16 << 20, "memory": 128 << 20}, rel=1e-4
+    )
+    assert len(calls) == 2
+    assert all(mix.read == pytest.approx(2 * mix.written, rel=1e-3) for mix in calls[1])
+    large = replace(target, cache_bytes=(*caches[:2], 256 << 20))  # memory would take long
+    assert [name for name, _ in measure_ceilings(builder, large, streams)] == ["L2", "L3"]
+    assert measure_ceilings(builder, target, Streams(0, 0, 0)) == ()
+
+
+@pytest.mark.normal
+def test_inner_levels_are_faster(builder: Builder) -> None:
+    target = probe_target(builder.compiler, builder.flags)
+    found = measure_ceilings(builder, target, Streams(4 * max(target.cache_bytes), 0, 0))
+    names = [name for name, _ in found]
+    assert names == [f"L{number}" for number in range(1, len(target.cache_bytes) + 1)]
+    assert found[0][1] > found[-1][1] > 0
 
 
 @pytest.mark.normal

@@ -11,8 +11,9 @@ import pytest
 from schedsearch.core.records import Compiler
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.evaluate.run.preparing import prepare
-from schedsearch.evaluate.run.sanitize import Check, Finding, Inspector
+from schedsearch.evaluate.run.sanitize import Inspector
 from schedsearch.transforms.exo.mirror import mirror
 
 from . import procs

@@ -15,7 +15,7 @@ from multiprocessing.context import ForkServerContext, SpawnContext
 from pathlib import Path
 
 from faults.session import Ended, Setup, live
-from schedsearch.search.engine.driver import PIPELINE
+from schedsearch.search.engine.dispatcher import PIPELINE
 from schedsearch.store.process import is_dead, token
 
 MENDED = ("worker", "compiler", "child")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from schedsearch.present import html
 from schedsearch.present.diff import LEXERS, Diff, coloured
 
 from .reading import Reader
@@ -46,3 +49,14 @@ def test_far_lines_are_left_out() -> None:
 def test_equal_texts_have_no_difference() -> None:
     assert repr(Diff("a", "a")) == "no difference"
     assert Reader(Diff("a", "a")._repr_html_()).text == "no difference"
+
+
+def test_indentation_survives_where_spaces_are_collapsed() -> None:
+    """Exported notebooks keep the spaces of `pre` alone, whatever a style says."""
+    before = "for i in seq(0, 8):\n    for j in seq(0, 8):\n        C[i] += A[i, j]"
+    for shown in (Diff(before, before.replace("+=", "="))._repr_html_(), html.listing(before)):
+        kept = re.findall(r"<pre[^>]*>(.*?)</pre>", shown, re.DOTALL)
+        lines = [Reader(part).text for block in kept for part in block.split("\n")]
+        assert set(before.split("\n")) <= set(lines)
+        outside = re.sub(r"<pre[^>]*>.*?</pre>", "", shown, flags=re.DOTALL)
+        assert "  " not in Reader(outside).text

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 from schedsearch.core import ast as q
 from schedsearch.core.records import Failure, GeneratedC, Keys, Outcome
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.run.sanitize import Check, Finding
+from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.search.engine.confirmation import CONTENDERS, FIELD, HEAT, HEATS
+from schedsearch.search.engine.dispatcher import PIPELINE
 from schedsearch.search.engine.minimal import Shorten, Shortened
 from schedsearch.search.engine.plans import ANCHOR, CLOSING_S, confirm
 from schedsearch.search.setup.budget import Budget, Stop
@@ -56,6 +57,30 @@ def tree(depth: int, width: int) -> dict[str, list[str]]:
             children[parent] = [f"{stem}{number}" for number in range(width)]
         level = [name for parent in level for name in children[parent]]
     return children
+
+
+# -- the measuring slot ---------------------------------------------------------------
+
+
+def test_the_most_promising_of_those_that_wait_is_measured(store: Store) -> None:
+    world = World(tree(1, 6), {"n3": Kernel(predicted=1.0)}, measuring_s=0.1)
+    order = [name for name, *_ in run(store, world, strategy="exhaustive").executor.measured()]
+    assert order.index("n3") < order.index("n2")
+
+
+@pytest.mark.parametrize(("measuring_s", "most"), [(0.1, PIPELINE), (2.0, 1)])
+def test_one_is_built_while_another_is_measured_for_long(
+    store: Store, measuring_s: float, most: int
+) -> None:
+    ended = run(store, World(tree(1, 20), measuring_s=measuring_s), strategy="exhaustive")
+    waiting, most_waiting = 0, 0  # built, or being built, and not measured yet
+    measured = 0
+    for job in ended.executor.submitted:
+        waiting += isinstance(job, BuildJob) - isinstance(job, MeasureJob)
+        measured += isinstance(job, MeasureJob)
+        if measured > 4:  # how long it takes is known
+            most_waiting = max(most_waiting, waiting)
+    assert most_waiting == most
 
 
 # -- portions -------------------------------------------------------------------------

@@ -9,7 +9,8 @@ from typing import Any, cast
 import pytest
 
 from schedsearch.core.trace import Trace
-from schedsearch.evaluate.run.sanitize import COVERAGE, Check, Finding
+from schedsearch.evaluate.run.findings import Check, Finding
+from schedsearch.evaluate.run.sanitize import COVERAGE
 from schedsearch.search.engine.confirmation import once
 from schedsearch.search.setup.run_summary import Inspection
 

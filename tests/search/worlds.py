@@ -72,12 +72,14 @@ class Kernel:
 @dataclass
 class World:
     """Children by name, what is special about a name, and which jobs lose their worker how
-    often, by `(kind of job, name)`. A job makes at most `portion` children."""
+    often, by `(kind of job, name)`. A job makes at most `portion` children. Measuring a candidate
+    takes `measuring_s` seconds."""
 
     children: Mapping[str, Sequence[str]]
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
     lost: Counter[tuple[type[Job], str]] = field(default_factory=Counter)
     portion: int = 1000
+    measuring_s: float = 1.5
 
     def kernel(self, name: str) -> Kernel:
         return self.kernels.get(name, Kernel())
@@ -178,7 +180,8 @@ class ScriptedExecutor:
                 fate = kernel.speedup if fate is None else fate
                 if isinstance(fate, Failure):
                     return Evaluation(fate, 0.5, 0.0)
-                return Evaluation(measurement(fate, job.plan, job.anchor), 0.5, 1.0)
+                timed = measurement(fate, job.plan, job.anchor)
+                return Evaluation(timed, self.world.measuring_s / 3, self.world.measuring_s / 1.5)
 
     def _follow(self, job: ReplayJob) -> Replay:
         steps: list[Child] = []

@@ -137,7 +137,7 @@ def test_a_wrong_password(url: str, connection: psycopg.Connection) -> None:
 
 @pytest.mark.slow
 def test_readers_create_nothing(url: str, connection: psycopg.Connection) -> None:
-    with pytest.raises(UserError, match=r"no tuning store in postgresql://.*start a run"):
+    with pytest.raises(UserError, match=r"no tuning store in postgresql://.*schedsearch run FILE"):
         Store.open(url, create=False)
     assert tables(connection) == set()
 

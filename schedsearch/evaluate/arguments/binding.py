@@ -9,6 +9,7 @@ from typing import Any
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.evaluate.arguments.constraints import Constraints, control_kinds
 
 _SIZE = 256
@@ -178,10 +179,14 @@ def _check_names(constraints: Constraints, requested: Mapping[str, int]) -> None
         if name not in constraints.kinds:
             known = ", ".join(constraints.kinds) or "none: all its sizes are constants"
             raise UserError(
-                f"{constraints.proc.name} has no size called {name!r}. Its sizes: {known}."
+                f"{constraints.proc.name} has no size called {name!r}. Its sizes: {known}"
+                f"{did_you_mean(name, constraints.kinds) or '.'}"
             )
         if constraints.kinds[name] == "size" and value < 1:
-            raise UserError(f"size {name}={value} of {constraints.proc.name} must be at least 1.")
+            raise UserError(
+                f"size {name}={value} of {constraints.proc.name} must be at least 1; give for "
+                f"example --size {name}=64"
+            )
 
 
 def control_values(proc: q.Proc, binding: Binding) -> dict[q.Atom, int]:

@@ -24,7 +24,9 @@ def check_threads(threads: int) -> None:
     """Raises UserError unless there are as many cores as threads."""
     cores = len(usable_cores())
     if not 1 <= threads <= cores:
-        raise UserError(f"--threads {threads}: this process may use 1 to {cores} cores")
+        raise UserError(
+            f"--threads {threads}: this process may use 1 to {cores} cores; give one of these"
+        )
 
 
 def with_openmp(target: Target, cache: Path) -> Target:

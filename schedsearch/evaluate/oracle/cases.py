@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -16,7 +16,7 @@ from schedsearch.core.keys import digest_of
 from schedsearch.evaluate.arguments.binding import Binding
 from schedsearch.evaluate.arguments.layout import Buffer, layout
 from schedsearch.evaluate.oracle.agreement import Told, next_rung
-from schedsearch.evaluate.oracle.enclosure import sampled_loops, unknown_externs
+from schedsearch.evaluate.oracle.enclosure import unknown_externs
 from schedsearch.evaluate.oracle.harness import Case, Placement
 from schedsearch.evaluate.oracle.ladders import (
     LADDERS,
@@ -28,7 +28,8 @@ from schedsearch.evaluate.oracle.ladders import (
     oracle,
     scale_matters,
 )
-from schedsearch.evaluate.roof.work import count_steps, stores_run
+from schedsearch.evaluate.oracle.sampling import samples
+from schedsearch.evaluate.roof.work import count_steps, count_steps_in, stores_run
 
 # A case that is only verified may cost the baseline about 20 ms.
 _CASE_STEPS = 2e7
@@ -42,9 +43,11 @@ _MIXED_BYTES = 1 << 20
 _WITNESS_BYTES = 64 << 20
 _FEW = 1000  # elements
 _FIRST_OF_CALLS = 1000  # of the numbers of their cases
-# Operations of an evaluation, which takes some 3 ns for each. Beyond `_SAMPLED` only a part of the
-# independent iterations is evaluated; beyond `_MOST_EVALUATED` the baseline's outputs are right.
-_SAMPLED = 2e8
+# Operations of an evaluation, which takes 3 to 30 ns for each. Beyond `_SAMPLED` only a part of the
+# independent iterations is evaluated; beyond `_MOST_EVALUATED` of the others the baseline's outputs
+# count as right.
+_SAMPLED = 5e7
+_TRIED = 2e6  # the same for a look at what inputs tell
 # Elements of outputs: from `_LARGE` on, `_EVALUATED` of them are evaluated, each of which may take
 # a page of memory. Below, a fast baseline computes all of them.
 _LARGE, _EVALUATED = 1 << 25, 1e5
@@ -79,8 +82,17 @@ class Plan:
     uncalled: Binding | None = None
 
     @cached_property
-    def sampled(self) -> tuple[q.Var, ...]:
-        return sampled_loops(inline_calls(self.proc))
+    def inlined(self) -> q.Proc:
+        return inline_calls(self.proc)
+
+    @cached_property
+    def sampled(self) -> frozenset[q.Var]:
+        """Loops of which iterations may be left out."""
+        return frozenset[q.Var]().union(*(each.loops for each in samples(self.inlined)))
+
+    def steps(self, call: Binding) -> Mapping[int, int]:
+        """Of an evaluation, by how many of the sampled loops are around them."""
+        return count_steps_in(self.inlined, call, self.sampled)
 
     @cached_property
     def unknown(self) -> tuple[str, ...]:
@@ -191,24 +203,28 @@ def evaluated(
     enclose: Enclose, plan: Plan, wanted: Sequence[Inputs], first: int = 0
 ) -> tuple[tuple[Case, ...], list[Told]]:
     """Cases on these inputs, or on the next of their ladder that tells enough, or else on the best,
-    if any is of use; and how much they tell. `first`: the number of cases before."""
-    best: dict[int, tuple[float, Case, Told]] = {}
-    pending = {at: inputs.rung for at, inputs in enumerate(wanted)}
+    if any is of use; and how much they tell. A small sample shows which. `first`: the number of
+    cases before."""
+    best: dict[int, tuple[float, Inputs, Case, Told]] = {}
+    pending = dict(enumerate(wanted))
     while pending:
-        tried = [
-            _case(plan, replace(wanted[at], rung=rung), first + at) for at, rung in pending.items()
-        ]
+        tried = [_case(plan, each, first + at, _TRIED) for at, each in pending.items()]
         left = {}
-        for (at, rung), case, told in zip(pending.items(), tried, enclose(tried), strict=True):
+        for (at, inputs), case, told in zip(pending.items(), tried, enclose(tried), strict=True):
             share = _use(case, told)
             if at not in best or share > best[at][0]:
-                best[at] = share, case, told
-            following = next_rung(wanted[at].mode, rung, told.powers.values())
+                best[at] = share, inputs, case, told
+            following = next_rung(inputs.mode, inputs.rung, told.powers.values())
             if best[at][0] < SHARP and following is not None and not case.as_written:
-                left[at] = following
+                left[at] = replace(inputs, rung=following)
         pending = left
-    found = [best[at] for at in range(len(wanted)) if best[at][0] > _UNDEFINED]
-    return tuple(case for _, case, _ in found), [told for _, _, told in found]
+    found = {at: (case, told) for at, (_, _, case, told) in best.items()}
+    larger = {at: _case(plan, inputs, first + at) for at, (_, inputs, _, _) in best.items()}
+    larger = {at: case for at, case in larger.items() if case != found[at][0]}
+    heard = enclose(list(larger.values())) if larger else ()
+    found |= dict(zip(larger, zip(larger.values(), heard, strict=True), strict=True))
+    of_use = [found[at] for at in range(len(wanted)) if _use(*found[at]) > _UNDEFINED]
+    return tuple(case for case, _ in of_use), [told for _, told in of_use]
 
 
 _UNDEFINED = -1.0
@@ -265,11 +281,12 @@ def _sum(call: Binding) -> int:
     return sum(value for _, value in call.values)
 
 
-def _case(plan: Plan, inputs: Inputs, number: int) -> Case:
-    """A case with its own file, named by all that its contents depend on: it is kept."""
+def _case(plan: Plan, inputs: Inputs, number: int, most: float | None = None) -> Case:
+    """A case with its own file, named by all that its contents depend on: it is kept. An evaluation
+    of samples takes `most` operations."""
     seed, call, mode = plan.seed + number, inputs.call, inputs.mode
     judge = oracle(plan.proc, mode, LADDERS[mode][inputs.rung])
-    share, as_written = _share(plan, call), bool(why_not(plan, call))
+    share, as_written = _share(plan, call, most or _SAMPLED), bool(why_not(plan, call))
     uncalled = share < 1 and _in_part(plan, call)
     own = digest_of([call.to_json(), repr(judge), seed, share, as_written, uncalled])
     expected = plan.base.with_name(f"{plan.base.name}-{own}.bin")
@@ -290,20 +307,33 @@ def why_not(plan: Plan, call: Binding) -> str:
     """Why a call cannot be evaluated; empty if it can."""
     if plan.unknown:
         return f"the external function {plan.unknown[0]} is not known"
-    if not plan.sampled and count_steps(plan.proc, call) > _MOST_EVALUATED:
+    if plan.steps(call).get(0, 0) > _MOST_EVALUATED:
         return f"{str(call) or 'its size'} takes too long to evaluate"
     return ""
 
 
-def _share(plan: Plan, call: Binding) -> float:
-    """The share of iterations to evaluate of each loop that may be sampled, so that all takes a
-    second at most, and only a part of large outputs is evaluated."""
-    if not plan.sampled:
+def _share(plan: Plan, call: Binding, most: float) -> float:
+    """The share of iterations to evaluate of each loop that may be sampled, so that those in them
+    take `most` operations, and only a part of large outputs is evaluated."""
+    steps = {depth: count for depth, count in plan.steps(call).items() if depth}
+    if not steps:
         return 1.0
-    share = _SAMPLED / max(count_steps(plan.proc, call), _SAMPLED)
+    share = _largest(
+        lambda share: sum(count * share**depth for depth, count in steps.items()), most
+    )
     if _in_part(plan, call):
-        share = min(share, _EVALUATED / _outputs(plan.proc, call))
-    return float(share ** (1 / len(plan.sampled)))
+        part = min(1.0, _EVALUATED / _outputs(plan.proc, call))
+        share = min(share, part ** (1 / max(steps)))
+    return share
+
+
+def _largest(steps: Callable[[float], float], most: float) -> float:
+    """The largest share with at most so many steps."""
+    low, high = 0.0, 1.0
+    while steps(high) > most and high - low > 1e-3 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if steps(middle) <= most else (low, middle)
+    return high
 
 
 def _in_part(plan: Plan, call: Binding) -> bool:

@@ -13,12 +13,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import count
 
-from schedsearch.analysis.accesses import placed, written_buffers
+from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES, INTEGERS
 from schedsearch.core.floats import FloatingPoint
 from schedsearch.core.functions import FUNCTIONS
+from schedsearch.evaluate.oracle.sampling import Dim, samples
 
 # unit roundoff, what underflow may lose, largest run of integers, largest number.
 # f64 is computed here with the same roundings: twice the bound.
@@ -50,34 +51,6 @@ def enclosure_source(
     head = [*flushing, '#include "enclosure.h"', "#define USED __attribute__((unused))"]
     unused = [text.replace("static", "static USED", 1) for text in formats]
     return "\n".join([*head, context, *unused, *body, ""])
-
-
-def sampled_loops(proc: q.Proc) -> tuple[q.Var, ...]:
-    """The loops of an inlined `proc`, the outermost first, of which any iterations may be left out
-    without a change to the rest. Every array that is written has one index that is the loop's
-    variable, wherever it is accessed, and all statements are in the loop."""
-    found, body = list[q.Var](), proc.body
-    while len(body) == 1 and isinstance(body[0], q.For):
-        loop, body = body[0], body[0].body
-        if _owns_elements(loop):
-            found.append(loop.iter)
-    return tuple(found)
-
-
-def _owns_elements(loop: q.For) -> bool:
-    own = {stmt.buf for stmt in q.walk(loop.body) if isinstance(stmt, q.Alloc)}
-    if any(isinstance(stmt, q.WriteConfig) for stmt in q.walk(loop.body)):
-        return False
-    places: dict[q.Var, list[tuple[q.Affine, ...]]] = {}
-    for access in placed(loop.body):
-        places.setdefault(access.buf, []).append(access.idx)
-    return all(
-        any(
-            all(idx[dim].as_var == loop.iter for idx in places[buf])
-            for dim in range(len(places[buf][0]))
-        )
-        for buf in written_buffers(loop.body) - own
-    )
 
 
 def repeated_terms(body: tuple[q.Stmt, ...], loops: tuple[q.For, ...] = ()) -> Iterator[q.Reduce]:
@@ -191,8 +164,8 @@ class _Emitter(Indices):
         return frozenset(repeated_terms(self.proc.body))
 
     @cached_property
-    def sampled(self) -> frozenset[q.Var]:
-        return frozenset(sampled_loops(self.proc))
+    def sampled(self) -> dict[q.Var, Dim]:
+        return {loop: sample.range for sample in samples(self.proc) for loop in sample.loops}
 
     def function(self) -> Iterator[str]:
         written = written_buffers(self.proc.body)
@@ -242,8 +215,9 @@ class _Emitter(Indices):
                     yield f"struct cell sum_{var} = at_{var} ? *at_{var} : (struct cell){{0}};"
                     self.places[held] = f"&sum_{var}"
                 yield f"for (int64_t {var} = lo_{var}; {var} < end_{var}; {var}++) {{"
-                if stmt.iter in self.sampled:
-                    yield f"    if (!hs_taken({var}, lo_{var}, end_{var})) continue;"
+                if (whole := self.sampled.get(stmt.iter)) is not None:
+                    extent = self.buffers[whole.buf].extents[whole.dim]
+                    yield f"    if (!hs_taken({var}, {extent})) continue;"
                 yield from _indented(self.block(stmt.body))
                 yield "}"
                 if held:

@@ -8,26 +8,21 @@ wrongly.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from schedsearch.core.records import Target
-from schedsearch.evaluate.build.builder import Builder
-from schedsearch.evaluate.roof.peak import level_sizes, measure_peaks
-from schedsearch.evaluate.roof.work import Work
+
+if TYPE_CHECKING:  # a stored roofline needs none of what measures one
+    from schedsearch.evaluate.build.builder import Builder
+    from schedsearch.evaluate.roof.work import Work
 
 DOUBTFUL = 1.05
 """A speed above this times the roofline is beyond the roofline's own error."""
 
 _GIGA = 1e9
-
-_MOST_BYTES, _OF_L2, _MOST_OF_MEMORY = 16 << 20, 4, 256 << 20
-"""Of ceilings. Filling arrays takes longer than all else, so no more of the last cache is in use
-than tells it from the second (`_OF_L2` times that one), and memory beyond a very large cache is
-left out. The level of the procedure's own arrays is always measured."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +32,6 @@ class Roof:
     `bandwidth` is of the procedure's own mix of loads and stores, in GB/s, `level` where
     its arrays fit (`L1`, ..., `memory`); `peak` of its operations, in GOP/s, `kind` the
     type most of them have (empty if there are none). Both are of `threads` together.
-    `ceilings` are bandwidths of the same mix by level, half of small caches in use, without memory
-    where the last cache is very large; empty in records of earlier versions, and of what moves
-    nothing.
     """
 
     compute_s: float
@@ -49,7 +41,6 @@ class Roof:
     bandwidth: float
     level: str
     threads: int = 1
-    ceilings: tuple[tuple[str, float], ...] = ()
 
     @property
     def least_s(self) -> float:
@@ -95,7 +86,6 @@ class Roof:
             memory.bandwidth,
             self.level,
             self.threads,
-            _highest(self.ceilings, other.ceilings),
         )
 
     def to_json(self) -> dict[str, Any]:
@@ -103,15 +93,7 @@ class Roof:
 
     @staticmethod
     def from_json(data: Mapping[str, Any]) -> Roof:
-        ceilings = tuple((str(name), float(rate)) for name, rate in data.get("ceilings", ()))
-        return Roof(**{**data, "ceilings": ceilings})
-
-
-def _highest(
-    ours: tuple[tuple[str, float], ...], theirs: tuple[tuple[str, float], ...]
-) -> tuple[tuple[str, float], ...]:
-    rates = dict(ours or theirs)
-    return tuple((name, max(rate, dict(theirs).get(name, rate))) for name, rate in rates.items())
+        return Roof(**data)
 
 
 @cache
@@ -122,14 +104,10 @@ def roof_of(builder: Builder, target: Target, work: Work) -> Roof:
 
 def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
     """The roofline now (about a second). Raises UserError if it cannot be measured here."""
+    from schedsearch.evaluate.roof.peak import measure_peaks
+
     moves = work.streams.footprint > 0
-    sizes = level_sizes(target.cache_bytes, target.threads) if moves else {}
-    most = max(_MOST_BYTES, _OF_L2 * target.threads * target.cache_bytes[:2][-1])
-    levels = {name: min(size, most) for name, size in sizes.items() if name != "memory"}
-    if sizes.get("memory", math.inf) <= _MOST_OF_MEMORY:
-        levels["memory"] = sizes["memory"]
-    mixes = [work.streams.scaled(size) for size in levels.values()]
-    peaks, bandwidths = measure_peaks(builder, target, [work.streams, *mixes] if moves else [])
+    peaks, bandwidths = measure_peaks(builder, target, [work.streams] if moves else [])
     bandwidth = bandwidths[0] if moves else 0.0
     compute_s = sum(count / peaks.rate(kind) for kind, count in work.ops) / _GIGA
     return Roof(
@@ -140,7 +118,6 @@ def measure_roof(builder: Builder, target: Target, work: Work) -> Roof:
         bandwidth,
         level(work.streams.footprint, target),
         target.threads,
-        tuple(zip(levels, bandwidths[1:], strict=True)),
     )
 
 

@@ -67,16 +67,27 @@ def count_work(proc: q.Proc, binding: Binding) -> Work:
 def count_steps(proc: q.Proc, binding: Binding) -> int:
     """Operations, or else assignments, of one call as it is written. All are executed: values that
     do not vary with a loop are computed in each of its iterations."""
-    inlined = inline_calls(proc)
-    body = list(q.walk(inlined.body))
+    return sum(count_steps_in(inline_calls(proc), binding, frozenset()).values())
+
+
+@lru_cache(maxsize=4096)
+def count_steps_in(proc: q.Proc, binding: Binding, loops: frozenset[q.Var]) -> Mapping[int, int]:
+    """The steps of an inlined `proc`, by how many of `loops` are around them."""
+    around = Counter[int]()
+    for loop in q.walk(proc.body):
+        if isinstance(loop, q.For) and loop.iter in loops:
+            around.update(id(stmt) for stmt in q.walk(loop.body))
+    body = list(q.walk(proc.body))
     everywhere = frozenset(stmt.iter for stmt in body if isinstance(stmt, q.For))
     steps = {
-        id(stmt): Needs({("", everywhere): _steps(stmt)})
+        id(stmt): Needs({(str(around[id(stmt)]), everywhere): _steps(stmt)})
         for stmt in body
         if isinstance(stmt, q.Assign | q.Reduce)
     }
-    values = dict(control_values(inlined, binding))
-    return _Counter(steps).block(inlined.body, values, _BUDGET).total()
+    found, values = Counter[int](), dict(control_values(proc, binding))
+    for (depth, _), count in _Counter(steps).block(proc.body, values, _BUDGET).items():
+        found[int(depth)] += count
+    return found
 
 
 @lru_cache(maxsize=4096)

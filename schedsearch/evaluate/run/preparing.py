@@ -80,9 +80,9 @@ def prepare(
     with a seed of its own, arrays up against inaccessible memory at their ends or at their starts;
     the last once more, placed as it is timed: `align` bytes past the start of a page. Kernels get
     `threads` cores, and as many threads if they are parallel; `cache` is what caches hold when they
-    are timed. If the baseline takes too long, judging by its `excerpt`, it is not called with
-    `binding`. Raises UserError if the baseline does not compile, crashes, takes too long, or
-    computes a wrong result.
+    are timed. If the baseline takes too long, judging by its `excerpt`, that is timed in its place,
+    and the baseline is not called with `binding` if that can be evaluated. Raises UserError if the
+    baseline does not compile, crashes, takes too long, or computes a wrong result.
     """
     work_dir.mkdir(parents=True, exist_ok=True)
     baseline = builder.build(reference, _COMPILE_S)
@@ -104,7 +104,7 @@ def prepare(
         bench = replace(bench, exact=_unoptimised(builder, reference))
 
     whole_ns = 0.0
-    if excerpt is not None and fp is not FloatingPoint.STRICT and not why_not(plan, binding):
+    if excerpt is not None and fp is not FloatingPoint.STRICT:
         bench, whole_ns = _timed_by(excerpt, bench, builder, binding, align)
         plan = bench.plan
 
@@ -151,15 +151,21 @@ def _timed_by(
     found = here.time_part(part, _ONCE).result
     if isinstance(found, Failure) or found.candidate_ns * 1e-9 <= excerpt.patience_s:
         return bench, 0.0
-    whole = replace(bench, plan=replace(bench.plan, uncalled=timed), part=part)
-    return whole, found.candidate_ns
+    # Without an evaluation, its results are needed: it is called once for each of the inputs.
+    uncalled = None if why_not(bench.plan, timed) else timed
+    return replace(
+        bench, plan=replace(bench.plan, uncalled=uncalled), part=part
+    ), found.candidate_ns
 
 
 def _unoptimised(builder: Builder, reference: GeneratedC) -> Artifact:
     flags = tuple(flag for flag in builder.flags if not flag.startswith("-O"))
     built = replace(builder, flags=("-O0", *flags)).build(reference, _COMPILE_S)
     if isinstance(built, Failure):
-        raise UserError(f"the C as written does not compile at -O0: {built.message}")
+        raise UserError(
+            f"the C as written does not compile at -O0: {built.message}; check the compiler "
+            "and its flags"
+        )
     return built
 
 

@@ -15,7 +15,6 @@ import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from pathlib import Path
 
 from schedsearch.core import ast as q
@@ -32,6 +31,7 @@ from schedsearch.evaluate.oracle.harness import (
 )
 from schedsearch.evaluate.oracle.reach import Reach
 from schedsearch.evaluate.run.bench import Bench
+from schedsearch.evaluate.run.findings import BUT, Check, Finding
 from schedsearch.evaluate.run.reports import Verdict
 from schedsearch.evaluate.run.runner import Limits, run_harness, was_killed
 from schedsearch.evaluate.run.timing import TimingPlan
@@ -50,32 +50,6 @@ _FOUND = re.compile(r"(?:runtime error|SUMMARY: \w+Sanitizer): (.*)")
 # The library found its place in memory taken (by address space randomisation), or may not
 # look at its own process.
 _NOT_HERE = re.compile(r"\w+Sanitizer.*")
-
-
-_BUT = "but not with"
-
-
-class Finding(StrEnum):
-    PASSED = "passed"
-    FAILED = "failed"
-    NOT_CHECKED = "not checked"
-
-
-@dataclass(frozen=True)
-class Check:
-    """One sanitizer run: `detail` has its findings, or the reason why it could not run."""
-
-    what: str
-    verdict: Finding
-    detail: str = ""
-
-    @property
-    def in_part(self) -> bool:
-        """Whether another time may tell more: it was not checked, or not in all calls."""
-        return self.verdict is Finding.NOT_CHECKED or self.detail.startswith(_BUT)
-
-    def __str__(self) -> str:
-        return f"{self.what}: {self.verdict}{f' ({self.detail})' if self.detail else ''}"
 
 
 _MEMORY = ("memory and undefined behaviour", "address,undefined")
@@ -170,7 +144,7 @@ class Inspector:
             own: set[int] = set()
             more = self._called(program, kernel, what, cases, limit_s, own)
             if more.verdict is Finding.NOT_CHECKED and left is not None:
-                found = replace(found, detail=f"{_BUT} {cases[0].binding}: {more.detail}")
+                found = replace(found, detail=f"{BUT} {cases[0].binding}: {more.detail}")
                 break
             if more.verdict is not Finding.PASSED:
                 return more

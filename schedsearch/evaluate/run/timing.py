@@ -10,6 +10,7 @@ from schedsearch.core.decision import Decision, decide
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Round, TimingKind
 from schedsearch.core.stats import median_with_interval
+from schedsearch.core.suggest import did_you_mean
 
 
 class Cache(StrEnum):
@@ -21,7 +22,9 @@ class Cache(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Cache:
-        raise UserError(f"cache {value!r} is unknown: {', '.join(cls)}")
+        known = list(map(str, cls))
+        close = did_you_mean(str(value), known)
+        raise UserError(f"cache {value!r} is unknown; known: {', '.join(known)}{close}")
 
 
 @dataclass(frozen=True)

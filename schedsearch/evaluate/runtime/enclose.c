@@ -82,20 +82,28 @@ static void store_anything(enum hs_type type, void *low, void *high, size_t i)
     store(type, high, i, 0);
 }
 
-static double share_of_iterations = 1;
-static uint64_t seed_of_iterations;
-enum { FIRST_ITERATIONS = 4, LAST_ITERATIONS = 12 };
+const bool *hs_samples;
 
-/* Whether an iteration of a loop is evaluated of which all others may be left out: one of as many
- * as lie between two, on average, so that no larger block goes without. */
-bool hs_taken(int64_t iteration, int64_t first, int64_t end)
+/* One iteration of as many as lie between two, on average, so that no larger block goes without. */
+static const bool *samples_of(const struct test_case *test)
 {
-    if (share_of_iterations == 1 || iteration < first + FIRST_ITERATIONS
-        || iteration >= end - LAST_ITERATIONS)
-        return true;
-    int64_t apart = (int64_t)ceil(1 / share_of_iterations), at = iteration - first;
-    uint64_t state = seed_of_iterations + (uint64_t)(at / apart);
-    return at % apart == (int64_t)(next_random(&state) % (uint64_t)apart);
+    if (test->share == 1)
+        return NULL;
+    int64_t longest = 1;
+    for (size_t i = 0; i < hs_arg_count; i++)
+        for (int d = 0; d < test->args[i].ndim; d++)
+            longest = test->args[i].extents[d] > longest ? test->args[i].extents[d] : longest;
+    bool *samples = calloc((size_t)longest, sizeof *samples);
+    if (!samples)
+        fail("out of memory for the samples of an evaluation");
+    int64_t apart = (int64_t)ceil(1 / test->share);
+    for (int64_t block = 0; block * apart < longest; block++) {
+        uint64_t state = test->seed + (uint64_t)block;
+        int64_t taken = block * apart + (int64_t)(next_random(&state) % (uint64_t)apart);
+        if (taken < longest)
+            samples[taken] = true;
+    }
+    return samples;
 }
 
 /* What cases can tell of an array: how many elements are written, for how many of these a
@@ -336,8 +344,7 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
                   int output)
 {
     restore(test);
-    share_of_iterations = test->share;
-    seed_of_iterations = test->seed;
+    hs_samples = samples_of(test);
     struct cell **cells = calloc(hs_arg_count + 1, sizeof *cells);
     struct cell *fields = hs_cells((int64_t)hs_field_count);
     for (size_t i = 0; i < hs_arg_count; i++)
@@ -379,6 +386,7 @@ void enclose_case(struct test_case *test, void *as_written, size_t number, enum 
         free(unclear[i]);
     }
     free(unclear);
+    free((void *)hs_samples);
     report("enclosed %zu %zu", number, bytes);
     free(fields);
     free(cells);

@@ -56,9 +56,19 @@ enum { CONSTANT = 64 }; /* what was assigned last */
 void hs_initial(struct cell *cell, const struct hs_arg *arg, size_t flat);
 _Noreturn void hs_out_of_bounds(const char *name, int dim, int64_t index, int64_t extent);
 void *hs_cells(int64_t count);
-bool hs_taken(int64_t iteration, int64_t first, int64_t end);
 
 #define INLINE static inline __attribute__((always_inline))
+
+enum { FIRST_ITERATIONS = 4, LAST_ITERATIONS = 12 };
+extern const bool *hs_samples; /* by iteration; NULL if all are evaluated */
+
+/* Whether an iteration is evaluated of loops along a dimension of arrays, of which all others may
+ * be left out. It is the same for all of these loops, whatever their bounds are. */
+INLINE bool hs_taken(int64_t iteration, int64_t extent)
+{
+    return !hs_samples || iteration < FIRST_ITERATIONS || iteration >= extent - LAST_ITERATIONS
+           || hs_samples[iteration];
+}
 
 /* No promise: any result is admissible. */
 static const struct enclosed ANYTHING = {0, INFINITY, INFINITY};

@@ -9,6 +9,7 @@ from typing import Any
 from pycparser import c_ast
 
 from schedsearch.core.errors import UserError
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.frontends.c.constants import value_of
 from schedsearch.frontends.c.expressions import File
 from schedsearch.frontends.c.preprocessed import parsed
@@ -65,7 +66,10 @@ def _meant(file: File, function: str | None) -> c_ast.FuncDef:
         if function in file.functions:
             return file.functions[function]
         known = ", ".join(file.functions) or "none"
-        raise UserError(f"{file.path}: no function {function}; it defines {known}")
+        raise UserError(
+            f"{file.path}: no function {function}; it defines {known}"
+            f"{did_you_mean(function, file.functions)}"
+        )
     own = {
         name: each
         for name, each in file.functions.items()
@@ -75,4 +79,7 @@ def _meant(file: File, function: str | None) -> c_ast.FuncDef:
         return next(iter(own.values()))
     if not own:
         raise UserError(f"{file.path}: no function; define `void name(...)`")
-    raise UserError(f"{file.path}: several functions; name one of {', '.join(own)}")
+    raise UserError(
+        f"{file.path}: several functions; name one: schedsearch run {file.path} NAME, "
+        f"NAME one of {', '.join(own)}"
+    )

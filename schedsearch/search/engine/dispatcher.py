@@ -47,6 +47,12 @@ PORTION_S = 1.0
 MOST_MADE = 500
 """Children whose C and query AST are kept until they are built: 100 KB each."""
 
+PIPELINE = 3
+"""Candidates that are built, or wait, while one is measured."""
+
+LONG_S = 0.6
+"""If measuring takes longer, there is time to build one meanwhile."""
+
 MAX_ATTEMPTS = 2
 """A job runs once more if its worker died."""
 
@@ -66,8 +72,8 @@ class _Pending:
 class Dispatcher:
     """Knows the jobs that are under way, and the anchor that candidates are measured against.
 
-    Built kernels wait for the measuring slot, first come, first served. `waited` is called after
-    every wait for the executor; an exception that it raises ends the work.
+    Built kernels wait for the measuring slot; the most promising comes first. `waited` is called
+    after every wait for the executor; an exception that it raises ends the work.
     """
 
     def __init__(
@@ -77,6 +83,7 @@ class Dispatcher:
         self.baseline = self.anchor = baseline
         self.measured = 0  # nodes that this run screened
         self.round_s = PROCESS_S  # of the last timing, with a process for each round
+        self._measuring_s = baseline.call_s * baseline.scale  # of the last candidate
         self._pending: dict[int, _Pending] = {}
         self._to_measure: deque[_Pending] = deque()
         self._parts: defaultdict[str, dict[int, Expansion | Failure]] = defaultdict(dict)
@@ -100,9 +107,11 @@ class Dispatcher:
         return self.executor.slots - running[ExpandJob] - running[ReplayJob]
 
     @property
-    def ahead(self) -> int:
-        """Candidates being built, or waiting for the measuring slot."""
-        return len(self._to_measure) + self._running()[BuildJob]
+    def wanted(self) -> int:
+        """Further candidates to build, so that one is ready when the measuring slot gets free.
+        While one is measured for long, better ones may be found: no others are built by then."""
+        ahead = len(self._to_measure) + self._running()[BuildJob]
+        return max((1 if self._measuring_s > LONG_S else PIPELINE) - ahead, 0)
 
     # -- sending ------------------------------------------------------------------
 
@@ -120,9 +129,12 @@ class Dispatcher:
         self._submit(_Pending(self._build_job(key), key))
 
     def measure_next(self) -> None:
-        """Measure the next kernel that waits, if the measuring slot is free."""
+        """Measure the most promising kernel that waits, if the measuring slot is free."""
         if self._to_measure and not self._running()[MeasureJob]:
-            self._submit(self._to_measure.popleft())
+            nodes = self.ledger.tree.nodes
+            best = max(self._to_measure, key=lambda each: (each.rebase, nodes[each.key].promise()))
+            self._to_measure.remove(best)
+            self._submit(best)
 
     def complete(self, job: ExpandJob | ReplayJob) -> None:
         """Run a job and the jobs that follow from it, and wait for all of them."""
@@ -254,6 +266,7 @@ class Dispatcher:
     def _on_evaluation(self, pending: _Pending, evaluation: Evaluation) -> None:
         assert isinstance(pending.job, MeasureJob)
         stages = (("verify", evaluation.verify_s), ("time", evaluation.time_s))
+        self._measuring_s = evaluation.verify_s + evaluation.time_s
         if isinstance(evaluation.result, Failure):
             self.ledger.failed(pending.key, evaluation.result, stages)
             return

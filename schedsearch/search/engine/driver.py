@@ -27,9 +27,6 @@ from schedsearch.search.workers.jobs import ExpandJob, ReplayJob
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
-PIPELINE = 3
-"""Candidates being built or waiting for the measuring slot, at most."""
-
 
 class Search:
     """One run, from what the store knew (`resumed`) until its budget is spent.
@@ -150,7 +147,7 @@ class Search:
     def _fill(self) -> None:
         work, frontier = self.work, self.ledger.frontier
         work.measure_next()
-        for node in frontier.to_measure(PIPELINE - work.ahead):
+        for node in frontier.to_measure(work.wanted):
             work.build(node.key)
         self._fill_replays()
         idle = work.free

@@ -14,7 +14,7 @@ from schedsearch.core.records import Measurement
 from schedsearch.core.stats import Estimate
 from schedsearch.evaluate.oracle.agreement import Agreement
 from schedsearch.evaluate.roof.roofline import Roof
-from schedsearch.evaluate.run.sanitize import Check, Finding
+from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.store.views import Run
 
 ALIGNMENT_DIFFERENCE = 0.03
@@ -191,7 +191,7 @@ def _read(read: Callable[[Any], Any], run: Run, data: Mapping[str, Any], name: s
         return None if data.get(name) is None else read(data[name])
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise UserError(
-            f"the {name} of run {run.id} is not one of schedsearch: {error!r}"
+            f"the {name} of run {run.id} is not one of schedsearch: {error!r}; choose another store"
         ) from error
 
 

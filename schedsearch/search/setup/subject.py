@@ -163,11 +163,13 @@ def make_subject(
             f"Exo cannot generate C for {ast.name} in {source.path}: {error}\n"
             "Correct the procedure first."
         ) from error
-    builder = Builder(
-        target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers
-    )
-    work = count_work(ast, binding)
+    builder, work = builder_of(target), count_work(ast, binding)
     return Subject(source, procedure, ast, code, binding, workload, target, builder, work)
+
+
+def builder_of(target: Target) -> Builder:
+    """Its compilers, with the cache of what they built."""
+    return Builder(target.compiler, target.flags, cache_dir() / "artifacts", target.other_compilers)
 
 
 def bind_workload(

@@ -34,6 +34,7 @@ from schedsearch.core.fields import brief, toml_data
 from schedsearch.core.floats import FloatingPoint, contract_flags, floating_point, forbidden_flags
 from schedsearch.core.isa import ANY, NAMES, Isa, isa
 from schedsearch.core.records import Target
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.core.text_file import read_text
 from schedsearch.evaluate.build.compiler import default_flags, find_compiler, other_compilers
 from schedsearch.evaluate.build.host import (
@@ -121,10 +122,14 @@ def read_target(text: str | None) -> TargetRequest:
     except (UserError, ValueError) as error:
         raise UserError(
             f"--target {text}: {error}; give one of {', '.join(NAMES)}, or a TOML file"
+            f"{did_you_mean(text, NAMES)}"
         ) from error
     for key, value in values.items():
         if key not in _KEYS:
-            raise UserError(f"{path}: unknown key {brief(key)}; known: {', '.join(_KEYS)}")
+            raise UserError(
+                f"{path}: unknown key {brief(key)}; known: {', '.join(_KEYS)}"
+                f"{did_you_mean(key, _KEYS)}"
+            )
         wanted, right = _KEYS[key]
         if not right(value):
             raise UserError(f"{path}: {key} = {brief(value)} is not {wanted}")
@@ -199,7 +204,10 @@ def require_native(target: Target) -> None:
         )
     if missing:
         names = ", ".join(sorted(missing))
-        raise UserError(f"kernels for {target.isa} do not run on this CPU: it has no {names}")
+        raise UserError(
+            f"kernels for {target.isa} do not run on this CPU: it has no {names}; choose "
+            "another --target"
+        )
 
 
 def _is_foreign(wanted: Isa) -> bool:

@@ -62,6 +62,7 @@ class Node:
 
     @property
     def trace(self) -> Trace:
+        """Its rewrites from the baseline on."""
         return Trace(self.steps)
 
     @property
@@ -86,6 +87,7 @@ class Node:
 
     @property
     def depth(self) -> int:
+        """How many rewrites it has."""
         depth, node = 0, self
         while node.parent is not None:
             depth, node = depth + 1, node.parent
@@ -98,6 +100,7 @@ class Node:
 
     @property
     def confirmed(self) -> bool:
+        """Whether its value is that of a confirmation."""
         return self.measurement is not None and self.measurement.confirmed
 
     def reached(self) -> float:
@@ -108,6 +111,12 @@ class Node:
                 return node.value
             node = node.parent
         return 0.0
+
+    def promise(self) -> float:
+        """`value`, or what is predicted of the steps from the nearest measured node above it."""
+        if self.value is not None or self.parent is None:
+            return self.value or 0.0
+        return self.parent.promise() + self.predicted
 
 
 class Strategy(Protocol):

@@ -20,6 +20,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.errors import UserError
 from schedsearch.core.keys import digest
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.core.text_file import read_text
 from schedsearch.core.words import C_WORDS
 from schedsearch.transforms.exo.compat import prepare
@@ -131,7 +132,10 @@ def _chosen(source: Source, name: str | None) -> Any:
     known = ", ".join(sorted(source.procs))
     if name is not None:
         if (found := source.named(name)) is None:
-            raise UserError(f"no procedure {name!r} in {source.path}; it has: {known}")
+            raise UserError(
+                f"no procedure {name!r} in {source.path}; it has: {known}"
+                f"{did_you_mean(name, source.procs)}"
+            )
         return found
     called = {
         stmt.proc.name

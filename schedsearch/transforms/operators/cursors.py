@@ -25,6 +25,7 @@ class Cursors:
 
     @property
     def ast(self) -> q.Proc:
+        """The query AST of the procedure as it is now."""
         return mirror(self.procedure)
 
     def at(self, path: q.Path) -> Cursor:

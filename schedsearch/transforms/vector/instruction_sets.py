@@ -198,8 +198,8 @@ def _read(path: Path) -> Instructions:
     return Instructions(InstructionSet(path.stem, digest(text), str(path)), text)
 
 
-REGISTERS = "schedsearch.transforms.registers"
-"""The module that files of instructions import their memories from."""
+REGISTERS = ("schedsearch.ext", "schedsearch.transforms.registers")
+"""The modules that files of instructions import their memories from."""
 
 
 @dataclass(frozen=True)
@@ -221,7 +221,7 @@ def excerpt(text: str, names: Iterable[str]) -> Excerpt:
     wanted = _closure(body, set(names)) if simple else {n for s in body for n in _used(s)}
     imports, definitions, registers = [], [], set()
     for stmt in body:
-        if isinstance(stmt, ast.ImportFrom) and stmt.module == REGISTERS:
+        if isinstance(stmt, ast.ImportFrom) and stmt.module in REGISTERS:
             kinds = {register_kind(alias.name) for alias in stmt.names if alias.name in wanted}
             registers |= {kind for kind in kinds if kind is not None}
         elif isinstance(stmt, ast.Import | ast.ImportFrom):

@@ -6,7 +6,7 @@ import json
 import os
 import shlex
 import tempfile
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,9 @@ from schedsearch.core import ast as q
 from schedsearch.core.alignment import arrays
 from schedsearch.core.build import OPENMP, Build, compile_flags, link_flags
 from schedsearch.core.errors import UserError
+from schedsearch.core.given import given_texts
 from schedsearch.core.records import GeneratedC, Target, Workload
+from schedsearch.core.suggest import did_you_mean
 from schedsearch.core.text_file import write_text
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
@@ -27,6 +29,8 @@ if TYPE_CHECKING:  # it takes a while to load
     from schedsearch.search.setup.run_summary import Elsewhere
 
 FORMATS = ("py", "c", "json")
+"""What `export` writes."""
+
 DEFAULT_FORMATS = ("py", "c")
 
 _CONTRACT = "floating point: "
@@ -35,6 +39,20 @@ _NOTE = f"\n// {_CONTRACT}"
 
 _ROOM = 1 << 16
 """Bytes: more than what is written of most schedules."""
+
+
+def parse_formats(given: str | Sequence[str]) -> tuple[str, ...]:
+    """`py,c`, or these names one by one -> `("py", "c")`. Raises UserError for other names than
+    those of `FORMATS`."""
+    found = given.split(",") if isinstance(given, str) else given_texts("--format", given)
+    names = tuple(dict.fromkeys(name.strip() for name in found if name.strip()))
+    if not names or not set(names) <= set(FORMATS):
+        wrong = next((name for name in names if name not in FORMATS), "")
+        raise UserError(
+            f"--format {given!r}: choose from {', '.join(FORMATS)}, e.g. py,json"
+            f"{did_you_mean(wrong, FORMATS)}"
+        )
+    return names
 
 
 def make_writable(out: Path) -> None:
@@ -57,7 +75,9 @@ def require_folder(option: str, out: Path) -> None:
     """Raises UserError if no file can be made where `out` is: before long work, not after it."""
     if not os.access(out.resolve().parent, os.W_OK):
         what = f"{option}: cannot write {out}"
-        raise UserError(f"{what}: its directory is not there, or not writable")
+        raise UserError(
+            f"{what}: its directory is not there, or not writable; choose another place"
+        )
 
 
 def schedule_notes(
