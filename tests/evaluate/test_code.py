@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +9,10 @@ import pytest
 
 from schedsearch.core import ast as q
 from schedsearch.core.errors import UserError
-from schedsearch.core.keys import digest
-from schedsearch.core.records import Artifact, Compiler, GeneratedC
-from schedsearch.evaluate.arguments.binding import Binding
+from schedsearch.core.records import Compiler, GeneratedC
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.compiler import find_compiler, other_compilers
-from schedsearch.evaluate.code import counters, mca
+from schedsearch.evaluate.code import mca
 from schedsearch.evaluate.code.c_lines import c_lines
 from schedsearch.evaluate.code.counted import counted
 from schedsearch.evaluate.code.hottest import HotLoop, hottest
@@ -26,67 +23,7 @@ from schedsearch.evaluate.code.listing import (
     parse,
 )
 
-SIZES = Binding((("n", 4096),))
-N = q.Var("n", 0)
-X, Y, A = q.Var("x", 1), q.Var("y", 2), q.Var("a", 3)
-II, J, K = q.Var("i", 4), q.Var("j", 5), q.Var("k", 6)
-HEADER = (
-    "#include <stdint.h>\n"
-    "void two(void *ctxt, int_fast32_t n, const float *x, float *y, float *a);\n"
-)
-SOURCE = """
-void two( void *ctxt, int_fast32_t n, const float* x, float* y, float* a ) {
-for (int_fast32_t i4 = 0; i4 < 64; i4++) {
-  a[i4] = x[i4];
-}
-for (int_fast32_t i5 = 0; i5 < 100; i5++) {
-  for (int_fast32_t i6 = 0; i6 < n; i6++) {
-    y[i6] += x[i6];
-  }
-}
-}
-"""
-
-
-def at(var: q.Var) -> tuple[q.Affine, ...]:
-    return (q.Affine(0, ((var, 1),)),)
-
-
-def loop(var: q.Var, extent: q.Affine, *body: q.Stmt) -> q.For:
-    return q.For(path=(), iter=var, lo=q.Affine(0), hi=extent, body=body, parallel=False)
-
-
-def read(buf: q.Var, var: q.Var) -> q.Read:
-    return q.Read(buf=buf, idx=at(var), type="f32")
-
-
-TWO = q.Proc(
-    name="two",
-    args=(
-        q.Arg(N, "size"),
-        q.Arg(X, "f32", shape=(q.Affine(0, ((N, 1),)),)),
-        q.Arg(Y, "f32", shape=(q.Affine(0, ((N, 1),)),)),
-        q.Arg(A, "f32", shape=(q.Affine(64),)),
-    ),
-    asserts=(),
-    body=(
-        loop(II, q.Affine(64), q.Assign(path=(), buf=A, idx=at(II), rhs=read(X, II), type="f32")),
-        loop(
-            J,
-            q.Affine(100),
-            loop(
-                K,
-                q.Affine(0, ((N, 1),)),
-                q.Reduce(path=(), buf=Y, idx=at(K), rhs=read(X, K), type="f32"),
-            ),
-        ),
-    ),
-)
-"""A cold loop, then a hot nest."""
-
-
-def c(source: str = SOURCE, header: str = HEADER, name: str = "two") -> GeneratedC:
-    return GeneratedC(name, header, source, digest(header + source))
+from .two_loops import SIZES, SOURCE, TWO, c
 
 
 def compilers() -> list[Compiler]:
@@ -218,14 +155,6 @@ def test_spills_are_counted(builder: Builder) -> None:
     assert few[0].counts.spills == 0
 
 
-def fake(tool: str, script: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A PATH on which a tool is this script."""
-    program = tmp_path / tool
-    program.write_text(f"#!/bin/sh\n{script}\n")
-    program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
-
-
 def test_without_objdump(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match="binutils"):
@@ -237,90 +166,3 @@ def test_without_llvm_mca(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     found = mca.modelled([instruction("nop")])
     assert found.cycles is None
     assert "not installed" in found.why
-
-
-def test_the_model_of_a_loop_is_read(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    answer = "Iterations:        100\\nInstructions:      300\\nTotal Cycles:      815"
-    fake("llvm-mca", f"cat > /dev/null; printf '{answer}\\n'", tmp_path, monkeypatch)
-    assert mca.modelled([instruction("nop")]).cycles == 8.15
-
-
-@pytest.fixture
-def kernel(builder: Builder) -> Artifact:
-    built = builder.build(c(), 60)
-    assert isinstance(built, Artifact)
-    return built
-
-
-def count(builder: Builder, kernel: Artifact) -> counters.Counters:
-    return counters.count(builder, kernel, c(), TWO, SIZES, 1e-4, 1000.0)
-
-
-PERF = """
-for last; do :; done
-case $last in 0) n=1000;; *) n=$((1000 + 500 * last));; esac
-echo "$n,,instructions:u,1,100.00,," >&2
-echo "$((n / 2)),,cycles:u,1,100.00,," >&2
-echo "<not supported>,,cache-misses:u,0,100.00,," >&2
-"""
-
-
-@pytest.mark.normal
-def test_perf_is_asked_first(
-    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    fake("perf", PERF, tmp_path, monkeypatch)
-    found = count(builder, kernel)
-    assert found.source == counters.BY_PERF
-    assert found.instructions == 500
-    assert found.per_cycle == pytest.approx(2.0, rel=0.01)
-    assert found.cache_misses is None
-
-
-VALGRIND = """
-for last; do :; done
-echo "==7== I   refs:      $((1000 + 2000 * last))" >&2
-echo "==7== D1  misses:    1,234  (1 rd + 2 wr)" >&2
-echo "==7== LLd misses:    12" >&2
-echo "==7== Mispredicts:   $((30 + last))" >&2
-"""
-
-
-@pytest.mark.normal
-def test_where_perf_may_not_count_valgrind_simulates(
-    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    fake("perf", 'echo "<not supported>,,instructions:u,0,100.00,," >&2', tmp_path, monkeypatch)
-    fake("valgrind", VALGRIND, tmp_path, monkeypatch)
-    found = count(builder, kernel)
-    assert found.source == counters.BY_VALGRIND
-    assert found.instructions == 2000
-    assert (found.branch_misses, found.l1_misses) == (1, 0)
-    assert found.cycles is None
-    assert "perf cannot count here" in found.refused[0]
-
-
-@pytest.mark.normal
-def test_code_that_valgrind_does_not_know_is_estimated(
-    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    fake("perf", "echo no permission >&2; exit 255", tmp_path, monkeypatch)
-    said = "valgrind: Unrecognised instruction at address 0x1"
-    script = f'echo "{said}" | tr U u >&2; exit 132'
-    fake("valgrind", script, tmp_path, monkeypatch)
-    found = count(builder, kernel)
-    assert found.source == counters.BY_ESTIMATE
-    assert found.instructions == 1000.0
-    assert "no permission" in found.refused[0]
-    assert "AVX-512" in found.refused[1]
-
-
-@pytest.mark.normal
-def test_without_perf_and_valgrind(
-    builder: Builder, kernel: Artifact, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    count(builder, kernel)  # compiles what runs the kernel
-    monkeypatch.setenv("PATH", str(tmp_path))
-    found = count(builder, kernel)
-    assert found.source == counters.BY_ESTIMATE
-    assert found.refused == ("perf is not installed", "valgrind is not installed")

@@ -32,7 +32,8 @@ _SIMULATED = {
     "cache_misses": r"LLd misses: +([\d,]+)",
     "branch_misses": r"Mispredicts: +([\d,]+)",
 }
-_UNKNOWN_CODE = re.compile(r"unhandled instruction|unrecognised instruction|Illegal instruction")
+_UNKNOWN_CODE = re.compile(r"unhandled instruction|Unrecognised instruction")
+_NO_CAUSE = ("", "Error:")  # perf's cause is in the line after
 
 BY_PERF = "hardware counters, by perf"
 BY_VALGRIND = "valgrind's simulation of the caches and of branches: no cycles"
@@ -195,8 +196,9 @@ def _difference(
         if _UNKNOWN_CODE.search(finished.stderr):
             return "it does not support instructions that this kernel has (AVX-512, above all)"
         if finished.code != 0:
-            said = finished.stderr.strip().splitlines() or ["no message"]
-            return f"it ended with {finished.code}: {said[0]}"
+            lines = map(str.strip, finished.stderr.splitlines())
+            said = next((line for line in lines if line not in _NO_CAUSE), "no message")
+            return f"it ended with {finished.code}: {said}"
         both.append(read(finished.stderr))
     none, some = both
     return {name: max(some[name] - none.get(name, 0.0), 0.0) / calls for name in some}
