@@ -48,16 +48,22 @@ def test_what_is_shown_is_what_is_written(home: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["lower", "kernel.py"], "what is lowered is a file of .c or .eq"),
+        (["lower", "kernel.py"], "kernel.py is no .c or .eq file"),
         (["lower", "kernels.c"], "length.h"),
-        (["lower", "kernels.c", "-I", "include"], "several functions; name one of scaled, other"),
+        (
+            ["lower", "kernels.c", "-I", "include"],
+            "several functions; name one: schedsearch run kernels.c NAME, NAME one of scaled, other",
+        ),
         (["lower", "kernels.c", "nothing", "-I", "include"], "no function nothing"),
         (["lower", "nowhere.c"], "nowhere.c"),
         (["lower", "double.eq", "-D", "N=1"], "macros and headers are for C"),
         ([*C, "--out", "kernels.c"], "kernels.c is there already"),
         (["run", "double.eq", "-D", "N=1"], "macros and headers are for C"),
         (["run", "kernel.py", "-I", "include"], "macros and headers are for C"),
-        (["run", "kernels.c", "-I", "include"], "several functions; name one of scaled, other"),
+        (
+            ["run", "kernels.c", "-I", "include"],
+            "several functions; name one: schedsearch run kernels.c NAME, NAME one of scaled, other",
+        ),
         (["pin", "kernels.c"], "`schedsearch lower kernels.c --out kernels.py`"),
         (["check", "double.eq"], "`schedsearch lower double.eq --out double.py`"),
     ],
