@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from schedsearch.core import ast as q
 from schedsearch.core.records import GeneratedC, Target
 from schedsearch.core.trace import Trace
 from schedsearch.present import format as fmt
@@ -26,10 +27,12 @@ from schedsearch.transforms.replay import Replayer
 
 @dataclass(frozen=True)
 class Exported:
-    """The files, the C in them, and what their user has to know (`transforms/contract.py`)."""
+    """The files, the C in them and the procedure that it is of, and what their user has to know
+    (`transforms/contract.py`)."""
 
     paths: tuple[Path, ...]
     code: GeneratedC
+    ast: q.Proc
     caveats: tuple[str, ...]
 
 
@@ -42,12 +45,12 @@ def export_result(result: Result, out: Path | None) -> Exported:
     claim = fmt.claim(result.best.measurement) if result.best else fmt.AS_WRITTEN
     code = generate_c(state.procedure, state.build)
     if out is None:
-        return Exported((), code, caveats(code))
+        return Exported((), code, state.ast, caveats(code))
     verdict = result.setting.baseline.agreement.verdict
     notes = schedule_notes(claim, verdict, subject.target, state.build, subject.workload)
     kernel = Kernel(state.ast, code, subject.target, verdict, result.elsewhere)
     paths = write_schedule(out, subject.source, subject.workload, trace, kernel, notes)
-    return Exported(tuple(paths), code, caveats(code))
+    return Exported(tuple(paths), code, state.ast, caveats(code))
 
 
 def export_schedule(
@@ -75,4 +78,4 @@ def export_schedule(
     data = schedule_json(schedule, code) if "json" in formats else None
     source, trace = schedule.source, schedule.trace
     paths = write_schedule(out, source, workload, trace, kernel, notes, formats, data)
-    return Exported(tuple(paths), code, (*checked.caveats, *caveats(code)))
+    return Exported(tuple(paths), code, state.ast, (*checked.caveats, *caveats(code)))

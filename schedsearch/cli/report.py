@@ -13,7 +13,6 @@ from schedsearch.cli.telling import typed
 from schedsearch.core.build import DEFAULT_BUILD
 from schedsearch.core.decision import Decision
 from schedsearch.core.records import Measurement
-from schedsearch.evaluate.roof.limit import limit
 from schedsearch.present import format as fmt
 from schedsearch.present.live import rate
 from schedsearch.search.engine.ending import margin
@@ -32,10 +31,12 @@ _NOT_WRITTEN = (
 
 @dataclass(frozen=True)
 class Written:
-    """The files of a result, and what their user has to know (`transforms/contract.py`)."""
+    """The files of a result, what their user has to know (`transforms/contract.py`), and what
+    limits the kernel."""
 
     paths: tuple[Path, ...] = ()
     caveats: tuple[str, ...] = ()
+    limited: str = ""
 
 
 def _times(best: Best) -> str:
@@ -144,7 +145,8 @@ def report(
         if reached < target_speedup:
             console.print("It was reached while searching, but not when measured again.")
     console.print(f"candidates: {fmt.outcomes(progress.outcomes)}")
-    console.print(_limited(result), markup=False, soft_wrap=not console.is_terminal)
+    if written.limited:
+        console.print(written.limited, markup=False, soft_wrap=not console.is_terminal)
     if result.stop is not Stop.EXHAUSTED:
         console.print(f"continue: {typed(without='--fresh')}", markup=False, soft_wrap=True)
     if written.paths:
@@ -157,14 +159,6 @@ def gained(result: Result) -> bool:
         return False
     speedup = result.best.measurement.speedup
     return speedup.low > 1.0 if speedup.bounded else speedup.value > 1.0
-
-
-def _limited(result: Result) -> str:
-    """What limits the best, or the procedure as written if nothing is faster, by the roofline.
-    Without a compiler's answer, which `explain --asm` asks for, more is not known here."""
-    baseline, best = result.setting.baseline, result.best
-    seconds = best.measurement.candidate_ns * 1e-9 if best else baseline.call_s
-    return limit(result.roof, seconds)
 
 
 def as_json(result: Result, written: Written) -> dict[str, Any]:
@@ -219,6 +213,7 @@ def as_json(result: Result, written: Written) -> dict[str, Any]:
         "curve": [list(point) for point in result.progress.curve],
         "best": found,
         "files": [str(path) for path in written.paths],
+        "limited_by": written.limited or None,
         "counterpart": _other_json(result.counterpart) if result.counterpart else None,
     }
 

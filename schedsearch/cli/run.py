@@ -52,6 +52,7 @@ from schedsearch.search.session import tune
 from schedsearch.search.setup.budget import Budget, Stop
 from schedsearch.search.setup.options import Options
 from schedsearch.search.strategies.make import STRATEGIES
+from schedsearch.study.hot import limited
 
 
 def run(
@@ -290,7 +291,8 @@ def _write(result: Result, out: Path) -> tuple[Written, GeneratedC]:
     """The best, or the procedure as written where nothing is faster; and its C. No files are
     written then: builds and reviews would take them for a gain."""
     files = export_result(result, out if gained(result) else None)
-    return Written(files.paths, files.caveats), files.code
+    sentence = limited(result, files.code, files.ast)
+    return Written(files.paths, files.caveats, sentence), files.code
 
 
 def _with_replacement(

@@ -3,17 +3,21 @@ from."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
+from schedsearch.core import ast as q
 from schedsearch.core.errors import CodegenError, UserError
-from schedsearch.core.records import Failure
+from schedsearch.core.records import Failure, GeneratedC, Workload
+from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.code.c_lines import Line, c_lines
 from schedsearch.evaluate.code.counters import Counters, count
 from schedsearch.evaluate.code.hottest import HotLoop, hottest, instructions_of_call
 from schedsearch.evaluate.code.listing import disassemble
 from schedsearch.evaluate.code.mca import Modelled, modelled
-from schedsearch.evaluate.roof.limit import limit
+from schedsearch.evaluate.roof.limit import at_roof, limit
 from schedsearch.search.reloading import bound
+from schedsearch.search.result import Result
 from schedsearch.search.setup.subject import builder_of
 from schedsearch.search.workers.building import BUILD_TIMEOUT_S
 from schedsearch.study.schedule import Schedule
@@ -55,13 +59,7 @@ def hot(schedule: Schedule) -> Hot:
         code = schedule.code
     except CodegenError as error:
         raise UserError(f"Exo generates no C for candidate {schedule.id}: {error}") from error
-    compiled = builder.with_lines(code, BUILD_TIMEOUT_S)
-    if isinstance(compiled, Failure):
-        raise UserError(f"its C cannot be compiled: {compiled.message}")
-    image, measured = compiled
-    ast = schedule.state.ast
-    lines = c_lines(code, ast, bound(schedule.workload, ast))
-    loops = hottest(disassemble(image), lines)
+    lines, loops, measured = _machine_code(builder, code, schedule.workload, schedule.state.ast)
     shown = [each for each in loops[:MOST] if each.share >= _GOOD_PART]
     measurement = schedule.stored.record.measurement
     limited = "What limits it is not known: it was not measured."
@@ -76,6 +74,30 @@ def hot(schedule: Schedule) -> Hot:
         limited,
         measured,
     )
+
+
+def limited(result: Result, code: GeneratedC, ast: q.Proc) -> str:
+    """What limits the C that a run ended with, and the procedure `ast` that it is of; by the
+    roofline alone where that says it, and where the machine code cannot be looked at."""
+    best, subject = result.best, result.setting.subject
+    seconds = best.measurement.candidate_ns * 1e-9 if best else result.setting.baseline.call_s
+    loops: tuple[HotLoop, ...] = ()
+    if not at_roof(result.roof, seconds):
+        with suppress(UserError):  # no objdump, or a compiler that is gone
+            _, loops, _ = _machine_code(subject.builder, code, subject.workload, ast)
+    return limit(result.roof, seconds, loops[0] if loops else None)
+
+
+def _machine_code(
+    builder: Builder, code: GeneratedC, workload: Workload, ast: q.Proc
+) -> tuple[dict[int, Line], tuple[HotLoop, ...], bool]:
+    """The lines of its C, its loops, the hottest first, and whether it is as measured."""
+    compiled = builder.with_lines(code, BUILD_TIMEOUT_S)
+    if isinstance(compiled, Failure):
+        raise UserError(f"its C cannot be compiled: {compiled.message}")
+    image, measured = compiled
+    lines = c_lines(code, ast, bound(workload, ast))
+    return lines, hottest(disassemble(image), lines), measured
 
 
 def counters(schedule: Schedule, found: Hot) -> Counters:

@@ -26,6 +26,7 @@ from schedsearch.search.setup.run_summary import Inspection
 from schedsearch.search.setup.subject import Subject, load_subject
 from schedsearch.search.warmstart.prior_runs import Known
 from schedsearch.store.views import Scope
+from schedsearch.study.hot import limited
 
 from .invoke import MATMUL
 
@@ -34,6 +35,7 @@ pytestmark = pytest.mark.normal
 TRACE = Trace((Rewrite("reorder", 1, (0,), "for i in seq(0, 32)"),))
 
 
+FILE = Written((Path("matmul32.c"),))
 ROOF = Roof(2.0**16 / 140e9, 1e-7, peak=140.0, kind="f32", bandwidth=160.0, level="L1")
 
 
@@ -78,12 +80,12 @@ def said(
 ) -> str:
     """The report of such a run."""
     result = ended(subject, stop, found, noise)
-    return printed(result, [Path("matmul32.c")] if result.best else [], **options)
+    return printed(result, FILE if result.best else Written(), **options)
 
 
-def printed(result: Result, paths: list[Path], **options: Any) -> str:
+def printed(result: Result, written: Written, **options: Any) -> str:
     console = Console(file=io.StringIO(), width=80, highlight=False)
-    report(console, result, Written(tuple(paths)), **options)
+    report(console, result, written, **options)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
@@ -124,7 +126,7 @@ def test_a_small_but_clear_gain_and_none(subject: Subject) -> None:
     )
     equal = timed("confirm", *[1.001, 1.004] * 5)
     result = replace(ended(subject, Stop.TIME, None), level=Best(TRACE.key, TRACE, equal))
-    text = printed(result, [])
+    text = printed(result, Written())
     assert "No schedule faster than matmul32 as written was found." in text
     assert "The fastest has 1 rewrite: 1.00x [1.00, 1.00] its speed." in text
     assert "a difference of more than 2% is ruled out" in text
@@ -145,31 +147,35 @@ def test_what_may_be_no_faster_is_not_written(
 
 
 def test_what_limits_the_result_is_said_once(subject: Subject) -> None:
-    near = timed("confirm", 2.0)
-    at_roof = near.candidate_ns * 1e-9
-    for compute, memory, what in (
-        (1.0, 0.5, f"arithmetic, the {ROOF.kind} multiply-add peak"),
-        (0.5, 1.0, f"{ROOF.level} bandwidth"),
-    ):
-        roof = replace(ROOF, compute_s=compute * at_roof, memory_s=memory * at_roof)
-        text = printed(replace(ended(subject, Stop.TIME, near), roof=roof), [Path("a.c")])
-        assert text.count("imited by") == 1
-        assert f"Limited by {what}" in text
-        assert "it reaches 100% of it (measured)." in text
-        assert "continue: schedsearch" in text
-        assert "schedsearch explain ID --asm" in text
-        far = replace(roof, compute_s=compute * at_roof / 4, memory_s=memory * at_roof / 4)
-        text = printed(replace(ended(subject, Stop.TIME, near), roof=far), [Path("a.c")])
-        assert "What limits it is not known; it reaches 25% of its roofline." in text
+    result = ended(subject, Stop.TIME, timed("confirm", 2.0))
+    written = Written((Path("a.c"),), limited="Limited by the divider.")
+    text = printed(result, written)
+    assert text.count("imited by") == 1
+    after = text.partition("Limited by the divider.\n")[2]
+    assert after.startswith("continue: schedsearch")
+    assert "schedsearch explain ID --asm" in after
+    assert as_json(result, written)["limited_by"] == "Limited by the divider."
 
 
-def test_where_nothing_is_gained_the_procedure_is_what_is_limited(subject: Subject) -> None:
-    result = ended(subject, Stop.EXHAUSTED, None)
-    seconds = result.setting.baseline.call_s
-    roof = replace(ROOF, compute_s=0.8 * seconds, memory_s=0.0)
-    text = printed(replace(result, roof=roof), [])
-    assert "it reaches 80% of it (measured)." in text
-    assert "continue:" not in text
+@pytest.mark.parametrize("found", [timed("confirm", 2.0), None])
+def test_the_roofline_says_what_limits_else_the_machine_code(
+    subject: Subject, found: Measurement | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of the best, or of the procedure as written if nothing is faster."""
+    result = ended(subject, Stop.EXHAUSTED, found)
+    call_s = (found or result.setting.baseline.measurement).candidate_ns * 1e-9
+    near, far = (
+        replace(result, roof=replace(ROOF, compute_s=share * call_s, memory_s=0.0))
+        for share in (0.8, 0.1)
+    )
+    looked = limited(far, subject.code, subject.ast)
+    assert looked.endswith("it reaches 10% of its roofline (estimated, by counting instructions).")
+    monkeypatch.setenv("PATH", "")  # neither a compiler nor objdump
+    sure = limited(near, subject.code, subject.ast)
+    assert sure.startswith(f"Limited by arithmetic, the {ROOF.kind} multiply-add peak")
+    assert sure.endswith("it reaches 80% of it (measured).")
+    unknown = limited(far, subject.code, subject.ast)
+    assert unknown == "What limits it is not known; it reaches 10% of its roofline."
 
 
 def test_where_nothing_is_gained_weak_verification_is_said_too(subject: Subject) -> None:
@@ -178,7 +184,7 @@ def test_where_nothing_is_gained_weak_verification_is_said_too(subject: Subject)
     setting = replace(
         result.setting, baseline=replace(result.setting.baseline, agreement=agreement)
     )
-    text = printed(replace(result, setting=setting), [Path("matmul32.c")])
+    text = printed(replace(result, setting=setting), FILE)
     assert "Schedules of it are weakly verified: C is known roughly." in text
 
 

@@ -24,7 +24,7 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
     """`Limited by ...`, and how sure that is. `seconds` are of a call, as measured; `hot` is the
     loop with most of its time (`evaluate/code`): without it only the roofline can be named."""
     share = roof.share(seconds) if roof is not None and roof.least_s else None
-    if roof is not None and share is not None and share >= NEAR:
+    if roof is not None and share is not None and at_roof(roof, seconds):
         sure = "measured" if not roof.exceeded(seconds) else "measured, but above the roofline"
         return f"Limited by {_binding(roof)}: it reaches {share:.0%} of it ({sure})."
     reached = f"; it reaches {share:.0%} of its roofline" if share is not None else ""
@@ -42,6 +42,11 @@ def limit(roof: Roof | None, seconds: float, hot: HotLoop | None = None) -> str:
             f"{explained:.0%} of the time (at 3 GHz){reached} (estimated)."
         )
     return f"Limited by {_of_loop(hot)}{reached} (estimated, by counting instructions)."
+
+
+def at_roof(roof: Roof, seconds: float) -> bool:
+    """Whether the roofline is the limit: loops need not be looked at."""
+    return roof.share(seconds) >= NEAR
 
 
 def _binding(roof: Roof) -> str:
