@@ -100,6 +100,7 @@ def test_json_is_one_document_and_nothing_else(tmp_path: Path) -> None:
     assert found["stop"] == "search space exhausted"
     assert found["outcomes"]["correct"] == found["measured"] + 1
     assert ("fill_one.c" in os.listdir(tmp_path)) == bool(found["files"])
+    assert "imit" in found["limited_by"]
     if found["best"] is not None:
         assert found["best"]["speedup"]["value"] > 1.0
     assert "importing the kernel library" in answer.err
