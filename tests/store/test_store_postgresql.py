@@ -94,7 +94,10 @@ def test_a_location_is_found_again(where: str) -> None:
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("mysql://ann:secret@db/tuning", "a tuning store is a file, sqlite:///FILE or postgresql://"),
+        (
+            "mysql://ann:secret@db/tuning",
+            "a tuning store is a file, sqlite:///FILE or postgresql://",
+        ),
         ("postgresql://ann:secret@db:port/tuning", "is no URL; write postgresql://USER@HOST"),
     ],
 )
