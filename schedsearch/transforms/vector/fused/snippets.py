@@ -72,6 +72,13 @@ def _shuffle(order: Iterable[int]) -> str:
     return f"__builtin_shufflevector(a, a, {', '.join(map(str, order))})"
 
 
+def turned(kind: str, lanes: int, by: int) -> Snippet:
+    """All lanes, moved by so many places in a circle."""
+    vec = set_name(kind, lanes)
+    order = _shuffle((lane + by) % lanes for lane in range(lanes))
+    return _function(f"{vec}_turned_{by}", vec, f"{vec} a", f"return {order};")
+
+
 def first(kind: str, lanes: int) -> Snippet:
     """The first `n` lanes, 0 in the others."""
     vec = set_name(kind, lanes)
