@@ -180,8 +180,8 @@ def _with_values(expr: q.Expr, values: Mapping[q.Var, q.Expr]) -> q.Expr:
         case q.USub():
             return replace(expr, arg=_with_values(expr.arg, values))
         case q.BinOp():
-            sides = (_with_values(side, values) for side in (expr.lhs, expr.rhs))
-            return q.BinOp(expr.op, *sides, expr.type)
+            lhs, rhs = _with_values(expr.lhs, values), _with_values(expr.rhs, values)
+            return q.BinOp(expr.op, lhs, rhs, expr.type)
         case q.Extern():
             args = tuple(_with_values(arg, values) for arg in expr.args)
             return q.Extern(expr.name, args, expr.type)

@@ -111,8 +111,10 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | N
         return None  # instructions for `n` elements are for one at least
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
     around += [outer.iter.name for outer in _around(proc, loop)]
-    if len(set(around)) < len(around) or reduce.type not in PLAIN:
+    if len(set(around)) < len(around):
         return None  # windows are written with names
+    if isinstance(reduce, q.Reduce) and reduce.type not in PLAIN:
+        return None  # nor can registers of it be declared
     return reduce
 
 

@@ -15,9 +15,9 @@ minimum, so that no other number is needed to begin with.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from schedsearch.analysis.conversions import promoted
@@ -28,6 +28,7 @@ from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends.functions import module_text
 from schedsearch.transforms.vector.extension import define, execute, vector_set
 from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import (
     LANE,
     Fused,
@@ -377,12 +378,24 @@ class _Function:
             case q.BinOp():
                 left, right = self.expr(expr.lhs, kind), self.expr(expr.rhs, kind)
                 return f"({left[0]} {expr.op} {right[0]})", kind, left[2] or right[2]
+            case q.Extern() if text := composed(expr, kind, partial(self.composed, kind)):
+                return text, kind, True
             case q.Extern():
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 helper = self.need(snippets.extern(expr.name, kind, self.fused.lanes), kind)
                 return f"{helper}({', '.join(args)})", kind, True
             case _:
                 raise AssertionError(expr)
+
+    def composed(
+        self, kind: str, helper: Callable[[str, int], snippets.Snippet], *parts: q.Expr | str
+    ) -> str:
+        """C of a call of a helper, with parts of an expression or C as arguments."""
+        values = [
+            part if isinstance(part, str) else self.spread(self.expr(part, kind))[0]
+            for part in parts
+        ]
+        return f"{self.need(helper(kind, self.fused.lanes), kind)}({', '.join(values)})"
 
     def read(self, read: q.Read) -> Value:
         uid, kind = read.buf.uid, read.type
