@@ -27,7 +27,11 @@ def of_numbers(name: str, a: q.Expr, b: q.Expr) -> q.Extern:
 
 
 FORMS = [
-    *(call(name, *pair) for name in ("min_", "max_", "fmaxf") for pair in permutations((OWN, TERM))),
+    *(
+        call(name, *pair)
+        for name in ("min_", "max_", "fmaxf")
+        for pair in permutations((OWN, TERM))
+    ),
     *(
         call(name, *compared, *chosen)
         for name in ("select", "select_lt", "select_le")

@@ -232,7 +232,10 @@ def planted(title: str) -> Fault:
             other = ("_mm256_min_ps((__m256)a, (__m256)b)", "_mm256_min_ps((__m256)b, (__m256)a)")
             return rewritten("shortest", "register_block"), strict, other, EXACTLY
         case "a maximum of operands the other way round":
-            other = ("_mm256_max_pd((__m256d)b, (__m256d)a)", "_mm256_max_pd((__m256d)a, (__m256d)b)")
+            other = (
+                "_mm256_max_pd((__m256d)b, (__m256d)a)",
+                "_mm256_max_pd((__m256d)a, (__m256d)b)",
+            )
             return rewritten("longest", "register_block"), strict, other, EXACTLY
         case "a minimum for a maximum":
             other = ("_mm256_max_ps", "_mm256_min_ps")

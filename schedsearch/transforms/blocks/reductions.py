@@ -138,9 +138,7 @@ def _terms_of(stmt: q.Assign | q.Reduce) -> dict[q.Read, None]:
     return dict.fromkeys(reads(found.term)) if found else {}
 
 
-def _without_temporaries(
-    proc: q.Proc, stmt: q.Assign | q.Reduce
-) -> q.Assign | q.Reduce | None:
+def _without_temporaries(proc: q.Proc, stmt: q.Assign | q.Reduce) -> q.Assign | q.Reduce | None:
     """The statement with the elements that it reads by way of scalars, if the loop around
     it computes such scalars (of a sum: reads them) and does nothing else; else None."""
     loop = proc.by_path.get(stmt.path[:-1])

@@ -50,7 +50,9 @@ def bottleneck(C: f32[8, 16], A: f32[8, 6], B: f32[6, 16]):
     for i in seq(0, 8):
         for j in seq(0, 16):
             for k in seq(0, 6):
-                C[i, j] = select_le(C[i, j], min_(A[i, k], B[k, j]), min_(A[i, k], B[k, j]), C[i, j])
+                C[i, j] = select_le(
+                    C[i, j], min_(A[i, k], B[k, j]), min_(A[i, k], B[k, j]), C[i, j]
+                )
 
 
 @proc

@@ -104,9 +104,7 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | N
     if [op.moves for op in fused.operands if op.written] != [False]:
         return None
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
-    (reduce,) = (
-        s for s in loop.body if isinstance(s, q.Assign | q.Reduce) and s.buf not in local
-    )
+    (reduce,) = (s for s in loop.body if isinstance(s, q.Assign | q.Reduce) and s.buf not in local)
     if isinstance(reduce, q.Assign) and trips(loop, ranges_at(proc, loop.path[:-1]))[0] < 1:
         return None  # instructions for `n` elements are for one at least
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]

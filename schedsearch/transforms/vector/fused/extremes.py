@@ -57,8 +57,9 @@ def larger(kind: str, lanes: int) -> Snippet:
     return _either("max", "a < b ? b : a", ("b", "a"), kind, lanes)
 
 
-_SUFFIXES = {kind: (ELEMENT_TYPES[kind].x86, ELEMENT_TYPES[kind].neon) for kind in
-             ("f32", "f64", "i32")}
+_SUFFIXES = {
+    kind: (ELEMENT_TYPES[kind].x86, ELEMENT_TYPES[kind].neon) for kind in ("f32", "f64", "i32")
+}
 
 
 def _either(name: str, value: str, order: tuple[str, str], kind: str, lanes: int) -> Snippet:
