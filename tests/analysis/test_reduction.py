@@ -6,13 +6,13 @@ import math
 from itertools import permutations
 
 import pytest
+from transforms.interpret import EXTERNS
 
 from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
-from transforms.interpret import EXTERNS
 
-M, I, X, Y = (q.Var(name, uid) for uid, name in enumerate("mixy"))
-OWN = q.Read(M, (q.as_affine(I),), "f32")
+M, N, X, Y = (q.Var(name, uid) for uid, name in enumerate("mnxy"))
+OWN = q.Read(M, (q.as_affine(N),), "f32")
 TERM = q.BinOp("+", q.Read(X, (), "f32"), q.Read(Y, (), "f32"), "f32")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ PROCEDURES = source("extremes").procs
 WIDE = replace(TARGET, vector_bits=512, vector_registers=32)
 HALF = replace(TARGET, vector_bits=256)
 BLOCKED = ("min_plus", "max_plus", "farthest", "relaxed", "bottleneck", "pooled")
-ROWS = sorted(name for name in PROCEDURES if name not in BLOCKED and not name.startswith("no_"))
+ROWS = sorted(name for name in PROCEDURES if name.startswith(("row_", "norm", "spread")))
 REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))
 WAYS = [
     (TARGET, ["-O1"]),
@@ -47,11 +48,12 @@ def proposals(name: str, transform: str, target: Target) -> list[Rewrite]:
 
 
 def assert_means_the_same(
-    name: str, rewrites: list[Rewrite], flags: list[str], folder: Path
+    name: str, rewrites: list[Rewrite], flags: list[str], folder: Path, before: Any = None
 ) -> None:
-    original = PROCEDURES[name]
-    meaning = mirror(original)
-    found = [apply(original, meaning, rewrite) for rewrite in rewrites]
+    """Each of the rewrites, of the procedure or of what `before` is."""
+    meaning = mirror(PROCEDURES[name])
+    before = before or PROCEDURES[name]
+    found = [apply(before, mirror(before), rewrite) for rewrite in rewrites]
     for procedure in found:
         assert any(isinstance(s, q.Call) for s in q.walk(mirror(procedure).body))
     if not runs_here(flags):
@@ -98,6 +100,23 @@ def test_every_form_over_lanes_keeps_the_meaning(
         args = {**dict(rewrites[0].args), key: value}
         rewrites.append(replace(rewrites[0], args=tuple(sorted(args.items()))))
     assert_means_the_same(name, rewrites, flags, tmp_path)
+
+
+@pytest.mark.normal
+def test_extremes_in_scalars_get_loops_of_their_own_and_a_block(tmp_path: Path) -> None:
+    original = PROCEDURES["in_a_scalar"]
+    (isolate,) = proposals("in_a_scalar", "isolate_sum", HALF)
+    alone = apply(original, mirror(original), isolate)
+    blocks = list(select(["register_block"])[0].rewrites(mirror(alone), HALF))
+    assert_means_the_same("in_a_scalar", [blocks[0], blocks[-1]], WAYS[1][1], tmp_path, alone)
+
+
+def test_extremes_of_elements_that_loops_do_not_move_are_kept_in_scalars() -> None:
+    (rewrite,) = proposals("row_integers", "stage_scalar", TARGET)
+    procedure = PROCEDURES["row_integers"]
+    ast = mirror(apply(procedure, mirror(procedure), rewrite))
+    (inner,) = (s for s in q.walk(ast.body) if isinstance(s, q.For) and s.iter.name == "j")
+    assert not any(s.idx for s in inner.body if isinstance(s, q.Assign))
 
 
 def test_operands_are_packed_where_they_lie_across() -> None:

@@ -1,5 +1,5 @@
-"""Reduction nests: loops around one `x[...] += a * b`, or `x[...] = min(x[...], a + b)`, as register
-blocks need them."""
+"""Reduction nests: loops around one `x[...] += a * b`, or one `x[...] = min(x[...], a + b)`, as
+register blocks need them."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
             continue
         if value_type(each.rhs, each.type) != each.type:
             continue  # there is no instruction that converts
-        direct = _without_temporaries(proc, each)
+        direct = without_temporaries(proc, each)
         stmt = direct or each
         if not _dense(proc, stmt):
             continue
@@ -138,7 +138,7 @@ def _terms_of(stmt: q.Assign | q.Reduce) -> dict[q.Read, None]:
     return dict.fromkeys(reads(found.term)) if found else {}
 
 
-def _without_temporaries(proc: q.Proc, stmt: q.Assign | q.Reduce) -> q.Assign | q.Reduce | None:
+def without_temporaries(proc: q.Proc, stmt: q.Assign | q.Reduce) -> q.Assign | q.Reduce | None:
     """The statement with the elements that it reads by way of scalars, if the loop around
     it computes such scalars (of a sum: reads them) and does nothing else; else None."""
     loop = proc.by_path.get(stmt.path[:-1])

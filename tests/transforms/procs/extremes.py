@@ -66,6 +66,19 @@ def pooled(y: f32[6, 5, 16], x: f32[8, 7, 16]):
 
 
 @proc
+def in_a_scalar(C: f32[11, 21], A: f32[11, 9], B: f32[9, 21]):
+    for i in seq(0, 11):
+        for j in seq(0, 21):
+            best: f32
+            best = C[i, j]
+            for k in seq(0, 9):
+                t: f32
+                t = A[i, k] + B[k, j]
+                best = select_lt(best, t, t, best)
+            C[i, j] = best
+
+
+@proc
 def row_tops(n: size, m: f32[3], x: f32[3, n]):
     for i in seq(0, 3):
         for j in seq(0, n):

@@ -109,9 +109,10 @@ def widest(body: tuple[q.Stmt, ...]) -> int:
 def reduced(fused: Fused) -> Iterator[q.Assign | q.Reduce]:
     """The statements that reduce all lanes to one element."""
     for stmt in fused.body:
-        if isinstance(stmt, q.Assign | q.Reduce) and stmt.buf.uid < len(fused.operands):
-            if not fused.operands[stmt.buf.uid].moves:
-                yield stmt
+        if not isinstance(stmt, q.Assign | q.Reduce) or stmt.buf.uid >= len(fused.operands):
+            continue
+        if not fused.operands[stmt.buf.uid].moves:
+            yield stmt
 
 
 def by_value(op: Operand) -> bool:

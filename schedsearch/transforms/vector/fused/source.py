@@ -378,8 +378,8 @@ class _Function:
             case q.BinOp():
                 left, right = self.expr(expr.lhs, kind), self.expr(expr.rhs, kind)
                 return f"({left[0]} {expr.op} {right[0]})", kind, left[2] or right[2]
-            case q.Extern() if text := composed(expr, kind, partial(self.composed, kind)):
-                return text, kind, True
+            case q.Extern() if made := composed(expr, kind, partial(self.composed, kind)):
+                return made, kind, True
             case q.Extern():
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 helper = self.need(snippets.extern(expr.name, kind, self.fused.lanes), kind)
