@@ -28,8 +28,9 @@ class Generated:
 
 
 @st.composite
-def procedures(draw: st.DrawFn) -> Generated:
-    return _Module(draw).module()
+def procedures(draw: st.DrawFn, extremes: bool = False) -> Generated:
+    """With `extremes`, contractions are mostly minima and maxima."""
+    return (_Extremes if extremes else _Module)(draw).module()
 
 
 def drawn(number: int, count: int, *strategies: st.SearchStrategy[Any]) -> list[tuple[Any, ...]]:
@@ -120,3 +121,15 @@ class _Module(Storage):
 
     def argument(self, name: str) -> Buffer:
         return self.buffer(name, self.kind(), self.pick(2, 1, 2, 1, 2, 2, 3, 3, 1, 0))
+
+
+class _Extremes(_Module):
+    def reduced(self, target: Buffer, operands: list[Buffer], places: Lines) -> str:
+        """A minimum or maximum as procedures write it, of either one if they are equal."""
+        if target.type != operands[0].type or self.chance(6):
+            return super().reduced(target, operands, places)
+        place, *terms = places
+        term = str(self.pick(" + ".join(terms), " - ".join(terms), terms[0]))
+        one, other = self.draw(st.permutations([place, term]))
+        first, second = self.draw(st.permutations([one, other]))
+        return f"{place} = select({one}, {other}, {first}, {second})"

@@ -47,6 +47,13 @@ def test_random_schedules_compute_what_the_procedure_means() -> None:
     assert report.carried
 
 
+def test_random_schedules_compute_minima_and_maxima() -> None:
+    report = run(4, (TARGET, replace(TARGET, threads=2)), count=8, extremes=True)
+    assert not report.findings, str(report.findings[0])
+    assert {"register_block", "vectorise_reduction"} & report.transforms.keys()
+    assert len(report.pairs) >= 10
+
+
 SAMPLE = (
     *((1, 4), (2, 3), (3, 4), (4, 4), (5, 3), (6, 4), (8, 3), (9, 2), (10, 3), (14, 4)),
     *((15, 3), (17, 2), (33, 2), (68, 2), (261, 2), (360, 3), (1005, 3)),
