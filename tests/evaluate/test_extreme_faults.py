@@ -1,3 +1,4 @@
+# ruff: noqa: F821
 """Faults that an instruction for a minimum or maximum might have: verification finds them under
 the contracts that rule them out, and takes any order under those that allow it."""
 

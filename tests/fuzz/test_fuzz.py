@@ -48,10 +48,11 @@ def test_random_schedules_compute_what_the_procedure_means() -> None:
 
 
 def test_random_schedules_compute_minima_and_maxima() -> None:
-    report = run(4, (TARGET, replace(TARGET, threads=2)), count=8, extremes=True)
+    report = run(3, (TARGET, replace(TARGET, threads=2)), count=6, extremes=True)
     assert not report.findings, str(report.findings[0])
-    assert {"register_block", "vectorise_reduction"} & report.transforms.keys()
     assert len(report.pairs) >= 10
+    texts = [each.text for (each,) in drawn(3, 6, procedures(True))]
+    assert sum(" = select(" in text for text in texts) > 2
 
 
 SAMPLE = (

@@ -23,11 +23,14 @@ _X86 = {64: ("_mm512", "__AVX512F__"), 32: ("_mm256", "__AVX2__"), 16: ("_mm", "
 
 
 def composed(expr: q.Extern, kind: str, call: Callable[..., str]) -> str | None:
-    """C of a minimum or maximum as `smaller`, `larger` and `if_number`, which `call` calls with
-    parts of the expression, or with C; None if `expr` is none, or none of this type."""
+    """C of a minimum, maximum or absolute value as `smaller`, `larger`, `if_number` and
+    `absolute`, which `call` calls with parts of the expression, or with C; None if `expr` is none,
+    or none of this type."""
     row = FUNCTIONS[expr.name]
     if kind not in _SUFFIXES or (row.extreme and row.precision not in ("", kind)):
         return None
+    if kind in FLOATS and (size := _size_of(expr)) is not None:
+        return call(absolute, size)
     if row.extreme:
         # max_ and min_ are NaN if the first is, Exo's fmaxf is the first if the second is NaN.
         a, b = expr.args
@@ -45,6 +48,29 @@ def composed(expr: q.Extern, kind: str, call: Callable[..., str]) -> str | None:
     if kind not in FLOATS:
         return value
     return call(if_number, a, call(if_number, b, value, other), other)
+
+
+def _size_of(expr: q.Extern) -> q.Expr | None:
+    """The value of which `expr` is the absolute value. `fmaxf(x, -x)` is one: which zero it takes
+    is open."""
+    if expr.name == "abs_":
+        return expr.args[0]
+    if expr.name == "fmaxf":
+        for one, other in (expr.args, expr.args[::-1]):
+            if isinstance(other, q.USub) and other.arg == one:
+                return one
+    return None
+
+
+def absolute(kind: str, lanes: int) -> Snippet:
+    """`fabs(a)`: without its sign bit."""
+    vec, bits = set_name(kind, lanes), ELEMENT_TYPES[kind].bits
+    integer = "int" if bits == 32 else "long long"
+    body = [
+        f"typedef {integer} bits __attribute__((vector_size({lanes * bits // 8})));",
+        f"return ({vec})((bits)a & {(1 << (bits - 1)) - 1:#x});",
+    ]
+    return function(f"{vec}_absolute", vec, f"{vec} a", "\n    ".join(body))
 
 
 def smaller(kind: str, lanes: int) -> Snippet:
