@@ -61,9 +61,8 @@ def test_every_step_says_what_changed_and_its_effect(
 
 
 def test_steps_are_measured_on_request(tuned: Path, run: Run) -> None:
-    """Two rewrites, of which the first was not measured."""
     found = candidates(tuned)
-    deep = next(c for c in found if len(c.record.trace) == 2 and c.record.outcome is None)
+    deep = next(c for c in found if len(c.record.trace) >= 2 and c.record.outcome is None)
     answer = run("explain", str(deep.id), "--measure", "--json")
     data = read(answer)
     assert "measuring step" in answer.err
