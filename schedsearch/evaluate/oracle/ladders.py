@@ -30,8 +30,8 @@ terms, or in the roundings of other arrays; integers with a small rest cancel ex
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.
 
-*NaN*: floats of which some are NaN, there, too. Which of its terms a minimum or maximum takes beside
-a NaN does not show where one of them is infinite.
+*NaN*: floats of which some are NaN, there, too. Which of its terms a minimum or maximum takes
+beside a NaN does not show where one of them is infinite.
 """
 
 from __future__ import annotations

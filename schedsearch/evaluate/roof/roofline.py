@@ -30,7 +30,8 @@ class Roof:
 
     `bandwidth` is of the procedure's own mix of loads and stores, in GB/s, `level` where
     its arrays fit (`L1`, ..., `memory`); `peak` of its operations, in GOP/s, `kind` the
-    type most of them have (empty if there are none; `f32 min` of minima and maxima). Both are of `threads` together.
+    type most of them have (empty if there are none; `f32 min` of minima and maxima). Both are
+    of `threads` together.
     """
 
     compute_s: float
