@@ -209,7 +209,8 @@ class BlockedNest:
         p, nest, width = self.p, self.nest, self.args["lanes"]
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
         loops = [p.stmt(loop) for loop in tile]
-        stored = next(s for s in q.walk((loops[-1],)) if isinstance(s, q.Reduce))
+        *_, stored = q.walk((loops[-1],))  # what comes before it reads its operands
+        assert isinstance(stored, q.Assign | q.Reduce)
         tiled = [loop for loop in loops if isinstance(loop, q.For)]
         window = result_tile(stored, tiled, self.partial)
         start = p.path(block)
@@ -240,7 +241,7 @@ class BlockedNest:
         for loop, does in ((load, "load"), (store, "store")):
             instruction = Vector(kind, width, f"{prefix}_{does}")
             yield from p.do("replace", At(p.path(loop, 0)), instruction)
-        if nest.converted:
+        if nest.converted or not nest.instruction:
             yield from use_instruction(p, p.path(body), width, counted=False)
         else:
             yield from p.do("replace", body, Vector(kind, width, f"{prefix}_{nest.instruction}"))
@@ -266,10 +267,15 @@ def straighten(p: Cursors, cursor: Cursor, name: str) -> Steps:
 
 
 def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:
-    """The reads of a sum's right side, with the way to each."""
+    """The reads of a reduction's right side, with the way to each."""
     match expr:
         case q.Read():
             yield route, expr.buf, expr.idx
+        case q.USub():
+            yield from _reads(expr.arg, (*route, "arg"))
+        case q.Extern():
+            for number, arg in enumerate(expr.args):
+                yield from _reads(arg, (*route, number))
         case q.BinOp():
             yield from _reads(expr.lhs, (*route, "lhs"))
             yield from _reads(expr.rhs, (*route, "rhs"))
@@ -314,7 +320,7 @@ def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple
     return (*(dim for dim in range(len(dims)) if dim != last), last)
 
 
-def result_tile(stmt: q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
+def result_tile(stmt: q.Assign | q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
     """What the tile's loops store, in terms of the loops outside."""
     parts = []
     for index in stmt.idx:
