@@ -51,8 +51,10 @@ from schedsearch.transforms.blocks.blocking import (
     register_tiles,
     tile_width,
 )
+from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
 from schedsearch.transforms.blocks.edges import block_edges, leaves_edges
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
+from schedsearch.transforms.operators.byte_dots import STEPS
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
 
@@ -87,23 +89,25 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     "lanes": width,
                     "depth": 0,
                 }
+                depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
                 far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
-                for inner in sorted({1, len(nest.reductions)}):
-                    ways: list[dict[str, ArgValue]] = []
+                ways: list[dict[str, ArgValue]] = []
+                if sums_bytes(proc, nest, rows, width) and VNNI[width] & {*target.features}:
+                    ways.append({"inner": 1, "pack": True, "bytes": True})
+                for inner in sorted({1, len(nest.reductions)}) if not ways else ():
                     if not nest.transposed:
                         ways.append({"inner": inner, "pack": False})
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
                         ways.append({"inner": inner, "pack": True})
-                        depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
                         if inner == 1 and depth:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
-                    for way in ways:
-                        edges = leaves_edges(proc, nest, {**args, **way})
-                        if edges:
-                            way["edges"] = target.vector_registers
-                        if edges or masked(proc, nest, width):
-                            way["whole"] = True
-                        yield first, {**args, **way}
+                for way in ways:
+                    edges = leaves_edges(proc, nest, {**args, **way})
+                    if edges:
+                        way["edges"] = target.vector_registers
+                    if edges or masked(proc, nest, width):
+                        way["whole"] = True
+                    yield first, {**args, **way}
         started[first.path] += 1
 
 
@@ -147,6 +151,8 @@ def block(
     nest = _nest(ast, path, args["nest"])
     _check(nest, args)
     narrow = masked(ast, nest, args["lanes"])
+    if args.get("bytes", False) is True and (narrow or not _bytes(ast, nest, args)):
+        raise RewriteError("these are no sums of products of bytes")
     if narrow and args["tile_vectors"] > 1:
         raise RewriteError("there is less than one register to fill")
     p = Cursors((yield None))
@@ -160,6 +166,12 @@ def block(
     if args["pack"]:
         yield from blocked.pack()
     yield from blocked.hold()
+
+
+def _bytes(ast: q.Proc, nest: ReductionNest, args: Args) -> bool:
+    rows = next((loop for loop in nest.row_loops() if loop.iter.name == args["rows"]), None)
+    fits = args["pack"] is True and args["inner"] == 1 and args["depth"] % STEPS == 0
+    return fits and sums_bytes(ast, nest, rows, args["lanes"])
 
 
 def _check(nest: ReductionNest, args: Args) -> None:
