@@ -160,13 +160,16 @@ class BlockedNest:
         yield from p.do("set_memory", panel, Memory("DRAM_ALIGNED"))
 
     def _steps_together(self, panel: Cursor) -> Steps:
-        """Put what an instruction sums at once of a panel next to each other."""
+        """Put what an instruction sums at once of a panel next to each other. Compilers make a copy
+        of rows to neighbours vector code if these are written one after the other."""
         p, steps = self.p, summed_at_once(self.args)
         copy = p.at((*next_path(p.path(panel)), *((0,) if self.nest.transposed else ())))
         yield from p.do("divide_dim", panel, 0, steps)
         yield from p.do("rearrange_dim", panel, (0, 2, 1))
         new = (fresh(self.taken, "s"), fresh(self.taken, "sq"))
         yield from p.do("divide_loop", copy, steps, new, perfect=True)
+        if not self.nest.transposed:
+            yield from p.do("reorder_loops", At(p.path(copy, 0)))
 
     def hold(self) -> Steps:
         """Stage the result's tile around the innermost reductions, in registers."""

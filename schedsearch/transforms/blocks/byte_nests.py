@@ -6,7 +6,12 @@ from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
-from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim, moves
+from schedsearch.transforms.blocks.reductions import (
+    ReductionNest,
+    first_dim,
+    longest_extent,
+    moves,
+)
 from schedsearch.transforms.operators.byte_dots import LANES, STEPS, ByteDots
 
 KINDS = frozenset({"i8", "ui8"})
@@ -21,7 +26,7 @@ def sums_bytes(proc: q.Proc, nest: ReductionNest, rows: q.For | None, width: int
     if not (nest.converted and rows and width in LANES and nest.stmt.type == "i32"):
         return False
     step = nest.reductions[-1]
-    if step.extent is not None and step.extent < STEPS:
+    if longest_extent(proc, step) < STEPS:
         return False
     other = _other(nest)
     if other is None or not {other.type, nest.operand.type} <= KINDS:

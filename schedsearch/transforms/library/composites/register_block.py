@@ -52,7 +52,7 @@ from schedsearch.transforms.blocks.blocking import (
     tile_width,
 )
 from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
-from schedsearch.transforms.blocks.edges import block_edges, leaves_edges
+from schedsearch.transforms.blocks.edges import Block, block_edges, leaves_edges
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
 from schedsearch.transforms.operators.byte_dots import STEPS
 from schedsearch.transforms.operators.cursors import Cursors
@@ -127,6 +127,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError(f"edges are for registers, {MAX_TILE} at most")
     way = partial(block, inside=registers > 0, whole=args.get("whole", False) is True)
     yield from way(ast, path, args)
+    if registers and args.get("bytes", False) is True:
+        way = partial(_edge_of_bytes, way)
     if registers:
         stmt = _nest(ast, path, args["nest"]).stmt
         bits = args["lanes"] * ELEMENT_BITS[stmt.type]
@@ -166,6 +168,14 @@ def block(
     if args["pack"]:
         yield from blocked.pack()
     yield from blocked.hold()
+
+
+def _edge_of_bytes(way: Block, ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    """The block of an edge, which may be one of sums of bytes too."""
+    wanted = {**args, "inner": 1, "pack": True, "bytes": True}
+    nest = _nest(ast, path, args["nest"])
+    whole = not masked(ast, nest, args["lanes"])
+    yield from way(ast, path, wanted if whole and _bytes(ast, nest, wanted) else args)
 
 
 def _bytes(ast: q.Proc, nest: ReductionNest, args: Args) -> bool:
