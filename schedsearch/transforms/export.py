@@ -16,6 +16,7 @@ from schedsearch.transforms.exo.fixed_sizes import specialize, specialize_lines
 from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.exo.memories import MEMORIES
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.byte_dots import ByteDots, dots_source
 from schedsearch.transforms.operators.ops import (
     After,
     At,
@@ -32,7 +33,6 @@ from schedsearch.transforms.operators.ops import (
     cursor_at,
 )
 from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_source
-from schedsearch.transforms.operators.byte_dots import ByteDots, dots_source
 from schedsearch.transforms.operators.transposing import Transpose, transpose_source
 from schedsearch.transforms.registry import carry_out
 from schedsearch.transforms.vector.extension import IMPORTS, vector_source

@@ -66,3 +66,85 @@ def convolution(O: i32[9, 14, 48], I: i8[11, 16, 20], W: i8[3, 3, 20, 48]):
                             a = I[y + ky, x + kx, c]
                             b = W[ky, kx, c, o]
                             O[y, x, o] += a * b
+
+
+@proc
+def across(C: i32[24, 32], A: i8[36, 24], B: i8[36, 32]):
+    for i in seq(0, 24):
+        for j in seq(0, 32):
+            for k in seq(0, 36):
+                a: i32
+                b: i32
+                a = A[k, i]
+                b = B[k, j]
+                C[i, j] += a * b
+
+
+@proc
+def strided(C: i32[24, 32], A: i8[24, 72], B: i8[36, 32]):
+    for i in seq(0, 24):
+        for j in seq(0, 32):
+            for k in seq(0, 36):
+                a: i32
+                b: i32
+                a = A[i, 2 * k]
+                b = B[k, j]
+                C[i, j] += a * b
+
+
+@proc
+def halves(C: i32[24, 32], A: ui16[24, 36], B: ui16[36, 32]):
+    for i in seq(0, 24):
+        for j in seq(0, 32):
+            for k in seq(0, 36):
+                a: i32
+                b: i32
+                a = A[i, k]
+                b = B[k, j]
+                C[i, j] += a * b
+
+
+@proc
+def sums(C: i32[24, 32], B: i8[36, 32]):
+    for i in seq(0, 24):
+        for j in seq(0, 32):
+            for k in seq(0, 36):
+                b: i32
+                b = B[k, j]
+                C[i, j] += b
+
+
+@proc
+def to_floats(C: f32[24, 32], A: i8[24, 36], B: i8[36, 32]):
+    for i in seq(0, 24):
+        for j in seq(0, 32):
+            for k in seq(0, 36):
+                a: f32
+                b: f32
+                a = A[i, k]
+                b = B[k, j]
+                C[i, j] += a * b
+
+
+@proc
+def short(C: i32[24, 32], A: i8[24, 3], B: i8[3, 32]):
+    for i in seq(0, 24):
+        for j in seq(0, 32):
+            for k in seq(0, 3):
+                a: i32
+                b: i32
+                a = A[i, k]
+                b = B[k, j]
+                C[i, j] += a * b
+
+
+@proc
+def same_row(C: i32[24, 32], A: i8[36], B: i8[36, 32]):
+    for i in seq(0, 24):
+        for j in seq(0, 32):
+            for k in seq(0, 36):
+                a: i32
+                b: i32
+                a = A[k]
+                b = B[k, j]
+                C[i, j] += a * b
