@@ -63,7 +63,7 @@ def tile_instruction(proc: q.Proc, loop: q.For, panel: str) -> ByteDots:
     if len(shape) == 3:
         (down,) = q.expr_vars(stored.idx[0])
         row = next(dim for dim, index in enumerate(a.idx) if down in q.expr_vars(index))
-    words = {x: "x", y: "y", a: "a", b: "b", stored.buf: "acc"}
+    words: dict[q.Var | q.Expr, str] = {x: "x", y: "y", a: "a", b: "b", stored.buf: "acc"}
     return ByteDots(
         rows=shape[0].const if row >= 0 else 1,
         vectors=shape[-2].const,
@@ -76,7 +76,7 @@ def tile_instruction(proc: q.Proc, loop: q.For, panel: str) -> ByteDots:
     )
 
 
-def _line(stmt: q.Stmt, words: dict[q.Var | q.Read, str]) -> str:
+def _line(stmt: q.Stmt, words: dict[q.Var | q.Expr, str]) -> str:
     match stmt:
         case q.Alloc():
             return f"{words[stmt.buf]}: {stmt.type}"

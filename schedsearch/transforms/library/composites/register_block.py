@@ -22,6 +22,11 @@ next to each other, and turned if the contiguous loop runs across them (`B[j, k]
 `depth`, if not 0, is how much of the innermost reduction the tile stays for.
 `nest` counts the reductions that start at the same loop.
 
+`bytes` is for sums in i32 of products of bytes (i8 or ui8, converted first), on CPUs with VNNI. One
+instruction sums four products in each lane, so the panel has four steps of the innermost reduction
+next to each other: `B_panel[k / 4, j, k % 4]`. The tile's other operand is read row by row.
+Steps beyond the last four are an edge. The sums are those of any order, since integers wrap.
+
 Iterations that the tile does not divide get smaller tiles that fill `edges` registers: rows
 beside the tile, which use the same panel, columns in nests of their own, as in `block_edges`.
 Without `edges`, as in older traces, they are left in scalar nests. A contiguous loop shorter
@@ -54,7 +59,6 @@ from schedsearch.transforms.blocks.blocking import (
 from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
 from schedsearch.transforms.blocks.edges import Block, block_edges, leaves_edges
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
-from schedsearch.transforms.operators.byte_dots import STEPS
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
 
@@ -180,7 +184,7 @@ def _edge_of_bytes(way: Block, ast: q.Proc, path: q.Path, args: Args) -> Steps:
 
 def _bytes(ast: q.Proc, nest: ReductionNest, args: Args) -> bool:
     rows = next((loop for loop in nest.row_loops() if loop.iter.name == args["rows"]), None)
-    fits = args["pack"] is True and args["inner"] == 1 and args["depth"] % STEPS == 0
+    fits = args["pack"] is True and args["inner"] == 1 and args["depth"] == 0
     return fits and sums_bytes(ast, nest, rows, args["lanes"])
 
 
