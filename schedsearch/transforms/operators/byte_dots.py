@@ -98,6 +98,8 @@ def _loops(dots: ByteDots) -> Iterator[str]:
         yield "    " * (len(loops) + 1) + " ".join(words.get(word, word) for word in line.split())
 
 
+# Accumulators have the register's own type: of those of another, gcc 12 copies each before and after
+# every product.
 _C = """
 #ifndef <macro>
 #define <macro>
@@ -109,7 +111,7 @@ _C = """
 <defined>static inline __attribute__((always_inline)) void <name>(
     long n, <vec> *acc, const <of_a> *a, long a_s, const <of_b> *b)
 {
-    <reg> c[<rows>][<vectors>];
+    <vec> c[<rows>][<vectors>];
 #pragma GCC unroll <rows>
     for (int r = 0; r < <rows>; r++) {
 <corrected>#pragma GCC unroll <vectors>
@@ -128,14 +130,14 @@ _C = """
             const <reg> x = <mm>_set1_epi32(four);
 #pragma GCC unroll <vectors>
             for (int v = 0; v < <vectors>; v++)
-                c[r][v] = <dot>(c[r][v], <factors>);
+                c[r][v] = (<vec>)<dot>((<reg>)c[r][v], <factors>);
         }
     }
 #pragma GCC unroll <rows>
     for (int r = 0; r < <rows>; r++)
 #pragma GCC unroll <vectors>
         for (int v = 0; v < <vectors>; v++)
-            acc[<vectors> * r + v] = (<vec>)c[r][v];
+            acc[<vectors> * r + v] = c[r][v];
 }
 #else
 static inline void <name>(
@@ -200,7 +202,7 @@ _BY_LANES = {
 def c_function(dots: ByteDots) -> str:
     """C text of what the instruction calls. Without VNNI it adds one product after the other."""
     signed_a, alike = dots.kind_a == "i8", dots.kind_a == dots.kind_b
-    tile = "(<reg>)acc[<vectors> * r + v]"
+    tile = "acc[<vectors> * r + v]"
     panel = "<mm>_loadu_<suffix>((const <reg> *)(b + 4 * (k * <columns> + <lanes> * v)))"
     ones = "<mm>_set1_epi8(1)"
     words = {
@@ -208,7 +210,7 @@ def c_function(dots: ByteDots) -> str:
         **_BY_LANES[dots.lanes],
         "types": snippets.types("i32", dots.lanes)[1],
         "corrected": _CORRECTED if alike else "",
-        "first": f"<mm>_add_epi32({tile}, more)" if alike else tile,
+        "first": f"(<vec>)<mm>_add_epi32((<reg>){tile}, more)" if alike else tile,
         "panel": f"<mm>_xor_<suffix>(\n                {panel}, <mm>_set1_epi8(-128))"
         if alike
         else panel,
