@@ -256,21 +256,27 @@ class BlockedNest:
     def _use_instructions(self, load: Cursor, body: Cursor, store: Cursor) -> Steps:
         p, nest, width = self.p, self.nest, self.args["lanes"]
         if self.partial:
-            for loop in (load, body, store):
+            for loop in (load, store) if self.steps else (load, body, store):
                 yield from use_instruction(p, p.path(loop), width, counted=True, whole=self.whole)
+            if self.steps:
+                yield from self._use_dots(body)
             return
         kind, prefix = nest.stmt.type, set_name(nest.stmt.type, width)
         for loop, does in ((load, "load"), (store, "store")):
             instruction = Vector(kind, width, f"{prefix}_{does}")
             yield from p.do("replace", At(p.path(loop, 0)), instruction)
         if self.steps:
-            loop = p.stmt(body)
-            assert isinstance(loop, q.For)
-            yield from p.do("replace", body, tile_instruction(p.ast, loop, self.panel_name))
+            yield from self._use_dots(body)
         elif nest.converted:
             yield from use_instruction(p, p.path(body), width, counted=False)
         else:
             yield from p.do("replace", body, Vector(kind, width, f"{prefix}_{nest.instruction}"))
+
+    def _use_dots(self, block: Cursor) -> Steps:
+        loop = self.p.stmt(block)
+        assert isinstance(loop, q.For)
+        dots = tile_instruction(self.p.ast, loop, self.panel_name, self.partial)
+        yield from self.p.do("replace", block, dots)
 
 
 # -- indices of staged arrays, written plainly -----------------------------------------

@@ -26,7 +26,8 @@ def sums_bytes(proc: q.Proc, nest: ReductionNest, rows: q.For | None, width: int
     if not (nest.converted and rows and width in LANES and nest.stmt.type == "i32"):
         return False
     step = nest.reductions[-1]
-    if longest_extent(proc, step) < STEPS:
+    narrow = longest_extent(proc, nest.along) < width
+    if longest_extent(proc, step) < STEPS or (narrow and nest.along.extent is None):
         return False
     other = _other(nest)
     if other is None or not {other.type, nest.operand.type} <= KINDS:
@@ -45,9 +46,10 @@ def _other(nest: ReductionNest) -> q.Read | None:
     return others[0] if len(others) == 1 and others[0].idx else None
 
 
-def tile_instruction(proc: q.Proc, loop: q.For, panel: str) -> ByteDots:
+def tile_instruction(proc: q.Proc, loop: q.For, panel: str, partial: bool) -> ByteDots:
     """The instruction for a loop over fours of steps, with a tile inside whose one operand is
-    the array named `panel`. Raises RewriteError if there is none."""
+    the array named `panel`. `partial`: of less than one register in a row. Raises RewriteError if
+    there is none."""
     loops = [loop]
     while len(loops[-1].body) == 1 and isinstance(inner := loops[-1].body[0], q.For):
         loops.append(inner)
@@ -58,21 +60,21 @@ def tile_instruction(proc: q.Proc, loop: q.For, panel: str) -> ByteDots:
         raise RewriteError("these are no sums of four products")
     ((x, a),) = [each for each in read.items() if each[1].buf.name != panel]
     ((y, b),) = [each for each in read.items() if each[1].buf.name == panel]
-    shape = declared(proc)[stored.buf].shape
-    row = -1
-    if len(shape) == 3:
+    shape, row = declared(proc)[stored.buf].shape, -1
+    if len(shape) == 3 - partial:
         (down,) = q.expr_vars(stored.idx[0])
         row = next(dim for dim, index in enumerate(a.idx) if down in q.expr_vars(index))
     words: dict[q.Var | q.Expr, str] = {x: "x", y: "y", a: "a", b: "b", stored.buf: "acc"}
     return ByteDots(
         rows=shape[0].const if row >= 0 else 1,
-        vectors=shape[-2].const,
+        vectors=1 if partial else shape[-2].const,
         lanes=shape[-1].const,
         kind_a=a.type,
         kind_b=b.type,
         rank=len(a.idx),
         row=row,
         body=tuple(_line(stmt, words) for stmt in body),
+        columns=(loops[-2].extent or 0) if partial else 0,
     )
 
 

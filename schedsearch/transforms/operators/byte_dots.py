@@ -34,7 +34,8 @@ class ByteDots:
     `a` has elements of type `kind_a` and `rank` dimensions, of which `row` (-1: none) goes through
     the tile's rows and the last through the sum. `b` is a panel of elements of type `kind_b`, four
     steps of the sum next to each other. `body` is what is done for each product, with `x` and `y`
-    for elements of `a` and `b` that are converted first.
+    for elements of `a` and `b` that are converted first. If `columns` is not 0, a row has one
+    register, of which so many lanes count.
     """
 
     rows: int
@@ -45,6 +46,7 @@ class ByteDots:
     rank: int
     row: int
     body: tuple[str, ...]
+    columns: int = 0
 
     @property
     def name(self) -> str:
@@ -55,9 +57,9 @@ class ByteDots:
 def dots_source(dots: ByteDots) -> str:
     """Python text that defines one instruction; needs `extension.IMPORTS` before it, and the
     vector set of its registers."""
-    name, columns = dots.name, dots.vectors * dots.lanes
+    name, columns = dots.name, dots.columns or dots.vectors * dots.lanes
     box = [str(dots.rows if dim == dots.row else 1) for dim in range(dots.rank - 1)]
-    tile = [*([str(dots.rows)] if dots.row >= 0 else []), str(dots.vectors), str(dots.lanes)]
+    tile = [str(dots.rows)] * (dots.row >= 0) + [str(dots.vectors)] * (not dots.columns)
     stride = "0" if dots.row < 0 else f"{{a}}.strides[{dots.row}]"
     code = "\n".join(f"    {line}" if line else "" for line in c_function(dots).splitlines())
     return f'''
@@ -69,7 +71,7 @@ def dots_source(dots: ByteDots) -> str:
 )
 def {name}(
     n: size,
-    acc: [i32][{", ".join(tile)}] @ {memory_name("i32", dots.lanes)},
+    acc: [i32][{", ".join([*tile, str(dots.lanes)])}] @ {memory_name("i32", dots.lanes)},
     a: [{dots.kind_a}][{", ".join([*box, f"{STEPS} * n"])}] @ DRAM,
     b: [{dots.kind_b}][n, {columns}, {STEPS}] @ DRAM,
 ):
@@ -83,23 +85,24 @@ def {name}(
 
 def _loops(dots: ByteDots) -> Iterator[str]:
     """The body of the instruction: what it means."""
-    loops = [("k", "n"), ("r", dots.rows), ("v", dots.vectors), ("l", dots.lanes), ("q", STEPS)]
-    if dots.row < 0:
-        del loops[1]
+    rows, vectors = [("r", dots.rows)] * (dots.row >= 0), [("v", dots.vectors)]
+    inner = [("l", dots.columns or dots.lanes), ("q", STEPS)]
+    loops = [("k", "n"), *rows, *(vectors if not dots.columns else []), *inner]
     for depth, (name, extent) in enumerate(loops, 1):
         yield f"{'    ' * depth}for {name} in seq(0, {extent}):"
-    rows = ["r" if dim == dots.row else "0" for dim in range(dots.rank - 1)]
+    places = ["r" if dim == dots.row else "0" for dim in range(dots.rank - 1)]
+    register = "r, " * (dots.row >= 0) + "v, " * (not dots.columns)
     words = {
-        "a": f"a[{', '.join([*rows, f'{STEPS} * k + q'])}]",
-        "b": f"b[k, {dots.lanes} * v + l, q]",
-        "acc": f"acc[{'r, ' * (dots.row >= 0)}v, l]",
+        "a": f"a[{', '.join([*places, f'{STEPS} * k + q'])}]",
+        "b": "b[k, l, q]" if dots.columns else f"b[k, {dots.lanes} * v + l, q]",
+        "acc": f"acc[{register}l]",
     }
     for line in dots.body:
         yield "    " * (len(loops) + 1) + " ".join(words.get(word, word) for word in line.split())
 
 
-# Accumulators have the register's own type: of those of another, gcc 12 copies each before and after
-# every product.
+# Accumulators have the register's own type: of another, gcc 12 copies each before and after every
+# product.
 _C = """
 #ifndef <macro>
 #define <macro>
@@ -199,11 +202,22 @@ _BY_LANES = {
 }
 
 
+_FIRST = {
+    8: "_mm256_maskload_epi32((const int *)($place),\n                _mm256_cmpgt_epi32("
+    "_mm256_set1_epi32(<columns>), _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7)))",
+    16: "_mm512_maskz_loadu_epi32((1u << <columns>) - 1, $place)",
+}
+"""The first lanes of a register, where there is no more of a panel."""
+
+
 def c_function(dots: ByteDots) -> str:
     """C text of what the instruction calls. Without VNNI it adds one product after the other."""
     signed_a, alike = dots.kind_a == "i8", dots.kind_a == dots.kind_b
     tile = "acc[<vectors> * r + v]"
-    panel = "<mm>_loadu_<suffix>((const <reg> *)(b + 4 * (k * <columns> + <lanes> * v)))"
+    place = "b + 4 * (k * <columns> + <lanes> * v)"
+    panel = f"<mm>_loadu_<suffix>((const <reg> *)({place}))"
+    if dots.columns:
+        panel = _FIRST[dots.lanes].replace("$place", place)
     ones = "<mm>_set1_epi8(1)"
     words = {
         **register_words("i32", dots.lanes),
@@ -225,7 +239,7 @@ def c_function(dots: ByteDots) -> str:
         "of_b": ELEMENT_TYPES[dots.kind_b].c,
         "rows": str(dots.rows),
         "vectors": str(dots.vectors),
-        "columns": str(dots.vectors * dots.lanes),
+        "columns": str(dots.columns or dots.vectors * dots.lanes),
         "bytes": str(4 * dots.lanes),
         "name": dots.name,
         "macro": dots.name.upper(),

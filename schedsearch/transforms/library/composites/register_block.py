@@ -132,7 +132,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     way = partial(block, inside=registers > 0, whole=args.get("whole", False) is True)
     yield from way(ast, path, args)
     if registers and args.get("bytes", False) is True:
-        way = partial(_edge_of_bytes, way)
+        way = partial(_edge_of_bytes, way, args["lanes"])
     if registers:
         stmt = _nest(ast, path, args["nest"]).stmt
         bits = args["lanes"] * ELEMENT_BITS[stmt.type]
@@ -157,7 +157,7 @@ def block(
     nest = _nest(ast, path, args["nest"])
     _check(nest, args)
     narrow = masked(ast, nest, args["lanes"])
-    if args.get("bytes", False) is True and (narrow or not _bytes(ast, nest, args)):
+    if args.get("bytes", False) is True and not _bytes(ast, nest, args):
         raise RewriteError("these are no sums of products of bytes")
     if narrow and args["tile_vectors"] > 1:
         raise RewriteError("there is less than one register to fill")
@@ -174,12 +174,11 @@ def block(
     yield from blocked.hold()
 
 
-def _edge_of_bytes(way: Block, ast: q.Proc, path: q.Path, args: Args) -> Steps:
+def _edge_of_bytes(way: Block, lanes: int, ast: q.Proc, path: q.Path, args: Args) -> Steps:
     """The block of an edge, which may be one of sums of bytes too."""
-    wanted = {**args, "inner": 1, "pack": True, "bytes": True}
-    nest = _nest(ast, path, args["nest"])
-    whole = not masked(ast, nest, args["lanes"])
-    yield from way(ast, path, wanted if whole and _bytes(ast, nest, wanted) else args)
+    wanted = {**args, "lanes": lanes, "inner": 1, "pack": True, "bytes": True}
+    fits = _bytes(ast, _nest(ast, path, args["nest"]), wanted)
+    yield from way(ast, path, wanted if fits else args)
 
 
 def _bytes(ast: q.Proc, nest: ReductionNest, args: Args) -> bool:
