@@ -76,15 +76,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         width = tile_width(proc, nest, target.vector_bits)
         first = nest.loops[0]
         for rows in _row_choices(nest):
-            for tile_rows, tile_vectors in register_tiles(
-                proc,
-                nest,
-                rows,
-                width,
-                target.vector_registers,
-                any_rows=True,
-                enough=ENOUGH_PER_LOAD,
-            ):
+            needed = VNNI.get(width, frozenset()) & {*target.features}
+            of_bytes = bool(needed) and sums_bytes(proc, nest, rows, width)
+            for tile_rows, tile_vectors in _tiles(proc, nest, rows, target, of_bytes):
                 args: dict[str, ArgValue] = {
                     "nest": started[first.path],
                     "rows": rows.iter.name if rows else "",
@@ -96,7 +90,7 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                 depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
                 far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
                 ways: list[dict[str, ArgValue]] = []
-                if sums_bytes(proc, nest, rows, width) and VNNI[width] & {*target.features}:
+                if of_bytes:
                     ways.append({"inner": 1, "pack": True, "bytes": True})
                 for inner in sorted({1, len(nest.reductions)}) if not ways else ():
                     if not nest.transposed:
@@ -113,6 +107,20 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                         way["whole"] = True
                     yield first, {**args, **way}
         started[first.path] += 1
+
+
+def _tiles(
+    proc: q.Proc, nest: ReductionNest, rows: q.For | None, target: Target, of_bytes: bool
+) -> list[tuple[int, int]]:
+    """Rows and vectors of the tiles to try. Of sums of bytes also the largest, whatever rows they
+    leave: a tile sums the operand of its rows once, and makes its vectors unsigned at each step."""
+    width, registers = tile_width(proc, nest, target.vector_bits), target.vector_registers
+    tiles = register_tiles(
+        proc, nest, rows, width, registers, any_rows=True, enough=ENOUGH_PER_LOAD
+    )
+    if of_bytes and rows and rows.extent and rows.extent > 1:
+        tiles += [(min((registers - 2) // n - 1, rows.extent), n) for _, n in tiles]
+    return list(dict.fromkeys(tiles))
 
 
 def _row_choices(nest: ReductionNest) -> list[q.For | None]:
