@@ -193,6 +193,18 @@ def test_only_cpus_with_vnni_get_them(lanes: int, features: list[str], offered: 
     assert {"bytes" in dict(rewrite.args) for rewrite in tiled} == {offered}
 
 
+def test_the_largest_tiles_are_tried_and_edges_are_sums_of_bytes() -> None:
+    procedure = SOURCE.procs["product"]
+    rewrites = proposed(procedure, target(16, "avx512_vnni"))
+    tiles = {(rewrite.arg("tile_rows"), rewrite.arg("tile_vectors")) for rewrite in rewrites}
+    assert (6, 4) in tiles
+    (rewrite, *_) = rewrites
+    blocked = mirror(apply(procedure, mirror(procedure), rewrite))
+    calls = [s.proc for s in q.walk(blocked.body) if isinstance(s, q.Call)]
+    panels = [proc.args[-1].shape for proc in calls if "_dots_" in proc.name]
+    assert {shape[1].const for shape in panels if shape} == {64, 6}  # of 70 columns
+
+
 @pytest.mark.parametrize(
     "name", ["across", "strided", "halves", "sums", "to_floats", "short", "same_row"]
 )
