@@ -6,12 +6,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from schedsearch.api.document import page_data
 from schedsearch.api.pictures import Plots
 from schedsearch.api.statistics import Statistics
-from schedsearch.api.tree import TreeView, tree_view
+from schedsearch.api.tree import TreeView
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Target, Workload
 from schedsearch.present import format as fmt
+from schedsearch.present import page
 from schedsearch.search.lookup import find_scopes
 from schedsearch.search.reloading import load_tuned
 from schedsearch.search.setup.run_summary import NEST_OF, RunSummary
@@ -98,5 +100,6 @@ class Search(Statistics):
 
     @property
     def tree(self) -> TreeView:
-        """The search tree, to click through."""
-        return tree_view(self.store, self.scope, self.target, self.procedure, self.name)
+        """The page of `schedsearch report`, in a frame: the search tree to click through. Raises
+        UserError if there are no candidates."""
+        return TreeView(f"search tree of {self.name}", page.page(page_data(self, frozen=True)))

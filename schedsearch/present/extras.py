@@ -26,11 +26,3 @@ def plotly() -> Any:
     except ModuleNotFoundError as error:
         raise UserError("pictures need Plotly: pip install 'schedsearch[notebook]'") from error
     return found
-
-
-def library() -> str:
-    """Plotly's JavaScript, from its own package: 4.8 MB, nothing is downloaded."""
-    plotly()
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
