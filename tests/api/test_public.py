@@ -157,7 +157,7 @@ def test_entry_points_say_what_they_raise(name: str) -> None:
 
 def test_the_reference_describes_what_extensions_import() -> None:
     described = {f"{Target.__module__}:{Target.__name__}"}
-    assert f"(python.md#{Target.__module__}.{Target.__name__})" in EXTENDING
+    assert f"(python/records.md#{Target.__module__}.{Target.__name__})" in EXTENDING
     for place, options in re.findall(r"^::: (\S+)\n    options: (.*)$", EXTENDING, re.MULTILINE):
         members = re.search(r"members: \[(.*?)\]", options)
         names = members[1].split(", ") if members else ()

@@ -61,9 +61,8 @@ def test_every_step_says_what_changed_and_its_effect(
 
 
 def test_steps_are_measured_on_request(tuned: Path, run: Run) -> None:
-    """Two rewrites, of which the first was not measured."""
     found = candidates(tuned)
-    deep = next(c for c in found if len(c.record.trace) == 2 and c.record.outcome is None)
+    deep = next(c for c in found if len(c.record.trace) >= 2 and c.record.outcome is None)
     answer = run("explain", str(deep.id), "--measure", "--json")
     data = read(answer)
     assert "measuring step" in answer.err
@@ -162,8 +161,9 @@ def test_two_schedules_are_timed_on_request(
     assert timed.kind == "pair"
     assert ratio["value"] == pytest.approx(1 / timed.ratio.value)
     shown = run("show", str(scheduled.id)).out
+    last = {each.kind: each for each in scheduled.measurements} | {"pair": timed}
     assert shown.count(", of a schedule of about ") == sum(
-        timed.reference_speedup != 1.0 for timed in scheduled.measurements
+        each.reference_speedup != 1.0 for each in last.values()
     )
     assert "pair: " in shown
 

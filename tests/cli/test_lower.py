@@ -48,16 +48,22 @@ def test_what_is_shown_is_what_is_written(home: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["lower", "kernel.py"], "what is lowered is a file of .c or .eq"),
+        (["lower", "kernel.py"], "kernel.py is no .c or .eq file"),
         (["lower", "kernels.c"], "length.h"),
-        (["lower", "kernels.c", "-I", "include"], "several functions; name one of scaled, other"),
+        (
+            ["lower", "kernels.c", "-I", "include"],
+            "several functions; name one of scaled, other",
+        ),
         (["lower", "kernels.c", "nothing", "-I", "include"], "no function nothing"),
         (["lower", "nowhere.c"], "nowhere.c"),
         (["lower", "double.eq", "-D", "N=1"], "macros and headers are for C"),
         ([*C, "--out", "kernels.c"], "kernels.c is there already"),
         (["run", "double.eq", "-D", "N=1"], "macros and headers are for C"),
         (["run", "kernel.py", "-I", "include"], "macros and headers are for C"),
-        (["run", "kernels.c", "-I", "include"], "several functions; name one of scaled, other"),
+        (
+            ["run", "kernels.c", "-I", "include"],
+            "several functions; name one of scaled, other",
+        ),
         (["pin", "kernels.c"], "`schedsearch lower kernels.c --out kernels.py`"),
         (["check", "double.eq"], "`schedsearch lower double.eq --out double.py`"),
     ],
@@ -89,6 +95,14 @@ def test_what_is_tuned_takes_the_place_of_the_file(home: Path) -> None:
 
 @pytest.mark.slow
 def test_c_is_run_with_macros_and_headers(home: Path) -> None:
-    ran = invoke(home, ["run", *C[1:], *SMALL, "--out", "out"])
+    """By columns, so that a reorder gains for certain: nothing is written otherwise."""
+    (home / "include" / "length.h").write_text("#define LENGTH 512")
+    (home / "columns.c").write_text(
+        '#include "length.h"\n'
+        "void columns(float x[LENGTH][LENGTH]) { for (int j = 0; j < LENGTH; j++)\n"
+        "    for (int i = 0; i < LENGTH; i++) x[i][j] *= F; }\n"
+    )
+    given = ["columns.c", "-D", "F=2.0f", "-I", "include"]
+    ran = invoke(home, ["run", *given, *SMALL, "--out", "out"])
     assert ran.code == 0, ran.err
-    assert "float x[8]" in (home / "out" / "scaled.replacement.c").read_text()
+    assert "float x[512][512]" in (home / "out" / "columns.replacement.c").read_text()

@@ -94,8 +94,11 @@ def test_a_location_is_found_again(where: str) -> None:
 @pytest.mark.parametrize(
     ("where", "says"),
     [
-        ("mysql://ann:secret@db/tuning", "a tuning store is a file or postgresql://"),
-        ("postgresql://ann:secret@db:port/tuning", "is no URL: postgresql://USER@HOST"),
+        (
+            "mysql://ann:secret@db/tuning",
+            "a tuning store is a file, sqlite:///FILE or postgresql://",
+        ),
+        ("postgresql://ann:secret@db:port/tuning", "is no URL; write postgresql://USER@HOST"),
     ],
 )
 def test_other_urls_are_refused(where: str, says: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from schedsearch.transforms.blocks.blocking import register_tiles, tile_width
+from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD, register_tiles, tile_width
 from schedsearch.transforms.blocks.reductions import reduction_nests
 from schedsearch.transforms.exo.loader import load_source
 from schedsearch.transforms.exo.mirror import mirror
@@ -41,5 +41,17 @@ def test_tiles(kind: str, extent: int, tiles: list[tuple[int, int]], tmp_path: P
     proc = mirror(load_source(file).procs["product"])
     [nest] = reduction_nests(proc)
     width = tile_width(proc, nest, 512)
-    found = register_tiles(proc, nest, next(iter(nest.row_loops())), width, 32, any_rows=True)
+    found = register_tiles(
+        proc, nest, next(iter(nest.row_loops())), width, 32, any_rows=True, enough=ENOUGH_PER_LOAD
+    )
     assert found == tiles
+
+
+def test_traces_of_before_keep_their_tiles(tmp_path: Path) -> None:
+    """They name no share of the arithmetic per load: what divides the columns comes first."""
+    file = tmp_path / "product.py"
+    file.write_text(PRODUCT.replace("KIND", "f64").replace("N", "1000"))
+    proc = mirror(load_source(file).procs["product"])
+    [nest] = reduction_nests(proc)
+    [(_, vectors), *_] = register_tiles(proc, nest, next(iter(nest.row_loops())), 8, 32)
+    assert vectors == 1

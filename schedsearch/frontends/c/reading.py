@@ -80,6 +80,6 @@ def _meant(file: File, function: str | None) -> c_ast.FuncDef:
     if not own:
         raise UserError(f"{file.path}: no function; define `void name(...)`")
     raise UserError(
-        f"{file.path}: several functions; name one: schedsearch run {file.path} NAME, "
-        f"NAME one of {', '.join(own)}"
+        f"{file.path}: several functions; name one of {', '.join(own)} after the file, "
+        f"for example `{file.path} {next(iter(own))}`"
     )

@@ -16,8 +16,9 @@ MOST_STREAMS = 8
 """Rows of a tile of unknown loops: each of them reads along a row of the other operand. Of f32
 products from 37 to 1000, 6 x 64 and 8 x 32 were faster than 9 x 48, 12 x 32 and 14 x 32."""
 
-ENOUGH_PER_LOAD = 0.6
-"""Of the arithmetic per load of any tile: so much has a tile that divides the columns."""
+ENOUGH_PER_LOAD = 60
+"""Percent of the arithmetic per load of the best tile: so much has a tile that divides the
+columns."""
 
 MAX_DEPTH = 4096
 """No reduction needs to be longer to hide what a tile costs to load and store."""
@@ -54,13 +55,15 @@ def register_tiles(
     width: int,
     registers: int,
     any_rows: bool = False,
+    enough: int = 0,
 ) -> list[tuple[int, int]]:
     """Tiles of `rows` times so many vectors of `width` elements that fill the registers,
     two at most.
 
     `rows * vectors` accumulators leave room for `vectors` operands and one broadcast; those with
-    most arithmetic per load. Columns are divided, unless what divides them has much less of that
-    (only single registers divide 1000 columns of f64: 25 x 8 reached half the speed of 6 x 32).
+    most arithmetic per load. Columns are divided, unless what divides them has less of that than
+    `enough` percent of the most (only single registers divide 1000 columns of f64: 25 x 8 reached
+    half the speed of 6 x 32).
     `any_rows`: what a tile leaves of a loop over rows is blocked, so that any number will do.
     """
     longest = longest_extent(proc, nest.along)
@@ -85,7 +88,7 @@ def register_tiles(
     tiles.sort(key=_per_load, reverse=True)
     for divides in (_divides, _fits):
         whole = [tile for tile in tiles if divides(nest.along, tile[1] * width)]
-        if whole and _per_load(whole[0]) >= ENOUGH_PER_LOAD * _per_load(tiles[0]):
+        if whole and 100 * _per_load(whole[0]) >= enough * _per_load(tiles[0]):
             return whole[:2]
     return tiles[:2]
 

@@ -115,11 +115,12 @@ def _nest(proc: q.Proc, innermost: q.Path) -> ReductionNest | None:
 
 
 def best_block(
-    proc: q.Proc, nest: ReductionNest, bits: int, registers: int, reused: int = 1
+    proc: q.Proc, nest: ReductionNest, bits: int, registers: int, reused: int = 1, enough: int = 0
 ) -> dict[str, ArgValue] | None:
     """The block with the largest tile, of those that wait least for loads; None if there is none.
     An operand that need not be packed is if `reused` tiles of rows at least use the same panel; if
-    not, of the largest tiles the one with most rows streams least of it."""
+    not, of the largest tiles the one with most rows streams least of it. `enough`: see
+    `register_tiles`."""
     width = tile_width(proc, nest, bits)
     if any(longest_extent(proc, loop) < 1 for loop in nest.loops):
         return None
@@ -130,7 +131,7 @@ def best_block(
         (rows, tile)
         for rows in [None, *nest.row_loops()]
         if not nest.transposed or _packable(nest, rows, inner)
-        for tile in register_tiles(proc, nest, rows, width, registers)
+        for tile in register_tiles(proc, nest, rows, width, registers, enough=enough)
         if rows is None or rows.extent or longest_extent(proc, rows) >= 2 * tile[0]
     ]
     if not tiles:

@@ -25,6 +25,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
+from schedsearch.transforms.blocks.blocking import ENOUGH_PER_LOAD
 from schedsearch.transforms.blocks.edges import best_block, block_edges
 from schedsearch.transforms.blocks.reductions import (
     MOST_ROWS,
@@ -49,13 +50,14 @@ REUSED = 16
 
 def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
     bits, registers = target.vector_bits, target.vector_registers
-    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers)}
+    found = {nest.stmt.path for nest, _ in _blocks(proc, bits, registers, ENOUGH_PER_LOAD)}
     if len(found) > 1:
-        yield None, {"bits": bits, "registers": registers, "whole": True}
+        wanted = {"whole": True, "enough": ENOUGH_PER_LOAD}
+        yield None, {"bits": bits, "registers": registers, **wanted}
 
 
 def _blocks(
-    proc: q.Proc, bits: int, registers: int
+    proc: q.Proc, bits: int, registers: int, enough: int
 ) -> Iterator[tuple[ReductionNest, dict[str, ArgValue]]]:
     """Nests with their blocks; of nests around one statement the small triangle, then the longest
     one."""
@@ -64,17 +66,20 @@ def _blocks(
         short = nest.along.extent is None and longest_extent(proc, nest.along) <= MOST_ROWS
         if short and not nest.corner:
             continue
-        arguments = best_block(proc, nest, bits, registers, REUSED)
+        arguments = best_block(proc, nest, bits, registers, REUSED, enough)
         if arguments is not None:
             yield nest, arguments
 
 
 def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     bits, registers = checked(path, args)
+    enough = args.get("enough", 0)  # traces of before have none
+    if type(enough) is not int:
+        raise RewriteError("enough is a number, of percent")
     way = partial(block, inside=True, whole=args.get("whole", False) is True)
     p, done = Cursors((yield None)), 0
     while done < MAX_NESTS:
-        found = next(_blocks(p.ast, bits, registers), None)
+        found = next(_blocks(p.ast, bits, registers, enough), None)
         if found is None:
             break
         nest, arguments = found

@@ -44,6 +44,7 @@ from schedsearch.core.records import Target
 from schedsearch.core.trace import ArgValue
 from schedsearch.transforms.blocks.blocked_nest import BlockedNest
 from schedsearch.transforms.blocks.blocking import (
+    ENOUGH_PER_LOAD,
     MAX_DEPTH,
     masked,
     panel_depth,
@@ -70,7 +71,13 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         first = nest.loops[0]
         for rows in _row_choices(nest):
             for tile_rows, tile_vectors in register_tiles(
-                proc, nest, rows, width, target.vector_registers, any_rows=True
+                proc,
+                nest,
+                rows,
+                width,
+                target.vector_registers,
+                any_rows=True,
+                enough=ENOUGH_PER_LOAD,
             ):
                 args: dict[str, ArgValue] = {
                     "nest": started[first.path],
