@@ -1,5 +1,5 @@
 // Code of candidates, in two forms or of two candidates beside each other, and what differs.
-import { createTwoFilesPatch } from "diff";
+import { FILE_HEADERS_ONLY, createTwoFilesPatch } from "diff";
 import hljs from "highlight.js/lib/core";
 import c from "highlight.js/lib/languages/c";
 import diff from "highlight.js/lib/languages/diff";
@@ -127,7 +127,10 @@ export function Code({ source, rows, row, best }: Props) {
   const patch = useMemo(() => {
     if (!comparing || texts[0] === undefined || texts[1] === undefined) return undefined;
     const [before, after] = sides.map(title);
-    return createTwoFilesPatch(before!, after!, texts[0], texts[1], "", "", { context: 3 });
+    return createTwoFilesPatch(before!, after!, texts[0], texts[1], "", "", {
+      context: 3,
+      headerOptions: FILE_HEADERS_ONLY,
+    });
   }, [comparing, ...texts]);
   return (
     <>

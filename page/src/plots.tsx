@@ -128,7 +128,7 @@ function Roofline({ page, rows }: { page: Page; rows: Row[] }) {
         height: 300,
         marginLeft: 52,
         x: { type: "log", label: `operations per byte (${roof!.level}, ${digits(roof!.bandwidth)} GB/s)`, ...tick },
-        y: { type: "log", label: roof!.unit, grid: true, ...tick },
+        y: { type: "log", label: roof!.unit, grid: true, nice: true, insetBottom: 8, ...tick },
         marks: [
           Plot.line(line, { x: "x", y: "y", strokeWidth: 2 }),
           Plot.dot(points, { x: "x", y: "y", r: 3, fill: "var(--blue)", fillOpacity: 0.4 }),

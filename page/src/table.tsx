@@ -31,7 +31,7 @@ const MEASURED: ColumnFiltersState = [{ id: "speedup", value: [Number.MIN_VALUE,
 const COLUMNS: ColumnDef<Row>[] = [
   { accessorKey: "id", header: "Id", meta: { kind: "number" } },
   { accessorKey: "rewrite", header: "Last rewrite", meta: { kind: "code" } },
-  { accessorKey: "transform", header: "Transform", filterFn: "equalsString", meta: { kind: "rare" } },
+  { accessorKey: "transform", header: "Transform", filterFn: "equalsString" },
   { accessorKey: "depth", header: "Rewrites", meta: { kind: "number rare" } },
   { accessorKey: "outcome", header: "Outcome", filterFn: "equalsString", meta: { kind: "less" } },
   {
@@ -44,7 +44,7 @@ const COLUMNS: ColumnDef<Row>[] = [
   },
   {
     id: "interval",
-    header: "95 % interval",
+    header: "Interval",
     enableSorting: false,
     cell: ({ row }) => interval(row.original),
     meta: { kind: "number rare" },
@@ -57,7 +57,7 @@ const COLUMNS: ColumnDef<Row>[] = [
   },
   {
     accessorKey: "share",
-    header: "Of the roofline",
+    header: "Roofline",
     cell: ({ row }) => percent(row.original.share),
     meta: { kind: "number less" },
   },
@@ -71,6 +71,7 @@ export function useCandidates(rows: Row[]): Table<Row> {
     state: { columnFilters },
     onColumnFiltersChange,
     initialState: {
+      columnVisibility: { transform: false }, // the rewrite begins with it
       sorting: [{ id: "speedup", desc: true }],
       pagination: { pageIndex: 0, pageSize: PAGE },
     },
