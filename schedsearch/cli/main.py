@@ -213,6 +213,9 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
     def terminate(number: int, frame: FrameType | None) -> None:
         terminated.set()
+        # Shells start what scripts put into the background with this one ignored.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     before = signal.signal(signal.SIGTERM, terminate)

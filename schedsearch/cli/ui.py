@@ -69,11 +69,11 @@ def ui(
 
 def _serve(server: PageServer, browse: bool) -> None:
     """Until Ctrl-C."""
-    print(server.address, file=sys.__stdout__, flush=True)
-    print("Ctrl-C ends the page", file=sys.stderr)
     serving = threading.Thread(target=server.serve_forever, name="page", daemon=True)
+    serving.start()
     try:
-        serving.start()
+        print(server.address, file=sys.__stdout__, flush=True)
+        print("Ctrl-C ends the page", file=sys.stderr)
         if browse:
             webbrowser.open(server.address)
         serving.join()

@@ -76,6 +76,18 @@ def test_a_candidate_is_looked_at_pinned_and_exported(tuned: Path) -> None:
 
 
 @pytest.mark.normal
+def test_it_ends_in_the_background_of_a_script_too(tuned: Path) -> None:
+    """Shells let those ignore Ctrl-C."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        with served(tuned) as (process, _):
+            process.terminate()
+            assert process.wait(timeout=60) == 128 + signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.normal
 def test_what_cannot_be_served_is_explained(tuned: Path, run: Run) -> None:
     assert "no run 99" in run("ui", "99", "--no-browser").err
     assert "no tuning store at none.sqlite" in run("ui", "--store", "none.sqlite").err
