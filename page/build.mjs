@@ -37,6 +37,8 @@ function licence(name) {
 const rule = "\n" + "-".repeat(80) + "\n\n";
 writeFileSync(`${OUT}/LICENSES.txt`, [...packages].sort().map(licence).join(rule));
 
+copyFileSync("src/frame.js", `${OUT}/frame.js`);
+
 // Tests look with it at the page, on machines without npm.
 copyFileSync("node_modules/axe-core/axe.min.js", "../tests/present/axe.min.js");
 
@@ -48,7 +50,7 @@ const sources = [
   "package-lock.json",
   "tsconfig.json",
 ].sort();
-const made = ["page.js", "page.css", "LICENSES.txt"];
+const made = ["page.js", "page.css", "frame.js", "LICENSES.txt"];
 const digests = (folder, names) =>
   Object.fromEntries(names.map((name) => [name, sha256(readFileSync(`${folder}/${name}`))]));
 const built = { sources: digests(".", sources), made: digests(OUT, made) };

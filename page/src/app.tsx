@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useMemo, useState } from "react";
+import { useCallback, useDeferredValue, useEffect, useMemo, useState } from "react";
 import { Code, useDetails } from "./code";
 import {
   type Page,
@@ -80,7 +80,7 @@ function Loaded({ source, page, setRun }: Props) {
       )}
       <section aria-labelledby="pictures">
         <h2 id="pictures">How the search went</h2>
-        <Pictures page={page} byId={byId} />
+        <Pictures page={useDeferredValue(page)} byId={useDeferredValue(byId)} />
       </section>
       <About page={page} />
     </main>
@@ -103,7 +103,7 @@ function Heading({ page, live, setRun }: Omit<Props, "source"> & { live: boolean
           </select>
         </label>
       )}
-      {live && page.progress && <Going progress={page.progress} />}
+      {page.progress && <Going progress={page.progress} />}
     </header>
   );
 }

@@ -1,6 +1,6 @@
 // Pictures of a search, each with a sentence that says what it shows.
 import * as Plot from "@observablehq/plot";
-import { useEffect, useMemo, useRef, useState } from "react";
+import { memo, useEffect, useMemo, useRef, useState } from "react";
 import { AS_WRITTEN, type Page, type Row, type Samples, digits, duration, times } from "./data";
 
 type Made = (width: number) => Element;
@@ -294,7 +294,13 @@ function Stages({ page }: { page: Page }) {
   return <Figure title="Where the time went" says={says} make={make} />;
 }
 
-export function Pictures({ page, byId }: { page: Page; byId: Map<number, Row> }) {
+interface Props {
+  page: Page;
+  byId: Map<number, Row>;
+}
+
+/** Drawn after the rest of a page that changes. */
+export const Pictures = memo(({ page, byId }: Props) => {
   const rows = useMemo(() => [...byId.values()], [byId]);
   return (
     <div className="figures">
@@ -305,7 +311,7 @@ export function Pictures({ page, byId }: { page: Page; byId: Map<number, Row> })
       <Stages page={page} />
     </div>
   );
-}
+});
 
 /** All samples of a measurement and of its reference. */
 export function SamplePlot({ samples }: { samples: Samples }) {

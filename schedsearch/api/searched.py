@@ -103,3 +103,11 @@ class Search(Statistics):
         """The page of `schedsearch report`, in a frame: the search tree to click through. Raises
         UserError if there are no candidates."""
         return TreeView(f"search tree of {self.name}", page.page(page_data(self, frozen=True)))
+
+    def widget(self) -> Any:
+        """The same page as a widget, which follows the search while that runs, and replays any
+        candidate that is clicked. Notebooks that are exported show its verdict and samples.
+        Needs the extra `notebook`."""
+        from schedsearch.api.widget import page_widget  # which asks for this class
+
+        return page_widget(self)

@@ -26,3 +26,12 @@ def plotly() -> Any:
     except ModuleNotFoundError as error:
         raise UserError("pictures need Plotly: pip install 'schedsearch[notebook]'") from error
     return found
+
+
+def anywidget() -> Any:
+    """The module. Raises UserError naming the extra that brings it."""
+    try:
+        import anywidget as found
+    except ModuleNotFoundError as error:
+        raise UserError("widgets need anywidget: pip install 'schedsearch[notebook]'") from error
+    return found

@@ -51,6 +51,16 @@ def live_page(title: str) -> str:
     return _filled(title, "", "", "connect-src 'self'; ")
 
 
+def framed_page(title: str) -> str:
+    """The page that is told its data by what is around it: `frame_script`."""
+    return _filled(title, "", "")
+
+
+def frame_script() -> str:
+    """The module that shows `framed_page` in a notebook, as anywidget wants it."""
+    return (_WEB / "frame.js").read_text("utf-8")
+
+
 def pack(data: Mapping[str, Any]) -> str:
     """JSON, gzipped: candidates by the thousands have much in common. As base64, which cannot end
     the block that it is in."""
