@@ -174,6 +174,8 @@ def test_a_running_search_is_followed(tmp_path: Path) -> None:
             store.record(scope, run, correct(children(ROOT)[1].trace, 4.0))
             tab.wait(f"{COUNT} == '1 of 4 candidates'")
             tab.wait("document.querySelector('.claim').textContent.startsWith('4.00x')")
+            tab.run(AXE.read_text() + "; 0")
+            assert tab.run(SERIOUS) == []
             tab.run(CLICKED % "Pin the best")
             tab.wait("document.querySelector('.actions output').textContent.includes('--file')")
             store.finish_run(run, "finished", {})
