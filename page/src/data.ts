@@ -62,6 +62,7 @@ export interface Roof {
   kind: string;
   bandwidth: number;
   level: string;
+  ceilings: [string, number][];
   giga_operations: number;
   intensity: number | null;
 }

@@ -109,13 +109,27 @@ function Roofline({ page, rows }: { page: Page; rows: Row[] }) {
     const timed = rows.filter((row) => row.speedup !== null && row.ns);
     const points = timed.map((row) => ({ row, x: roof.intensity!, y: rate(row) }));
     const ridge = roof.peak / roof.bandwidth;
-    const ends = [Math.min(roof.intensity, ridge) / 8, ridge, Math.max(roof.intensity, ridge) * 8];
+    const slopes: [string, number][] = [...roof.ceilings, [roof.level, roof.bandwidth]];
+    const first = roof.peak / Math.max(...slopes.map(([, rate]) => rate));
+    const left = Math.min(roof.intensity, first) / 8;
+    const ends = [left, ridge, Math.max(roof.intensity, ridge) * 8];
     const line = ends.map((x) => ({ x, y: Math.min(x * roof.bandwidth, roof.peak) }));
-    return { points, line };
+    const others = [
+      ...roof.ceilings.flatMap(([name, rate]) =>
+        [left, roof.peak / rate].map((x) => ({ name, x, y: x * rate })),
+      ),
+      ...[first, ridge].map((x) => ({ name: "peak", x, y: roof.peak })),
+    ];
+    const names = slopes.map(([name, rate]) => ({
+      x: left,
+      y: left * rate,
+      text: `${name}, ${digits(rate)} GB/s`,
+    }));
+    return { points, line, others, names };
   }, [roof, rows]);
   const make = useMemo<Made>(
     () => (width) => {
-      const { points, line } = shown!;
+      const { points, line, others, names } = shown!;
       const best = points.reduce((a, b) => (b.row.speedup! > a.row.speedup! ? b : a));
       const marked = [
         ...points.filter((each) => each.row.rewrite === AS_WRITTEN).slice(0, 1),
@@ -127,10 +141,22 @@ function Roofline({ page, rows }: { page: Page; rows: Row[] }) {
         width,
         height: 300,
         marginLeft: 52,
-        x: { type: "log", label: `operations per byte (${roof!.level}, ${digits(roof!.bandwidth)} GB/s)`, ...tick },
+        x: { type: "log", label: "operations per byte", ...tick },
         y: { type: "log", label: roof!.unit, grid: true, nice: true, insetBottom: 8, ...tick },
         marks: [
+          Plot.line(others, { x: "x", y: "y", z: "name", strokeWidth: 1, strokeOpacity: 0.5 }),
           Plot.line(line, { x: "x", y: "y", strokeWidth: 2 }),
+          Plot.text(names, {
+            x: "x",
+            y: "y",
+            text: "text",
+            dx: 4,
+            dy: 10,
+            textAnchor: "start",
+            fontSize: 12,
+            stroke: "var(--page)",
+            fill: "currentColor",
+          }),
           Plot.dot(points, { x: "x", y: "y", r: 3, fill: "var(--blue)", fillOpacity: 0.4 }),
           Plot.dot(marked, { x: "x", y: "y", r: 5, fill: "var(--green)" }),
           Plot.text(marked, { x: "x", y: "y", text: label, dx: 10, textAnchor: "start", fontSize: 13 }),
@@ -151,8 +177,9 @@ function Roofline({ page, rows }: { page: Page; rows: Row[] }) {
   if (!roof || !shown?.points.length) return null;
   const top = Math.max(...shown.points.map(({ row }) => row.share ?? 0));
   const says =
-    `The line is what this machine can do at most. All schedules do the same work, so their dots ` +
-    `are above each other; the highest is at ${Math.round(100 * top)} % of the line (${roof.name}).`;
+    `The thick line is what this machine can do at most, with the arrays where they are ` +
+    `(${roof.level}). All schedules do the same work, so their dots are above each other; the ` +
+    `highest is at ${Math.round(100 * top)} % of the line (${roof.name}).`;
   return <Figure title="Roofline" says={says} make={make} />;
 }
 

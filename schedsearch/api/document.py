@@ -64,7 +64,7 @@ def page_data(
         "candidates": tree_data(table),
         "curve": _curve(about),
         "stages": sorted(about.store.stage_seconds(about.scope).items(), key=lambda each: -each[1]),
-        "roof": _roof(about),
+        "roof": _roof(about, frozen),
         "progress": progress_data(going),
         **code,
     }
@@ -187,8 +187,9 @@ def _curve(about: Search) -> dict[str, list[Any]]:
     }
 
 
-def _roof(about: Search) -> dict[str, Any] | None:
-    """None without a roofline; `intensity`, operations per byte, is null without arithmetic or
+def _roof(about: Search, frozen: bool) -> dict[str, Any] | None:
+    """`ceilings` are of a frozen page alone: to measure them would disturb a search that runs. None
+    without a roofline; `intensity`, operations per byte, is null without arithmetic or
     traffic, and then there is no picture of it."""
     roof = about.roof
     if roof is None or not roof.least_s:
@@ -203,6 +204,7 @@ def _roof(about: Search) -> dict[str, Any] | None:
         "kind": roof.kind,
         "bandwidth": roof.bandwidth,
         "level": roof.level,
+        "ceilings": [list(each) for each in about.ceilings] if frozen else [],
         "giga_operations": operations,
         "intensity": operations / moved if operations and moved else None,
     }

@@ -34,6 +34,7 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Rewrite, Trace
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.store import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
@@ -313,3 +314,14 @@ def test_what_was_timed_against_another_schedule_says_so(tmp_path: Path) -> None
             text = " ".join(data_of(reported(store))["trust"])
         assert ("timed against another schedule" in text) == (reference > 1.0)
         assert ("Clearly faster" in text) == (reference == 1.0)
+
+
+def test_other_levels_of_memory_are_measured_for_kept_pages_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measuring them would disturb the search that a live page shows."""
+    monkeypatch.setattr(Search, "roof", Roof(1e-5, 1e-4, 200.0, "f32", 12.0, "memory"))
+    monkeypatch.setattr(Search, "ceilings", (("L1", 300.0), ("L2", 100.0)))
+    search = Search(store, find_run(store, None))
+    assert page_data(search, frozen=True)["roof"]["ceilings"] == [["L1", 300.0], ["L2", 100.0]]
+    assert page_data(search)["roof"]["ceilings"] == []
