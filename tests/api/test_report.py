@@ -324,4 +324,4 @@ def test_other_levels_of_memory_are_measured_for_kept_pages_alone(
     monkeypatch.setattr(Search, "ceilings", (("L1", 300.0), ("L2", 100.0)))
     search = Search(store, find_run(store, None))
     assert page_data(search, frozen=True)["roof"]["ceilings"] == [["L1", 300.0], ["L2", 100.0]]
-    assert page_data(search)["roof"]["ceilings"] == []
+    assert page_data(search, frozen=False)["roof"]["ceilings"] == []
