@@ -86,6 +86,7 @@ def test_the_largest_affordable_tails_are_verified() -> None:
         (procs.triple, {"n": 4}, r"no size called 'n'.*all its sizes are constants"),
         (procs.matmul, {"M": 0}, r"size M=0 of matmul must be at least 1"),
         (procs.matmul, {"M": -3}, r"size M=-3 of matmul must be at least 1"),
+        (procs.matmul, {"M": 2**31}, r"size M=2147483648 of matmul is too large"),
         (procs.divided, {"n": 12}, r"n=12: assert \(n % 8|n=12: assert \(\(\(n\) % 8\) == 0\)"),
         (procs.divided, {"n": 104}, r"assert \(n <= 100\)"),
         (procs.every_type, {"n": 4, "k": 4}, r"assert \(k < n\)"),

@@ -151,3 +151,19 @@ def test_the_tools_of_this_system_count(tmp_path: Path) -> None:
     assert found.source in (counters.BY_PERF, counters.BY_VALGRIND), found.refused
     iterations = 100 * 4096
     assert 4 * iterations < (found.instructions or 0) < 9 * iterations
+
+
+@pytest.mark.normal
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
+def test_to_find_the_kernel_is_no_part_of_a_call(builder: Builder) -> None:
+    signature = "void two(void *ctxt, int_fast32_t n, const float *x, float *y, float *a)"
+    code = c(f"{signature} {{ *y += *x; }}")
+    built = builder.build(code, 60)
+    assert isinstance(built, Artifact)
+    program = counters._program(code, TWO, SIZES)
+    assert program is not None
+    running = counters._executable(builder, built, code, program)
+    found = counters._valgrind(running, 1e-9)
+    assert isinstance(found, counters.Counters), found
+    assert found.instructions is not None
+    assert 0 < found.instructions < 60

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from schedsearch.analysis.inline import inline_calls
 from schedsearch.core.errors import BaselineError
+from schedsearch.core.records import Artifact
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.oracle.sampling import samples
@@ -104,6 +106,25 @@ def rows_of_their_own(y: f32[60, 60] @ DRAM, x: f32[60, 60] @ DRAM):
             row[j] = x[i, j] * x[i, j]
         for j in seq(0, 60):
             y[i, j] = row[59 - j]
+
+
+@proc
+def truncated(y: i8[100, 100] @ DRAM, A: f32[100, 300] @ DRAM, B: f32[300, 100] @ DRAM):
+    for i in seq(0, 100):
+        for j in seq(0, 100):
+            s: f32
+            s = 0.0
+            for k in seq(0, 300):
+                s += A[i, k] * B[k, j]
+            y[i, j] = s
+
+
+@proc
+def halves(y: f16[100, 100] @ DRAM, A: f16[100, 300] @ DRAM, B: f16[300, 100] @ DRAM):
+    for i in seq(0, 100):
+        for j in seq(0, 100):
+            for k in seq(0, 300):
+                y[i, j] += A[i, k] * B[k, j]
 """
 
 
@@ -129,6 +150,8 @@ SAMPLED = {
     "through_a_sum": [],
     "shifted": [],
     "rows_of_their_own": ["i", "j"],
+    "truncated": ["i", "j"],
+    "halves": ["i", "j"],
 }
 
 
@@ -164,3 +187,31 @@ def test_the_part_is_right(
     wrong = f"{code.source[:end]}{output}[41] += 1.0f;\n}}\n"  # the first rows are always taken
     with pytest.raises(BaselineError, match="disagrees with its evaluation"):
         prepare(proc, procs.handwritten(code, wrong), bind(proc, {}), builder, tmp_path / "wrong")
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", ["truncated", "halves"])
+def test_sums_in_another_order_are_right_where_nothing_is_evaluated(
+    named: dict[str, Any],
+    name: str,
+    builder: Builder,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Although they are truncated to other integers, or are known less well than a thousandth. On
+    integers, which are exact, each element counts."""
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 3e5)
+    proc, code = mirror(named[name]), generate_c(named[name])
+    bench = prepare(proc, code, bind(proc, {}), builder, tmp_path)
+    assert all(case.share < 1 for case in bench.cases)
+    assert not bench.agreement.weak
+    forwards = r"(\w+) = 0; \1 < 300; \1\+\+"
+    backwards, count = re.subn(forwards, r"\1 = 299; \1 >= 0; \1--", code.source)
+    assert count == 1
+    end = backwards.rindex("}")
+    wrong = f"{backwards[:end]}y[5337] += 1;\n}}\n"
+    kernels = [builder.build(procs.handwritten(code, text), 60) for text in (backwards, wrong)]
+    right, found = (bench.verify(each) for each in kernels if isinstance(each, Artifact))
+    assert right is None
+    assert found is not None
+    assert "y[53, 37]" in found.message

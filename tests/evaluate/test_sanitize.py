@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from schedsearch.core.records import Compiler
 from schedsearch.evaluate.arguments.binding import bind
 from schedsearch.evaluate.build.builder import Builder
+from schedsearch.evaluate.build.compiler import default_flags, find_compiler
 from schedsearch.evaluate.run.findings import Check, Finding
 from schedsearch.evaluate.run.preparing import prepare
 from schedsearch.evaluate.run.sanitize import Inspector
@@ -93,6 +95,17 @@ def test_windows_of_any_strides_pass(builder: Builder, tmp_path: Path) -> None:
 
 
 @pytest.mark.normal
+@pytest.mark.skipif(shutil.which("clang") is None, reason="needs clang")
+def test_those_of_clang(tmp_path: Path) -> None:
+    builder = Builder(find_compiler("clang"), default_flags(), tmp_path / "cache")
+    inspector = make(procs.triple, builder, tmp_path)
+    right = checks(inspector, RIGHT)
+    assert [each.verdict for each in right] == [Finding.PASSED] * 2, right
+    (wrong,) = checks(inspector, MEMORY["used after it was freed"][0])
+    assert wrong.verdict is Finding.FAILED
+
+
+@pytest.mark.normal
 def test_what_the_procedure_does_itself_is_not_held_against_a_schedule(
     inspector: Inspector,
 ) -> None:
@@ -125,6 +138,15 @@ def test_what_is_missing_is_said(inspector: Inspector, tmp_path: Path) -> None:
     (memory,) = replace(inspector, builder=builder).inspect(inspector.unscheduled)
     assert memory.verdict is Finding.NOT_CHECKED
     assert "not installed" in memory.detail
+    wrapper.write_text(
+        "#!/bin/sh\n"
+        'case "$*" in *-DSANITIZED*) echo "no such option" >&2; exit 1;; esac\n'
+        f'exec {real.path} "$@"\n'
+    )
+    poor = replace(poor, version=f"{real.version}-poorer")
+    builder = replace(inspector.builder, compiler=poor)
+    (memory,) = replace(inspector, builder=builder).inspect(inspector.unscheduled)
+    assert memory.detail.endswith("cannot compile what runs kernels: no such option")
     other = replace(inspector.builder, compiler=replace(poor, kind="clang"))
     _, races = checks(replace(inspector, builder=other), f"{PARALLEL} y[i] = 3.0f * x[i];")
     assert str(races) == "data races: not checked (needs gcc, the target has clang)"

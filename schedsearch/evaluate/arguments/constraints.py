@@ -56,6 +56,12 @@ class Constraints:
         self._solver.assert_and_track(condition, label)
 
     def fix(self, name: str, value: int) -> None:
+        """Raises UserError if no argument may be as large."""
+        if abs(value) >= _LARGEST:
+            raise UserError(
+                f"{self.kinds[name]} {name}={value} of {self.proc.name} is too large; "
+                f"the largest is {_LARGEST - 1}"
+            )
         self._solver.add(z3.Int(name) == value)
 
     def require_satisfiable(self, requested: Mapping[str, int]) -> None:

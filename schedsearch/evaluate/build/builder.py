@@ -200,7 +200,11 @@ class Builder:
         """
         flags = (*_PROGRAM_FLAGS, *flags)
         parts, headers = list[Path](), dict[str, str]()
-        if shared:
+        # clang would link the sanitizers' own code into that part, too.
+        whole = self.compiler.kind == "clang" and any("-fsanitize" in each for each in flags)
+        if shared and whole:
+            sources = {**shared, **sources}
+        elif shared:
             parts = [self._linked(shared, (*flags, *_RELOCATABLE), [], timeout_s)]
             headers = {name: text for name, text in shared.items() if name.endswith(".h")}
         return self._linked({**headers, **sources}, (*flags, "-lm", "-ldl"), parts, timeout_s)

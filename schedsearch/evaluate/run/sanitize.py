@@ -199,7 +199,8 @@ def _dead(count: int) -> str:
 def _why_not_built(message: str) -> str:
     if "cannot find" in message and "san" in message:
         return "the compiler's sanitizer libraries are not installed (Debian: libgcc-12-dev)"
-    return message.splitlines()[0]
+    first, *more = message.splitlines()
+    return f"{first} {more[0]}" if more and first.endswith(":") else first
 
 
 # A block is the body of a loop or a branch, as Exo prints them. Each sets a flag when it begins;

@@ -70,6 +70,10 @@ INLINE bool hs_taken(int64_t iteration, int64_t extent)
            || hs_samples[iteration];
 }
 
+/* Whether a function that jumps had an argument that is rounded: at one that was not evaluated, it
+ * may be on either side. */
+extern bool hs_jumped;
+
 /* No promise: any result is admissible. */
 static const struct enclosed ANYTHING = {0, INFINITY, INFINITY};
 
@@ -227,6 +231,7 @@ INLINE struct enclosed int_as_int(struct enclosed a, double least, double most)
 INLINE struct enclosed float_as_int(struct enclosed a, double least, double most)
 {
     double low = trunc(a.value - a.radius), high = trunc(a.value + a.radius);
+    hs_jumped |= a.radius > 0;
     if (!(low >= least && high <= most))
         return ANYTHING;
     return low == high ? exactly(low) : between(low, high);
@@ -304,6 +309,7 @@ INLINE struct enclosed hs_sigmoid(struct enclosed a, struct format type)
 INLINE struct enclosed hs_select(struct enclosed a, struct enclosed b, struct enclosed yes,
                                  struct enclosed no)
 {
+    hs_jumped |= a.radius + b.radius > 0;
     if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
         return either(yes, no);
     return a.value < b.value ? yes : no;
@@ -450,6 +456,7 @@ INLINE struct enclosed hs_atan2(struct enclosed a, struct enclosed b, struct for
         return ANYTHING;
     double value = atan2(a.value, b.value);
     bool exact = a.radius == 0 && b.radius == 0, signed_zeros = exact;
+    hs_jumped |= !exact && LOW(b) <= 0;
 #ifdef MAY_FLUSH
     signed_zeros = false;
 #endif
@@ -477,6 +484,7 @@ INLINE struct enclosed hs_floor(struct enclosed a)
         return ANYTHING;
     if (!isfinite(a.value))
         return a;
+    hs_jumped |= a.radius > 0;
     double low = floor(LOW(a)), high = floor(HIGH(a));
     return low == high ? exactly(a.radius == 0 ? floor(a.value) : low) : between(low, high);
 }
@@ -511,6 +519,7 @@ INLINE struct enclosed hs_select_lt(struct enclosed a, struct enclosed b, struct
 INLINE struct enclosed hs_select_le(struct enclosed a, struct enclosed b, struct enclosed yes,
                                     struct enclosed no)
 {
+    hs_jumped |= a.radius + b.radius > 0;
     if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
         return either(yes, no);
     return a.value <= b.value ? yes : no;
@@ -519,6 +528,7 @@ INLINE struct enclosed hs_select_le(struct enclosed a, struct enclosed b, struct
 INLINE struct enclosed hs_select_eq(struct enclosed a, struct enclosed b, struct enclosed yes,
                                     struct enclosed no)
 {
+    hs_jumped |= a.radius + b.radius > 0;
     if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
         return either(yes, no);
     return a.value == b.value ? yes : no;
