@@ -233,7 +233,13 @@ function Explorer({ source, byId, rows, row, choose }: Exploring) {
       <div className="explorer">
         <div className="list">
           {view === "tree" ? (
-            <SearchTree rows={byId} matching={matching} chosen={row?.id ?? null} choose={select} />
+            <SearchTree
+              rows={byId}
+              matching={matching}
+              filters={JSON.stringify(table.getState().columnFilters)}
+              chosen={row?.id ?? null}
+              choose={select}
+            />
           ) : (
             <Candidates table={table} chosen={row?.id ?? null} choose={select} />
           )}

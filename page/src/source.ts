@@ -2,7 +2,7 @@
 import { type Dispatch, type SetStateAction, useEffect, useState } from "react";
 import { type Details, type Page, unpack } from "./data";
 
-const EVERY_MS = 1000;
+const EVERY_MS = 700;
 
 export interface Source {
   page: Page | null;

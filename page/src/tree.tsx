@@ -14,6 +14,8 @@ const FEW = 60;
 interface Props {
   rows: Map<number, Row>;
   matching: Row[];
+  /** What they match. */
+  filters: string;
   chosen: number | null;
   choose(id: number): void;
 }
@@ -41,7 +43,7 @@ function pruned(rows: Map<number, Row>, matching: Row[]) {
   return { children, below };
 }
 
-export function SearchTree({ rows, matching, chosen, choose }: Props) {
+export function SearchTree({ rows, matching, filters, chosen, choose }: Props) {
   const kept = useMemo(() => pruned(rows, matching), [rows, matching]);
   const now = useRef({ rows, kept, chosen });
   now.current = { rows, kept, chosen };
@@ -62,14 +64,14 @@ export function SearchTree({ rows, matching, chosen, choose }: Props) {
     features: [syncDataLoaderFeature, selectionFeature, hotkeysCoreFeature],
   });
   useEffect(() => {
-    if (matching.length <= FEW) {
-      const above = matching.flatMap((row) => pathTo(now.current.rows, row.id).slice(0, -1));
-      const open = tree.getState().expandedItems;
-      const all = new Set([...open, ...above.map((row) => String(row.id))]);
-      if (all.size > open.length) tree.applySubStateUpdate("expandedItems", [...all]);
-    }
-    tree.rebuildTree();
-  }, [kept, tree, matching]);
+    // Only for who has asked: a search that adds candidates opens nothing that was closed.
+    if (matching.length > FEW) return;
+    const above = matching.flatMap((row) => pathTo(rows, row.id).slice(0, -1));
+    const open = tree.getState().expandedItems;
+    const all = new Set([...open, ...above.map((row) => String(row.id))]);
+    tree.applySubStateUpdate("expandedItems", [...all]);
+  }, [filters, tree]);
+  useEffect(() => tree.rebuildTree(), [kept, filters, tree]);
   const items = tree.getItems().filter((item) => item.getItemData());
   const virtual = useVirtualizer({
     count: items.length,

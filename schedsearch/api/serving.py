@@ -185,7 +185,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests come once a second: nothing is printed."""
+        """Requests come all the time: nothing is printed."""
 
 
 def _number(text: str) -> int:

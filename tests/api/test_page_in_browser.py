@@ -176,12 +176,18 @@ def test_a_running_search_is_followed(tmp_path: Path) -> None:
             tab.wait("document.querySelector('.claim').textContent.startsWith('4.00x')")
             tab.run(AXE.read_text() + "; 0")
             assert tab.run(SERIOUS) == []
+            folded = "document.querySelector('.item').ariaExpanded == 'false'"
+            tab.run("document.querySelector('.item').click()")
+            tab.wait(folded)
+            store.record(scope, run, correct(children(ROOT)[2].trace, 2.0))
+            tab.wait(f"{COUNT} == '2 of 4 candidates'")
+            assert tab.run(folded)  # what a reader has closed stays closed
             tab.run(CLICKED % "Pin the best")
             tab.wait("document.querySelector('.actions output').textContent.includes('--file')")
             store.finish_run(run, "finished", {})
             tab.wait("!document.querySelector('.going')")
             tab.run("location.reload()")
-            tab.wait(f"{COUNT} == '1 of 4 candidates'")
+            tab.wait(f"{COUNT} == '2 of 4 candidates'")
             server.shutdown()
             server.server_close()
             tab.wait("document.querySelector('.trouble')?.textContent.includes('has ended')")
