@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 # What Python compiles is kept: tests start the command many times.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: run fast test slow lint clean
+.PHONY: run fast test slow lint page clean
 
 # Tests say themselves when they take long (the markers in pyproject.toml).
 PYTEST := $(BIN)/pytest -n 2 --dist worksteal
@@ -29,6 +29,10 @@ lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+# The page of `ui` and `report`, from its sources; the result is committed: only this needs npm.
+page:
+	cd page && npm ci && npm run build
 
 $(READY): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; ok = (3, 11) <= sys.version_info[:2] <= (3, 12); sys.exit(0 if ok else "schedsearch needs Python 3.11 or 3.12, this is %d.%d; set PYTHON=/path/to/python3.11" % sys.version_info[:2])'

@@ -1,5 +1,5 @@
-"""The kernels of the suite; in groups of their own BLAS's routines, PolyBench's 30, products of
-many sizes, and layers of real networks.
+"""The kernels of the suite; in groups of their own minima and maxima, BLAS's routines, PolyBench's
+30, products of many sizes, and layers of real networks.
 
 Sizes are such that the procedure as written takes between 20 us and a few seconds, and a
 good schedule at least some 100 us, which hides what a call from Python costs. Kernels
@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from benchmarks.suite.blas import BLAS
 from benchmarks.suite.case import EXAMPLES, KERNELS, PYTHON_PEERS, Case
+from benchmarks.suite.extremes import EXTREMES
 from benchmarks.suite.layers import LAYERS
 from benchmarks.suite.sizes import SIZES
 from schedsearch.peers.arrays import Fill
@@ -121,6 +122,7 @@ CASES: tuple[Case, ...] = (
     _case("transpose", "transpose"),
     _case("histogram", "fold", fills={"profile": SUM}),
     _case("histogram", "cumulative", fills={"count": SUM}),
+    *EXTREMES,
     *BLAS,
     *POLYBENCH,
     *SIZES,

@@ -148,8 +148,7 @@ class Candidate(Schedule):
 
     def report(self, path: str | Path = "report.html") -> Path:
         """Write the page of the search that found it, as `schedsearch report` does, and return its
-        path. Needs the extra `notebook`. Raises UserError if that is missing, or `path` cannot be
-        written."""
+        path. Raises UserError if `path` cannot be written."""
         return write_report(self._search, given_path("--out", path))
 
     @property

@@ -6,13 +6,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from schedsearch.api.document import page_data
 from schedsearch.api.pictures import Plots
 from schedsearch.api.statistics import Statistics
-from schedsearch.api.tree import TreeView, tree_view
+from schedsearch.api.tree import TreeView
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import Measurement, Target, Workload
 from schedsearch.evaluate.roof.ceilings import Ceilings
 from schedsearch.present import format as fmt
+from schedsearch.present import page
 from schedsearch.search.lookup import find_scopes
 from schedsearch.search.reloading import load_tuned
 from schedsearch.search.setup.run_summary import NEST_OF, RunSummary
@@ -109,5 +111,14 @@ class Search(Statistics):
 
     @property
     def tree(self) -> TreeView:
-        """The search tree, to click through."""
-        return tree_view(self.store, self.scope, self.target, self.procedure, self.name)
+        """The page of `schedsearch report`, in a frame: the search tree to click through. Raises
+        UserError if there are no candidates."""
+        return TreeView(f"search tree of {self.name}", page.page(page_data(self, frozen=True)))
+
+    def widget(self) -> Any:
+        """The same page as a widget, which follows the search while that runs, and replays any
+        candidate that is clicked. Notebooks that are exported show its verdict and samples.
+        Needs the extra `notebook`."""
+        from schedsearch.api.widget import page_widget  # which asks for this class
+
+        return page_widget(self)

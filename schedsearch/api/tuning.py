@@ -164,8 +164,8 @@ class Result:
         return kernels.kernel(procedure, use=self if self.measurement else None)
 
     def report(self, path: str | Path = "report.html") -> Path:
-        """Write the page of this search, as `schedsearch report` does, and return its path. Needs
-        the extra `notebook`. Raises UserError if that is missing, or `path` cannot be written."""
+        """Write the page of this search, as `schedsearch report` does, and return its path.
+        Raises UserError if `path` cannot be written."""
         place = given_path("--out", path)
         with Store.open(self.store, create=False) as store:
             return write_report(search_of_run(store, self.run.run_id), place, self.against)

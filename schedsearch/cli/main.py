@@ -89,6 +89,7 @@ COMMANDS = {
     "tune": Place("tune.tune", _SEARCH, "Search for what a program calls."),
     "lower": Place("lower.lower", _SEARCH, "Show the Exo that C or equations become."),
     "watch": Place("watch.watch", _SEARCH, "Follow a search in another terminal."),
+    "ui": Place("ui.ui", _LOOK, "Open a live page about a search in the browser."),
     "list": Place("inspect.list_", _LOOK, "List what has been tuned."),
     "best": Place("inspect.best", _LOOK, "Show the fastest verified schedules."),
     "show": Place("inspect.show", _LOOK, "Show one candidate: its time, what it did."),
@@ -212,6 +213,9 @@ def _terminated_as_interrupted() -> Iterator[None]:
 
     def terminate(number: int, frame: FrameType | None) -> None:
         terminated.set()
+        # Shells start what scripts put into the background with this one ignored.
+        if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+            raise KeyboardInterrupt
         signal.raise_signal(signal.SIGINT)
 
     before = signal.signal(signal.SIGTERM, terminate)

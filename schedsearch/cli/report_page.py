@@ -42,11 +42,11 @@ def report(
     instructions: InstructionsOption = None,
     store: StoreOption = DEFAULT_STORE,
 ) -> None:
-    r"""Write one HTML file about a run: verdict, schedule, pictures, the search tree to click.
+    """Write one HTML file about a run: verdict, search tree, candidates, code, pictures.
 
-    For people who were not there: it needs a browser and nothing else, and loads nothing
-    from anywhere. With --against, the best is timed beside what you would use instead, now.
-    Needs the extra: pip install 'schedsearch\[notebook]'.
+    It is the page of `ui` as it is now, for people who were not there: it needs a browser and
+    nothing else, and loads nothing from anywhere. With --against, the best is timed beside
+    what you would use instead, now.
     """
     requests = parse_against(against or [])
     require_folder("--out", out)

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
+from schedsearch.core.element_types import INTEGERS
+
 LETTERS = "abcd"
 """Names of arguments in C expressions."""
 
@@ -27,8 +29,8 @@ class Function:
 
     `rounds`: its result is rounded. `correctly`: to the nearest number. `scale`: other faults show
     with inputs of other size. `instruction`: processors have one; others take about as long as an
-    exponential. `largest`: compilers reorder it like a sum. `chooses`: the comparison of the first
-    two arguments by which it is the third or the fourth.
+    exponential. `extreme`: it is the smaller or the larger one of two. `chooses`: the comparison
+    of the first two arguments by which it is the third or the fourth.
 
     `numpy`, `torch`: the function of that name does it element by element. `loop`: Python of
     numbers `{0}`, `{1}`, ..., of 0 and 1 in their type, `{zero}` and `{one}`.
@@ -45,7 +47,7 @@ class Function:
     correctly: bool = False
     scale: bool = False
     instruction: bool = False
-    largest: bool = False
+    extreme: Literal["", "min", "max"] = ""
     chooses: str = ""
     numpy: str = ""
     torch: str = ""
@@ -54,7 +56,8 @@ class Function:
     def c_of(self, kind: str, argument: str = "{}") -> str:
         """C of the function of arguments of a type; `argument` is what they look like."""
         single = kind == "f32"
-        text = self.c.format(f="f" if single else "", single="" if single else "(float)")
+        c = self.whole if kind in INTEGERS else self.c
+        text = c.format(f="f" if single else "", single="" if single else "(float)")
         return re.sub(r"\b([a-d])\b", lambda found: argument.format(found[1]), text)
 
 
@@ -101,7 +104,7 @@ _EXO = (
         own=True,
         rounds=False,
         instruction=True,
-        largest=True,
+        extreme="max",
         numpy="maximum",
         torch="maximum",
         loop="max({0}, {1})",
@@ -222,7 +225,7 @@ _OURS = (
         "a < b ? a : b",
         rounds=False,
         instruction=True,
-        largest=True,
+        extreme="min",
         numpy="minimum",
         torch="minimum",
         loop="min({0}, {1})",
@@ -234,7 +237,7 @@ _OURS = (
         "a > b ? a : b",
         rounds=False,
         instruction=True,
-        largest=True,
+        extreme="max",
         numpy="maximum",
         torch="maximum",
         loop="max({0}, {1})",

@@ -28,9 +28,10 @@ def plotly() -> Any:
     return found
 
 
-def library() -> str:
-    """Plotly's JavaScript, from its own package: 4.8 MB, nothing is downloaded."""
-    plotly()
-    from plotly.offline import get_plotlyjs
-
-    return str(get_plotlyjs())
+def anywidget() -> Any:
+    """The module. Raises UserError naming the extra that brings it."""
+    try:
+        import anywidget as found
+    except ModuleNotFoundError as error:
+        raise UserError("widgets need anywidget: pip install 'schedsearch[notebook]'") from error
+    return found

@@ -582,6 +582,20 @@ class Store(Closeable):
         with self._read() as connection:
             return connection.execute(parents.where(CandidateRow.run_id == run_id)).scalar_one()
 
+    def version(self) -> tuple[int, ...]:
+        """Numbers that change with what anybody writes of runs, candidates and measurements: who
+        shows them need not read them again before."""
+        run, stage = RunRow, StageTimeRow
+        asked = (
+            select(func.count(run.id), func.count(run.finished_at)),
+            select(func.max(CandidateRow.id), func.count(CandidateRow.outcome)),
+            select(func.max(MeasurementRow.id)),
+            select(func.sum(stage.count)),
+        )
+        with self._read() as connection:
+            rows = [connection.execute(each).one() for each in asked]
+        return tuple(int(value or 0) for row in rows for value in row)
+
     def outcomes(self, scope: Scope) -> dict[Outcome | None, int]:
         """Number of candidates per outcome; None: not measured."""
         outcome = CandidateRow.outcome

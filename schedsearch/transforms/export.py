@@ -16,6 +16,7 @@ from schedsearch.transforms.exo.fixed_sizes import specialize, specialize_lines
 from schedsearch.transforms.exo.loader import Source
 from schedsearch.transforms.exo.memories import MEMORIES
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.byte_dots import ByteDots, dots_source
 from schedsearch.transforms.operators.ops import (
     After,
     At,
@@ -136,6 +137,9 @@ def _definitions(args: Iterable[OpArg]) -> list[str]:
                 generated[arg.name] = prefetch_source(arg.kind).strip()
             case Transpose():
                 generated[arg.name] = transpose_source(arg).strip()
+            case ByteDots():
+                sets.add(("i32", arg.lanes))
+                generated[arg.name] = dots_source(arg).strip()
             case Instruction():
                 files.setdefault((arg.set, arg.digest), set()).add(arg.name)
     excerpts = [excerpt(find(*key).text, files[key]) for key in sorted(files)]
@@ -179,7 +183,7 @@ def _arg(procedure: Any, arg: OpArg) -> str:
             access = _cursor(procedure, arg.path)
             access = access if arg.route is None else _part(access, arg.route)
             return f"{access}.idx()[{arg.dim}]"
-        case Vector() | Instruction() | Memory() | Prefetch() | Transpose():
+        case Vector() | Instruction() | Memory() | Prefetch() | Transpose() | ByteDots():
             return arg.name
         case Fused():
             return fused_name(arg)

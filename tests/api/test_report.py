@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import random
 import re
-import shutil
-import subprocess
 import sys
 from dataclasses import replace
-from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
+from present.browser import browser
 from present.reading import Reader
-from present.reading import pictures as images
 from store.store_data import CODE, ROOT, children, correct, start, start_tree
 
+from schedsearch.api.codes import C
+from schedsearch.api.document import page_data
 from schedsearch.api.report import report
 from schedsearch.api.searched import Search, find_run
-from schedsearch.api.tree import measured_code, shown_tree, tree_data
+from schedsearch.api.tree import tree_data
 from schedsearch.core.errors import UserError
 from schedsearch.core.records import (
     Failure,
@@ -34,14 +34,15 @@ from schedsearch.core.records import (
     TuningRecord,
 )
 from schedsearch.core.trace import Rewrite, Trace
-from schedsearch.present import page
-from schedsearch.present.extras import library
+from schedsearch.evaluate.roof.roofline import Roof
 from schedsearch.store import Store
 from schedsearch.store.views import Scope, StoredCandidate
 
 HOSTILE = "</script><script>alert(1)</script><img src=http://a.b/c onerror=alert(1)>"
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BLOCK = re.compile(r'<script type="application/json" id="(\w+)">(.*?)</script>', re.S)
+DATA = re.compile(r'<script type="application/octet-stream" id="data">(.*?)</script>', re.S)
+
+MOST_BYTES = 2_000_000
+"""Of a page."""
 
 
 def grow(store: Store, scope: Scope, run: int, size: int, width: int = 60) -> None:
@@ -66,8 +67,10 @@ def _grown(trace: Trace, choose: random.Random) -> TuningRecord:
     return TuningRecord(trace, None)
 
 
-def blocks(page: str) -> dict[str, Any]:
-    return {name: json.loads(text) for name, text in BLOCK.findall(page)}
+def data_of(page: str) -> dict[str, Any]:
+    [packed] = DATA.findall(page)
+    found: dict[str, Any] = json.loads(gzip.decompress(base64.b64decode(packed)))
+    return found
 
 
 def reported(store: Store, wanted: str | None = None) -> str:
@@ -107,21 +110,23 @@ def test_the_tree_says_what_the_store_says(store: Store) -> None:
 def test_a_page_has_everything_and_asks_for_nothing(store: Store) -> None:
     page = reported(store)
     read = Reader(page)
-    assert not [named for _, named in read.tags if "href" in named]
-    assert len(images(read)) == len([named for _, named in read.tags if "src" in named])
-    [policy] = [named["content"] for _, named in read.tags if "http-equiv" in named]
+    assert [named["href"] for _, named in read.tags if "href" in named] == ["data:,"]
+    assert not [named for _, named in read.tags if "src" in named]
+    [policy] = [named["content"] or "" for _, named in read.tags if "http-equiv" in named]
     assert "default-src 'none'" in policy
-    scripts = re.findall(r"<script>(.*?)</script>", page, re.S)
-    for script in scripts:
-        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        assert f"'sha256-{digest}'" in policy
-    data = blocks(page)
-    drawn = {named["data-figure"] for _, named in read.tags if "data-figure" in named}
-    assert drawn == set(data) - {"tree"}
-    assert {"convergence", "gains", "outcomes", "stages"} <= drawn
-    assert "schedsearch replay" in read.text
-    assert "Code is not shown: mm was tuned from kernels/mm.py" in read.text
-    assert data["tree"]["details"][str(data["tree"]["best"])]["measurement"]
+    assert "connect-src" not in policy
+    [script] = re.findall(r"<script>(.*?)</script>", page, re.S)
+    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    assert f"'sha256-{digest}'" in policy
+    data = data_of(page)
+    assert data == json.loads(
+        json.dumps(page_data(Search(store, find_run(store, None)), frozen=True))
+    )
+    assert "schedsearch replay" in data["reproduce"]
+    assert any("mm was tuned from kernels/mm.py" in line for line in data["trust"])
+    best = data["details"][str(data["verdict"]["id"])]
+    assert best["samples"]["ratios"]
+    assert len(page) < MOST_BYTES
 
 
 @pytest.mark.normal
@@ -141,27 +146,36 @@ def test_text_from_a_store_stays_text(tmp_path: Path) -> None:
         )
         page = reported(store)
     read = Reader(page)
-    assert {tag for tag, _ in read.tags} & {"iframe", "a", "link"} == set()
-    assert len(images(read)) == 2  # none is from elsewhere
-    data = blocks(page)
-    assert HOSTILE in data["tree"]["strings"]
-    for name in set(data) - {"tree"}:  # Plotly reads tags in labels
-        assert "<script" not in json.dumps(data[name])
-        assert "<img" not in json.dumps(data[name])
-    assert data["tree"]["strings"][data["tree"]["message"][2]] == HOSTILE
-    assert CODE.source in read.text
+    allowed = {
+        "html",
+        "head",
+        "meta",
+        "title",
+        "link",
+        "style",
+        "body",
+        "div",
+        "noscript",
+        "script",
+    }
+    assert {tag for tag, _ in read.tags} == allowed
+    assert len([tag for tag, _ in read.tags if tag == "script"]) == 2
+    data = data_of(page)
+    tree = data["candidates"]
+    assert tree["strings"][tree["message"][2]] == HOSTILE
+    assert any(CODE.source in text for text in data["texts"])
 
 
 @pytest.mark.slow
-def test_twenty_thousand_candidates_are_a_few_megabytes(tmp_path: Path) -> None:
+def test_twenty_thousand_candidates_are_two_megabytes(tmp_path: Path) -> None:
     with Store.open(tmp_path / "s.sqlite") as store:
         scope, run = start_tree(store)
         grow(store, scope, run, 20_000, 500)
         page = reported(store)
         total, _ = store.counts(scope)
     assert total >= 20_000
-    assert len(page) - len(library()) < 3_000_000
-    assert len(blocks(page)["tree"]["id"]) == total
+    assert len(page) < MOST_BYTES
+    assert len(data_of(page)["candidates"]["id"]) == total
 
 
 @pytest.mark.normal
@@ -200,27 +214,26 @@ def test_a_notebook_gets_the_tree_in_a_frame_of_its_own(store: Store) -> None:
     [(tag, named)] = Reader(view._repr_html_()).tags
     assert tag == "iframe"
     assert named["srcdoc"] == view.page
-    assert set(blocks(view.page)) == {"tree"}
+    assert data_of(view.page)["candidates"]["id"]
 
 
-def test_the_fastest_have_their_c_beside_that_of_the_measured_one_above(tmp_path: Path) -> None:
-    first = children(ROOT)[0].trace
-    second = children(first)[0].trace
-    codes = [GeneratedC("mm", "", f"line;\nx = {n};", f"key{n}") for n in range(3)]
+def test_a_text_that_several_candidates_share_is_there_once(tmp_path: Path) -> None:
+    first, second = (child.trace for child in children(ROOT, 2))
+    code = GeneratedC("mm", "", "line;\nx = 1;", "key")
     with Store.open(tmp_path / "s.sqlite") as store:
         scope, run = start(store)
-        store.add_code(codes)
-        store.add_root(scope, run, replace(correct(ROOT, 1.0), keys=Keys(code="key0")))
-        store.add_expansion(scope, run, ROOT.key, [TuningRecord(first, None)], {})
-        below = replace(correct(second, 2.0), keys=Keys(code="key2"))
-        store.add_expansion(scope, run, first.key, [below], {})
-        table = store.candidate_table(scope)
-        found = measured_code(store, table, {99})
-        assert measured_code(store, table, set(found)) == {}
-    [(title, lines)] = found[table.rows[2][0]]
-    assert title == f"C, beside candidate {table.rows[0][0]}"
-    assert lines[1:] == [" line;", "-x = 0;", "+x = 2;"]
-    assert len(found) == 1
+        store.add_code([code])
+        store.add_root(scope, run, correct(ROOT, 1.0))
+        below = [
+            replace(correct(trace, speedup), keys=Keys(code="key"))
+            for trace, speedup in ((first, 2.0), (second, 3.0))
+        ]
+        store.add_expansion(scope, run, ROOT.key, below, {})
+        data = page_data(Search(store, find_run(store, None)), frozen=True)
+    texts = [data["texts"][each["forms"][C]] for each in data["details"].values() if each["forms"]]
+    assert len(texts) == 2
+    assert all(code.source in text for text in texts)
+    assert len(data["texts"]) == 1
 
 
 @pytest.mark.normal
@@ -233,7 +246,7 @@ def test_a_run_is_found_by_number_and_by_procedure(tmp_path: Path) -> None:
         for wanted in ("c", "77"):
             with pytest.raises(UserError, match=wanted):
                 find_run(store, wanted)
-        assert "No schedule faster" in reported(store, "a")
+        assert "No schedule faster" in data_of(reported(store, "a"))["verdict"]["text"]
 
 
 @pytest.mark.normal
@@ -250,26 +263,7 @@ def test_a_failed_best_is_not_the_best(tmp_path: Path) -> None:
     assert data["strings"][data["outcome"][data["id"].index(data["id"][2])]] == "incorrect"
 
 
-def browsed(file: Path, page: str) -> str:
-    """The page as a browser has it once its scripts have run; it complained of nothing."""
-    found = next(filter(None, map(shutil.which, BROWSERS)), None)
-    if found is None:
-        pytest.skip("no browser here")
-    file.write_text(page, encoding="utf-8")
-    options = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--v=0"]
-    profile = f"--user-data-dir={file.with_suffix('.profile')}"
-    seen = subprocess.run(
-        [found, *options, profile, "--virtual-time-budget=4000", "--dump-dom", file.as_uri()],
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=True,
-    )
-    assert "CONSOLE" not in seen.stderr
-    return seen.stdout
-
-
-@pytest.mark.normal
+@pytest.mark.slow
 def test_a_browser_draws_it_without_complaint(tmp_path: Path) -> None:
     """Its policy is enforced: a script or a request that it forbids would be reported, such as
     of tags in a name."""
@@ -277,44 +271,15 @@ def test_a_browser_draws_it_without_complaint(tmp_path: Path) -> None:
         scope, run = start_tree(store, HOSTILE)
         grow(store, scope, run, 200)
         page = reported(store)
-    seen = browsed(tmp_path / "report.html", page)
-    tree = blocks(page)["tree"]
-    assert seen.count('class="main-svg"') >= 6
-    assert f"candidate {tree['id'][tree['best']]}</h3>" in seen
-    assert not re.search("<img (?!alt=)", seen)
-
-
-KEYS = """
-addEventListener("load", () => {
-  const list = document.querySelector(".tree-scroll"), said = [];
-  for (const key of %s) {
-    list.dispatchEvent(new KeyboardEvent("keydown", {key, bubbles: true, cancelable: true}));
-    said.push(document.querySelector(".tree-details h3").textContent + "|" +
-      document.querySelector(".spoken").textContent);
-  }
-  document.title = JSON.stringify(said);
-});
-"""
-
-
-def test_a_tree_is_walked_by_keys(tmp_path: Path) -> None:
-    with Store.open(tmp_path / "s.sqlite") as store:
-        scope, run = start_tree(store)
-        grow(store, scope, run, 200)
-        tree = shown_tree(store, scope, store.target(scope), None)
-    keys = ["Home", "ArrowLeft", "ArrowRight", "ArrowRight", "ArrowLeft", "ArrowRight"]
-    keys += ["End", "ArrowUp", "ArrowUp", "Enter"]
-    script = library() + KEYS % json.dumps(keys)
-    html = page.page("tree", [page.tree("tree")], {"tree": tree}, script)
-    found = re.search("<title>(.*?)</title>", browsed(tmp_path / "tree.html", html))
-    assert found
-    said = [each.split("|") for each in json.loads(unescape(found[1]))]
-    root, child, last = (f"candidate {tree['id'][n]}" for n in (0, 1, 3))
-    assert [where for where, _ in said[:7]] == [root, root, root, child, child, child, last]
-    states = [state.rsplit(", ", 1)[-1] for _, state in said[:6]]
-    assert states == ["open", "closed", "open", "open", "closed", "open"]
-    assert said[8] == [child, f"{tree['parent'].count(1) - 5} more"]
-    assert said[9][1].startswith("level 2: ")
+    (tmp_path / "report.html").write_text(page, encoding="utf-8")
+    best = data_of(page)["verdict"]["id"]
+    with browser(tmp_path) as tab:
+        tab.open((tmp_path / "report.html").as_uri())
+        tab.wait(f"document.querySelector('aside h3')?.textContent == 'candidate {best}'")
+        tab.wait("document.querySelectorAll('.drawn svg').length >= 4")
+        assert HOSTILE in tab.run("document.querySelector('h1').textContent")
+        assert tab.run("document.images.length") == 0
+        assert not tab.complaints
 
 
 @pytest.mark.normal
@@ -322,9 +287,16 @@ def test_without_plotly_the_extra_is_named(store: Store, monkeypatch: pytest.Mon
     search = Search(store, find_run(store, None))
     monkeypatch.setitem(sys.modules, "plotly", None)
     monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
-    for drawn in (search.plot.arguments, search.plot.convergence, lambda: search.tree):
+    for drawn in (search.plot.arguments, search.plot.convergence):
         with pytest.raises(UserError, match=r"schedsearch\[notebook\]"):
             drawn()
+
+
+@pytest.mark.normal
+def test_a_report_needs_no_extra(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("plotly", "pandas"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert data_of(reported(store))["curve"]["speedup"]
 
 
 @pytest.mark.normal
@@ -339,6 +311,17 @@ def test_what_was_timed_against_another_schedule_says_so(tmp_path: Path) -> None
             )
             record = TuningRecord(trace, Outcome.CORRECT, measurement=timed)
             store.record(scope, run, record)
-            text = Reader(reported(store)).text
+            text = " ".join(data_of(reported(store))["trust"])
         assert ("timed against another schedule" in text) == (reference > 1.0)
         assert ("Clearly faster" in text) == (reference == 1.0)
+
+
+def test_other_levels_of_memory_are_measured_for_kept_pages_alone(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Measuring them would disturb the search that a live page shows."""
+    monkeypatch.setattr(Search, "roof", Roof(1e-5, 1e-4, 200.0, "f32", 12.0, "memory"))
+    monkeypatch.setattr(Search, "ceilings", (("L1", 300.0), ("L2", 100.0)))
+    search = Search(store, find_run(store, None))
+    assert page_data(search, frozen=True)["roof"]["ceilings"] == [["L1", 300.0], ["L2", 100.0]]
+    assert page_data(search, frozen=False)["roof"]["ceilings"] == []

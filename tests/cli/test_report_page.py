@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from api.test_report import data_of
 
 from schedsearch.store.database import Store
 
@@ -18,24 +17,23 @@ pytestmark = pytest.mark.normal
 Run = Callable[..., Answer]
 
 
-def test_a_report_shows_what_the_rewrites_of_the_best_changed(tuned: Path, run: Run) -> None:
+def test_a_report_has_the_best_in_every_form(tuned: Path, run: Run) -> None:
     assert run("report", "--out", "out.html").out == "out.html\n"
-    text = (tuned / "out.html").read_text()
-    [tree] = re.findall(r'<script type="application/json" id="tree">(.*?)</script>', text)
-    data = json.loads(tree)
+    data = data_of((tuned / "out.html").read_text())
     with Store.open(tuned / "schedsearch.sqlite", create=False) as store:
         [scope] = store.scopes()
         best = store.best(scope, 1)[0]
         code = store.code(best.record.keys.code or "")
     assert code is not None
-    assert data["id"][data["best"]] == best.id
+    assert data["verdict"]["id"] == best.id
     assert best.record.trace.steps
-    shown = data["details"][str(data["best"])]["diffs"]
-    assert [title for title, _ in shown] == ["loop nest", "Exo", "C"]
-    added = {line[1:] for line in shown[2][1] if line.startswith("+")}
-    own = {line for line in added if not line.startswith("/*")}  # how it is compiled
-    assert own
-    assert own <= {*code.source.splitlines()}
+    own = data["details"][str(best.id)]
+    forms = {name: data["texts"][number] for name, number in own["forms"].items()}
+    assert list(forms) == ["Schedule", "Exo", "Loop nest", "C"]
+    assert "from exo.stdlib.scheduling import" in forms["Schedule"]
+    assert forms["C"].endswith(code.source)
+    parent = data["details"][str(best.parent_id)]["forms"]
+    assert data["texts"][parent["Exo"]] != forms["Exo"]
 
 
 def test_what_cannot_be_reported_is_explained(tuned: Path, run: Run) -> None:

@@ -27,6 +27,7 @@ NOT_RUN = {
     "pip install": "needs the network, and would change this environment",
     "schedsearch doctor": "measures this machine for half a minute; tests/cli runs it",
     "schedsearch watch": "follows a search that is running; tests/cli has one",
+    "schedsearch ui": "serves a page until Ctrl-C; tests/cli/test_ui.py runs it",
     "jupyter lab": "waits for a browser; tests/notebooks executes the notebooks",
     "mkdocs serve": "waits for a browser; test_site.py builds the site",
     "make": "sets up an environment for minutes; `make test` is what runs this",

@@ -7,7 +7,7 @@ from typing import Any
 
 from exo import DRAM, config, instr, proc
 from exo.backend.LoopIR_compiler import compile_to_strings
-from exo.libs.externs import relu, select, sin, sqrt
+from exo.libs.externs import fmaxf, relu, select, sin, sqrt
 
 from schedsearch.core.keys import digest
 from schedsearch.core.records import GeneratedC
@@ -37,6 +37,21 @@ def matmul(M: size, N: size, K: size, C: f32[M, N], A: f32[M, K], B: f32[K, N]):
         for j in seq(0, N):
             for k in seq(0, K):
                 C[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def min_plus(M: size, N: size, K: size, C: f32[M, N], A: f32[M, K], B: f32[K, N]):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            for k in seq(0, K):
+                C[i, j] = select(A[i, k] + B[k, j], C[i, j], A[i, k] + B[k, j], C[i, j])
+
+
+@proc
+def nearest(M: size, N: size, m: f32[M], A: f32[M, N], x: f32[N]):
+    for i in seq(0, M):
+        for j in seq(0, N):
+            m[i] = fmaxf(m[i], A[i, j] * x[j] + 1.0)
 
 
 @proc

@@ -196,6 +196,9 @@ def test_peaks_of_threads_and_without_vectors(builder: Builder) -> None:
     target = replace(probe_target(builder.compiler, builder.flags), threads=2, vector_bits=0)
     peaks, (bandwidth,) = measure_peaks(builder, target, [Streams(1 << 16, 0, 1 << 16)])
     assert min(peaks.f16, peaks.f32, peaks.f64, peaks.i32, peaks.i8, bandwidth) > 0
+    assert min(peaks.f32_min, peaks.f64_min, peaks.i32_min) > 0
+    assert peaks.rate("f64 min") == peaks.f64_min
+    assert peaks.rate("f16 min") == peaks.f16
     assert peaks.rate("ui16") == peaks.i8
     assert peaks.rate("f64") == peaks.f64
 

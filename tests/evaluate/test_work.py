@@ -27,6 +27,12 @@ def test_matmul() -> None:
     assert found.bytes == 4 * (2 * 15 + 21 + 35)
 
 
+def test_minima_take_an_addition_with_them() -> None:
+    """As many additions as no multiplication is beside; what is written twice counts once."""
+    assert dict(work(procs.min_plus, M=3, N=5, K=7).ops) == {"f32 min": 2 * 3 * 5 * 7}
+    assert dict(work(procs.nearest, M=3, N=5).ops) == {"f32": 2 * 3 * 5, "f32 min": 3 * 5}
+
+
 def test_written_arrays_count_once_unless_read() -> None:
     assert work(procs.triple).bytes == 2 * 64 * 4
     assert work(procs.twice).bytes == 2 * 64 * 4

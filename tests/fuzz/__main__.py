@@ -7,6 +7,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from functools import partial
 from itertools import count
 from pathlib import Path
 from typing import Annotated
@@ -29,6 +30,9 @@ def main(
     seed: Annotated[int, typer.Option(help="The first seed; the others follow it.")] = 0,
     jobs: Annotated[int, typer.Option(help="Processes.")] = 1,
     findings: Annotated[Path | None, typer.Option(help="A folder for what is found.")] = None,
+    extremes: Annotated[
+        bool, typer.Option(help="Contractions are mostly minima and maxima.")
+    ] = False,
     shrink: Annotated[
         bool, typer.Option(help="Show the first finding of SEED, and ever smaller ones.")
     ] = False,
@@ -49,11 +53,11 @@ def main(
             found.append(finding)
             console.print(f"{finding}\n", markup=False, highlight=False)
 
-        run(seed, smaller=smaller)
+        run(seed, smaller=smaller, extremes=extremes)
         console.print("that is the smallest" if found else "nothing is wrong with this seed")
         raise typer.Exit(bool(found))
     total, started, following = Report(), time.monotonic(), seed
-    for number, report in _reports(seed, jobs, lambda: len(total.pairs) < pairs):
+    for number, report in _reports(seed, jobs, extremes, lambda: len(total.pairs) < pairs):
         total.add(report)
         following = max(following, number + 1)
         rate = len(total.pairs) / (time.monotonic() - started)
@@ -69,14 +73,15 @@ def main(
     raise typer.Exit(bool(total.findings))
 
 
-def _reports(first: int, jobs: int, more: object) -> Iterator[tuple[int, Report]]:
+def _reports(first: int, jobs: int, extremes: bool, more: object) -> Iterator[tuple[int, Report]]:
     """Reports of seeds, from `first` on, as they come, as long as there should be more."""
     assert callable(more)
+    each = partial(run, extremes=extremes)
     numbers = count(first)
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(jobs, mp_context=context) as pool:
         running = {
-            pool.submit(run, number): number for number in (next(numbers) for _ in range(jobs))
+            pool.submit(each, number): number for number in (next(numbers) for _ in range(jobs))
         }
         while running:
             done, _ = wait(running, return_when=FIRST_COMPLETED)
@@ -84,7 +89,7 @@ def _reports(first: int, jobs: int, more: object) -> Iterator[tuple[int, Report]
                 yield running.pop(future), future.result()
                 if more():
                     number = next(numbers)
-                    running[pool.submit(run, number)] = number
+                    running[pool.submit(each, number)] = number
 
 
 def _summary(total: Report) -> None:

@@ -56,9 +56,11 @@ def run(
     machines: Sequence[Target] | None = None,
     count: int = PROCEDURES,
     smaller: Callable[[Finding], None] | None = None,
+    extremes: bool = False,
 ) -> Report:
     """Examine `count` procedures that are all drawn from the seed `number`, for targets
-    among `machines` (this machine's if None).
+    among `machines` (this machine's if None). With `extremes`, contractions are mostly minima and
+    maxima.
 
     With `smaller`, only up to the first finding. Hypothesis makes it smaller then, for at most
     five minutes; each that is smaller than those before is told, which takes long for the
@@ -78,7 +80,7 @@ def run(
             suppress_health_check=list(HealthCheck),
         )
         @given(
-            procedures(),
+            procedures(extremes),
             walks,
             st.sampled_from(machines),
             st.sampled_from(FLAGS),

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from fuzz.indices import SIZES, Buffer
 from fuzz.storage import HELPERS, Storage
 from fuzz.writer import TYPES, VALUES, Lines, Scope, indent
+from schedsearch.core.element_types import PLAIN
 
 
 @dataclass(frozen=True)
@@ -28,8 +29,9 @@ class Generated:
 
 
 @st.composite
-def procedures(draw: st.DrawFn) -> Generated:
-    return _Module(draw).module()
+def procedures(draw: st.DrawFn, extremes: bool = False) -> Generated:
+    """With `extremes`, contractions are mostly minima and maxima."""
+    return (_Extremes if extremes else _Module)(draw).module()
 
 
 def drawn(number: int, count: int, *strategies: st.SearchStrategy[Any]) -> list[tuple[Any, ...]]:
@@ -54,6 +56,10 @@ def drawn(number: int, count: int, *strategies: st.SearchStrategy[Any]) -> list[
 
 
 class _Module(Storage):
+    def first(self) -> str:
+        """What a procedure begins with."""
+        return str(self.pick("item", "item", "contraction", "pipeline", "item", "contraction"))
+
     def module(self) -> Generated:
         self.sizes = SIZES[: self.pick(0, 0, 0, 1, 1, 2)]
         self.type = self.pick("f32", "f32", "f32", "f64", "i32", "i8", "f16", "ui8")
@@ -61,8 +67,7 @@ class _Module(Storage):
         args = self.arguments()
         scope = Scope(buffers=tuple(args))
         body: Lines = ["Mode.limit = 3"] if self.configured else []
-        first = self.pick("item", "item", "contraction", "pipeline", "item", "contraction")
-        body += getattr(self, first)(scope)
+        body += getattr(self, self.first())(scope)
         for _ in range(self.pick(0, 0, 1, 2)):
             body += self.item(scope)
         head = ", ".join(
@@ -120,3 +125,20 @@ class _Module(Storage):
 
     def argument(self, name: str) -> Buffer:
         return self.buffer(name, self.kind(), self.pick(2, 1, 2, 1, 2, 2, 3, 3, 1, 0))
+
+
+class _Extremes(_Module):
+    def first(self) -> str:
+        return "contraction"
+
+    def reduced(self, target: Buffer, operands: list[Buffer], places: Lines) -> str:
+        """A minimum or maximum as procedures write it, of either one if they are equal. Exo's
+        `select` converts its arguments to narrower types before it compares them."""
+        same = target.type == operands[0].type and target.type in PLAIN
+        if not same or self.chance(6):
+            return super().reduced(target, operands, places)
+        place, *terms = places
+        term = str(self.pick(" + ".join(terms), " - ".join(terms), terms[0]))
+        one, other = self.draw(st.permutations([place, term]))
+        first, second = self.draw(st.permutations([one, other]))
+        return f"{place} = select({one}, {other}, {first}, {second})"

@@ -99,8 +99,12 @@ class Statements(Writer):
             usual = [moving, moving[::-1], moving[1:], one + last, last + one]
             orders = [self.draw(st.sampled_from(usual)) for _ in range(3)]
         places = [moved(b, order) for b, order in zip((target, *operands), orders, strict=True)]
-        lines.append(f"{places[0]} += {' * '.join(places[1:])}")
+        lines.append(self.reduced(target, operands, places))
         return nested(lines)
+
+    def reduced(self, target: Buffer, operands: list[Buffer], places: Lines) -> str:
+        """The statement of a contraction."""
+        return f"{places[0]} += {' * '.join(places[1:])}"
 
     def instructed(self, scope: Scope) -> Lines:
         """A nest as instructions carry out: arrays multiplied element by element, or a dot

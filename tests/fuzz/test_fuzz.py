@@ -47,6 +47,14 @@ def test_random_schedules_compute_what_the_procedure_means() -> None:
     assert report.carried
 
 
+def test_random_schedules_compute_minima_and_maxima() -> None:
+    report = run(3, (TARGET, replace(TARGET, threads=2)), count=6, extremes=True)
+    assert not report.findings, str(report.findings[0])
+    assert len(report.pairs) >= 10
+    texts = [each.text for (each,) in drawn(3, 6, procedures(True))]
+    assert sum(" = select(" in text for text in texts) > 2
+
+
 SAMPLE = (
     *((1, 4), (2, 3), (3, 4), (4, 4), (5, 3), (6, 4), (8, 3), (9, 2), (10, 3), (14, 4)),
     *((15, 3), (17, 2), (33, 2), (68, 2), (261, 2), (360, 3), (1005, 3)),

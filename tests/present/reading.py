@@ -6,7 +6,7 @@ from base64 import b64decode
 from html.parser import HTMLParser
 
 SVG = "data:image/svg+xml;base64,"
-VOID = {"br", "img", "meta"}
+VOID = {"br", "img", "link", "meta"}
 
 
 def pictures(read: Reader) -> list[Reader]:

@@ -503,6 +503,25 @@ def test_stage_times_add_up_over_calls_and_runs(store: Store) -> None:
     assert store.load(scope)[1].record.stage_s == (("codegen", 0.75), ("build", 4.0))
 
 
+def test_the_version_changes_with_whatever_is_written(store: Store, reopen: Reopen) -> None:
+    seen = [store.version()]
+    scope, run = start_tree(store)
+    seen.append(store.version())
+    known = children(ROOT)[0].trace
+    store.add_expansion(scope, run, known.key, children(known), {"rewrite": 0.5})
+    seen.append(store.version())
+    store.record(scope, run, TuningRecord(known, Outcome.TIMEOUT, message="too slow"))
+    seen.append(store.version())
+    store.record(scope, run, correct(known, 2.0))
+    seen.append(store.version())
+    store.record(scope, run, correct(known, 2.0))
+    seen.append(store.version())
+    store.finish_run(run, "finished", {})
+    seen.append(store.version())
+    assert len(set(seen)) == len(seen)
+    assert reopen().version() == seen[-1]
+
+
 def test_code_reads_back(store: Store, reopen: Reopen) -> None:
     store.add_code([CODE])
     store.add_code([dataclasses.replace(CODE, source="other text under the same key"), CODE])

@@ -33,8 +33,12 @@ SOURCE = source("floats")
 IN_REGISTERS = "products"
 KERNELS = [name for name in SOURCE.procs if name != IN_REGISTERS]
 SIZES = {name: [1, 37] for name in KERNELS} | {"matmul": [0]}
+SIZES |= {name: [0] for name in ("shortest", "longest", "numbers")}
+SIZES |= {name: [1, 37, 150] for name in ("tops", "zeros", "forgetful")}  # all chains, too
 SUMS = frozenset({"dot", "gemv", "matmul", "planes", "twice", "smooth", "axpy", "half"})
 """Kernels in which `reassociate` lets something be rounded otherwise."""
+EXTREMES = frozenset({"largest", "tops", "zeros"})
+"""Those in which it may leave the other zero."""
 TARGETS = {fp: replace(TARGET, vector_bits=256, fp=fp) for fp in FloatingPoint}
 SPECIAL = (np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-42, -1e-42, 1e19)
 
@@ -122,6 +126,11 @@ def close(found: Any, wanted: Any) -> Any:
     return np.where(finite, near, bits(found, wanted))
 
 
+def numbers(found: Any, wanted: Any) -> Any:
+    """The same numbers; a zero of either sign is one."""
+    return bits(found + 0.0, wanted + 0.0)
+
+
 def differing(
     given: Sequence[Schedule],
     flags: Sequence[str],
@@ -155,6 +164,7 @@ def differing(
 
 EXACTLY = dict.fromkeys(KERNELS, bits)
 SUMS_ALIKE = {name: close if name in SUMS else bits for name in KERNELS}
+SUMS_ALIKE |= dict.fromkeys(EXTREMES, numbers)
 
 
 @pytest.mark.slow
@@ -210,14 +220,42 @@ def planted(title: str) -> Fault:
             flags = (*strict, "-mfma", "-ffp-contract=fast")
             return rewritten("axpy", "vectorise"), flags, ("", ""), EXACTLY
         case "a comparison the other way round":
-            other = ("a[l] < b[l] ? c[l] : d[l]", "a[l] >= b[l] ? d[l] : c[l]")
+            other = ("max_ps((__m256)b, (__m256)a)", "max_ps((__m256)a, (__m256)b)")
             return rewritten("choose", "vectorise"), alike, other, SUMS_ALIKE
         case "a relu that takes NaN for positive":
             other = ("a[l] > 0 ? a[l] : 0", "a[l] <= 0 ? 0 : a[l]")
             return rewritten("choose", "vectorise"), alike, other, SUMS_ALIKE
         case "a maximum that keeps NaN":
-            other = ("a[l] > b[l] || b[l] != b[l]", "a[l] > b[l]")
+            other = ("(__m256)d, (__m256)c, _mm256_cmp", "(__m256)c, (__m256)c, _mm256_cmp")
             return rewritten("larger", "vectorise"), alike, other, SUMS_ALIKE
+        case "a minimum of operands the other way round":
+            other = ("_mm256_min_ps((__m256)a, (__m256)b)", "_mm256_min_ps((__m256)b, (__m256)a)")
+            return rewritten("shortest", "register_block"), strict, other, EXACTLY
+        case "a maximum of operands the other way round":
+            other = (
+                "_mm256_max_pd((__m256d)b, (__m256d)a)",
+                "_mm256_max_pd((__m256d)a, (__m256d)b)",
+            )
+            return rewritten("longest", "register_block"), strict, other, EXACTLY
+        case "a minimum for a maximum":
+            other = ("_mm256_max_ps", "_mm256_min_ps")
+            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
+        case "a maximum begun with zero":
+            other = ("vec_f32x8_all(*x0)", "vec_f32x8_all(0)")
+            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
+        case "a chain that is not joined":
+            other = ("x99 = m0_3", "x99 = m0_2")
+            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
+        case "lanes that are not joined":
+            other = ("_turned_2(m0_0)", "_turned_4(m0_0)")
+            return rewritten("tops", "vectorise_reduction"), alike, other, SUMS_ALIKE
+        case "lanes beyond the last iteration":
+            other = ("_mask_mov_ps((__m256)b,", "_mask_mov_ps((__m256)a,")
+            return rewritten("forgetful", "vectorise_reduction"), alike, other, SUMS_ALIKE
+        case "NaN that a maximum in another order hides":
+            return rewritten("forgetful", "vectorise_reduction"), alike, ("", ""), SUMS_ALIKE
+        case "a maximum in another order":
+            return rewritten("zeros", "vectorise_reduction"), strict, ("", ""), EXACTLY
         case "functions in single precision":
             return rewritten("curves", "vectorise"), alike, ("", ""), SUMS_ALIKE
         case "a value stored where it was not":
@@ -244,6 +282,15 @@ def planted(title: str) -> Fault:
         "a comparison the other way round",
         "a relu that takes NaN for positive",
         "a maximum that keeps NaN",
+        "a minimum of operands the other way round",
+        "a maximum of operands the other way round",
+        "a minimum for a maximum",
+        "a maximum begun with zero",
+        "a chain that is not joined",
+        "lanes that are not joined",
+        "lanes beyond the last iteration",
+        "NaN that a maximum in another order hides",
+        "a maximum in another order",
         "functions in single precision",
         "a value stored where it was not",
         "constants computed by Exo",
@@ -266,6 +313,7 @@ ORDERS = [
     ("dot", "vectorise_reduction", ()),
     ("planes", "reorder", (0, 0)),
     ("smooth", "interleave", ()),
+    ("tops", "vectorise_reduction", ()),
 ]
 ROUNDINGS = [("curves", "vectorise", ()), ("scaled", "hoist", ()), ("scaled", "vectorise", ())]
 
@@ -287,6 +335,14 @@ def test_roundings_are_kept(name: str, transform: str, path: tuple[int, ...]) ->
             Replayer(SOURCE.procs[name], fp=fp).state(step)
 
 
+def test_a_nan_that_an_order_hides_is_kept() -> None:
+    step = rewritten("forgetful", "vectorise_reduction").trace
+    for fp in (STRICT, REASSOCIATE):
+        with pytest.raises(ReplayError, match=f"--fp {fp} rules it out"):
+            Replayer(SOURCE.procs["forgetful"], fp=fp).state(step)
+    Replayer(SOURCE.procs["forgetful"], fp=FAST).state(step)
+
+
 def test_order_is_free_where_nothing_rounds() -> None:
     """Of integers, and wherever no contract is asked for afterwards."""
     product = kernels()["matmul_i8"]
@@ -305,6 +361,9 @@ def test_strict_still_blocks_and_vectorises() -> None:
     found = {step.transform for s in schedules("matmul", STRICT) for step in s.trace.steps}
     assert {"register_block", "reorder", "stage_scalar", "unroll_and_jam"} <= found
     assert any("fma" in s.code.source for s in schedules("matmul", STRICT))
+    for name in ("shortest", "longest", "numbers"):
+        found = {step.transform for s in schedules(name, STRICT) for step in s.trace.steps}
+        assert {"register_block", "reorder", "stage_scalar", "unroll_and_jam"} <= found
 
 
 @pytest.mark.parametrize(

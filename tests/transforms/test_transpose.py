@@ -89,6 +89,13 @@ def plain(N: size, B: {kind}[N, N], A: {kind}[N, N]):
 
 
 @proc
+def scalar(N: size, B: {kind}[N, N], a: {kind}):
+    for i in seq(0, N):
+        for j in seq(0, N):
+            B[j, i] = a
+
+
+@proc
 def far(N: size, w: [{kind}][N, N], A: {kind}[N, N]):
     for i in seq(0, N):
         for j in seq(0, N):
@@ -117,7 +124,7 @@ def test_every_element_arrives(kind: str, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["triangle", "diagonal", "strided", "itself", "scaled", "plain", "far"]
+    "name", ["triangle", "diagonal", "strided", "itself", "scaled", "plain", "scalar", "far"]
 )
 def test_other_copies_are_left_alone(name: str, tmp_path: Path) -> None:
     procedure = copies(tmp_path)[name]

@@ -153,6 +153,42 @@ def trsm(b, lower):
 
 
 @loops
+def min_plus(c, a, b):
+    for i in range(c.shape[0]):
+        for k in range(a.shape[1]):
+            first = a[i, k]
+            for j in range(c.shape[1]):
+                c[i, j] = min(c[i, j], first + b[k, j])
+
+
+@loops
+def farthest(d, a, b):
+    for i in range(d.shape[0]):
+        for j in range(d.shape[1]):
+            top = np.float32(0)
+            for k in range(a.shape[1]):
+                top = max(top, abs(a[i, k] - b[j, k]))
+            d[i, j] = top
+
+
+@loops
+def row_max(m, x):
+    for i in range(m.size):
+        top = x[i, 0]
+        for j in range(x.shape[1]):
+            top = max(top, x[i, j])
+        m[i] = top
+
+
+@loops
+def max_abs(m, x):
+    top = np.float32(0)
+    for j in range(x.size):
+        top = max(top, abs(x[j]))
+    m[()] = top
+
+
+@loops
 def conv1d(out, inp, w):
     for x in range(out.shape[0]):
         for co in range(out.shape[1]):

@@ -99,6 +99,39 @@ def trsm(b: Any, lower: Any) -> Call:
     return lambda: np.copyto(b, inverse @ b)
 
 
+def min_plus(c: Any, a: Any, b: Any) -> Call:
+    path = np.empty_like(c)
+
+    def call() -> None:
+        for first, rest in zip(a.T, b, strict=True):
+            np.add(first[:, None], rest, out=path)
+            np.minimum(c, path, out=c)
+
+    return call
+
+
+def farthest(d: Any, a: Any, b: Any) -> Call:
+    difference = np.empty_like(d)
+
+    def call() -> None:
+        d[...] = 0
+        for first, other in zip(a.T, b.T, strict=True):
+            np.subtract(first[:, None], other, out=difference)
+            np.abs(difference, out=difference)
+            np.maximum(d, difference, out=d)
+
+    return call
+
+
+def row_max(m: Any, x: Any) -> Call:
+    return lambda: np.max(x, axis=1, out=m)
+
+
+def max_abs(m: Any, x: Any) -> Call:
+    absolute = np.empty_like(x)
+    return lambda: np.abs(x, out=absolute).max()
+
+
 def conv1d(out: Any, inp: Any, w: Any) -> Call:
     taps, channels, filters = w.shape
     windows = sliding_window_view(inp, taps, 0).transpose(0, 2, 1)

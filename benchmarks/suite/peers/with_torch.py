@@ -105,6 +105,33 @@ def trsm(b: Any, lower: Any) -> Call:
 
 
 @tensors
+def min_plus(c: Any, a: Any, b: Any) -> Call:
+    path = torch.empty_like(c)
+
+    def call() -> None:
+        for first, rest in zip(a.T, b, strict=True):
+            torch.add(first[:, None], rest, out=path)
+            torch.minimum(c, path, out=c)
+
+    return call
+
+
+@tensors
+def farthest(d: Any, a: Any, b: Any) -> Call:
+    return lambda: torch.cdist(a, b, p=float("inf"))
+
+
+@tensors
+def row_max(m: Any, x: Any) -> Call:
+    return lambda: torch.amax(x, 1, out=m)
+
+
+@tensors
+def max_abs(m: Any, x: Any) -> Call:
+    return lambda: torch.linalg.vector_norm(x, float("inf"))
+
+
+@tensors
 def conv1d(out: Any, inp: Any, w: Any) -> Call:
     """As a convolution of height 1: channels last, which oneDNN likes best."""
     image = inp.T[None, :, None]

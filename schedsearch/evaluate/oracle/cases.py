@@ -22,6 +22,7 @@ from schedsearch.evaluate.oracle.ladders import (
     LADDERS,
     SHARP,
     Mode,
+    has_extremes,
     has_floats,
     has_integers,
     has_unsigned,
@@ -63,6 +64,7 @@ _PLACEMENT = {
     Mode.BYTES: Placement.GUARDED_END,
     Mode.MIXED: Placement.GUARDED_START,
     Mode.SPECIALS: Placement.GUARDED_END,
+    Mode.NAN: Placement.GUARDED_START,
 }
 # Callers' arrays are aligned to their elements. The first, so that guards are where arrays end,
 # is also that of the call that is timed.
@@ -119,6 +121,8 @@ def first_inputs(
     modes = [Mode.INTEGERS, Mode.FLOATS]
     if fp is not FloatingPoint.FAST:
         modes.insert(1, Mode.SPECIALS)
+        if has_extremes(inline_calls(proc)):
+            modes.insert(1, Mode.NAN)
     found = [
         Inputs(call, mode, turn % 2 if mode is Mode.FLOATS else 0, _OFFSETS[turn % len(_OFFSETS)])
         for turn, call in enumerate(small)

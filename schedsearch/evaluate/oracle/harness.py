@@ -41,6 +41,7 @@ _FILLS = {
     Fill.DOMINANT: 3,
     Fill.SPECIALS: 4,
     Fill.NEAR: 5,
+    Fill.NAN: 6,
 }
 _DATA_FIELDS = {f"HS_{kind.upper()}": kind for kind in ("f16", "f32", "f64", "i8", "i32")}
 _FIELD_TYPES = {

@@ -29,6 +29,9 @@ terms, or in the roundings of other arrays; integers with a small rest cancel ex
 
 *Specials*: floats of which some are NaN, infinite, denormal, or a zero of either sign: where the
 floating-point contract covers those.
+
+*NaN*: floats of which some are NaN, there, too. Which of its terms a minimum or maximum takes
+beside a NaN does not show where one of them is infinite.
 """
 
 from __future__ import annotations
@@ -38,6 +41,7 @@ from enum import StrEnum
 
 from schedsearch.analysis.accesses import read_buffers, written_buffers
 from schedsearch.analysis.inline import inline_calls
+from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.core.functions import FUNCTIONS
@@ -60,6 +64,7 @@ class Mode(StrEnum):
     BYTES = "whole bytes"
     MIXED = "mixed numbers"
     SPECIALS = "special floats"
+    NAN = "floats and NaN"
 
 
 class Fill(StrEnum):
@@ -69,6 +74,7 @@ class Fill(StrEnum):
     DOMINANT = "dominant"
     NEAR = "near integers"
     SPECIALS = "specials"
+    NAN = "NaN"
 
 
 @dataclass(frozen=True)
@@ -87,7 +93,7 @@ class Rung:
         return self.fill is Fill.DOMINANT or (self.lo, self.hi) == (0.5, 1.5)
 
     def __str__(self) -> str:
-        sparse = self.density < 1 and self.fill is not Fill.SPECIALS
+        sparse = self.density < 1 and self.fill not in (Fill.SPECIALS, Fill.NAN)
         share = f", {1 / self.density:.0f} times as many zeros" if sparse else ""
         return f"{self.fill.value} from {self.lo:g} to {self.hi:g}{share}"
 
@@ -127,6 +133,7 @@ LADDERS = {
         Rung(Fill.FLOATS, 0.5, 1.5),
     ),
     Mode.SPECIALS: (Rung(Fill.SPECIALS, -8.0, 8.0, 1 / 32),),
+    Mode.NAN: tuple(Rung(Fill.NAN, -8.0, 8.0, 2.0**-p) for p in (5, 10, 15)),
 }
 _STEP = 2  # between arrays, on the ladder of mixed numbers
 
@@ -194,6 +201,16 @@ def has_floats(proc: q.Proc) -> bool:
     kinds = {stmt.type for stmt in q.walk(proc.body) if isinstance(stmt, q.Assign | q.Reduce)}
     kinds |= {arg.type for arg in proc.args} - set(q.CONTROL_TYPES)
     return not kinds <= INTEGERS.keys()
+
+
+def has_extremes(proc: q.Proc) -> bool:
+    """Whether `proc` (inlined) takes minima or maxima of floats over loops."""
+    found = ((stmt, reduction(stmt)) for stmt in q.walk(proc.body))
+    return any(
+        extreme.operator != "+" and expression_kind(extreme.term, stmt.type) not in INTEGERS
+        for stmt, extreme in found
+        if extreme and isinstance(stmt, q.Assign | q.Reduce)
+    )
 
 
 def has_integers(proc: q.Proc) -> bool:

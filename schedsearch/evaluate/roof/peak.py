@@ -4,7 +4,7 @@ moving given amounts of memory; of those that a target has, or of 1, 2, 4, ... t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import cycle, islice, product
 
 from schedsearch.core.errors import UserError
@@ -27,19 +27,29 @@ _LEAST_OF_FIRST = 4  # a quarter of the first level
 @dataclass(frozen=True)
 class Peaks:
     """Multiply-add peaks of the target's threads together, in GOP/s, by element type; `i8`
-    is of products of bytes summed in 32 bits."""
+    is of products of bytes summed in 32 bits. `f32_min`, ... are of sums and their minima."""
 
     f16: float
     f32: float
     f64: float
     i32: float
     i8: float
+    f32_min: float = 0.0
+    f64_min: float = 0.0
+    i32_min: float = 0.0
 
     def rate(self, kind: str) -> float:
-        """For operations of an element type; 16-bit integers are held against bytes."""
+        """For operations of a type (`Work.ops`); 16-bit integers are held against bytes."""
+        minima = {"f32": self.f32_min, "f64": self.f64_min, "i32": self.i32_min}
+        kind, _, extreme = kind.partition(" ")
+        if extreme and minima.get(kind):
+            return minima[kind]
         by_type = {"f16": self.f16, "f64": self.f64, "i32": self.i32}
         narrow = {"i8": self.i8, "ui8": self.i8, "ui16": self.i8}
         return (by_type | narrow).get(kind, self.f32)
+
+
+_PEAKS = len(fields(Peaks))
 
 
 def measure_peaks(
@@ -71,14 +81,14 @@ def measure_peaks(
     cores = [str(core) for core in islice(cycle(usable), target.threads)]
     finished = run_group([program, str(len(cores)), *cores, *sizes], timeout_s=_RUN_S)
     numbers = finished.stdout.split() if finished and finished.code == 0 else []
-    if len(numbers) != 5 + len(mixes):
+    if len(numbers) != _PEAKS + len(mixes):
         cause = f"it ended with {finished.code}" if finished else f"no end after {_RUN_S:g} s"
         raise UserError(
             f"the calibration of this machine's peaks failed: {cause}. "
             "Is memory short, or the machine very busy? Free it and run again."
         )
     rates = tuple(map(float, numbers))
-    return Peaks(*rates[:5]), rates[5:]
+    return Peaks(*rates[:_PEAKS]), rates[_PEAKS:]
 
 
 def _scaled(mix: Streams, target: Target) -> tuple[float, float, float]:

@@ -31,7 +31,8 @@ class Roof:
 
     `bandwidth` is of the procedure's own mix of loads and stores, in GB/s, `level` where
     its arrays fit (`L1`, ..., `memory`); `peak` of its operations, in GOP/s, `kind` the
-    type most of them have (empty if there are none). Both are of `threads` together.
+    type most of them have (empty if there are none; `f32 min` of minima and maxima). Both are
+    of `threads` together.
     """
 
     compute_s: float
@@ -56,7 +57,9 @@ class Roof:
         """`f32 multiply-add peak, 214 GFLOP/s`"""
         team = f"{self.threads} threads" if self.threads > 1 else ""
         if self.limit == "compute":
-            peak = f"{self.kind} multiply-add peak" + (team and f" of {team}")
+            kind, _, extreme = self.kind.partition(" ")
+            what = "add and minimum" if extreme else "multiply-add"
+            peak = f"{kind} {what} peak" + (team and f" of {team}")
             return f"{peak}, {self.peak:.0f} {self.unit}"
         moved = f"{self.level} bandwidth of its loads and stores" + (team and f" by {team}")
         return f"{moved}, {self.bandwidth:.3g} GB/s"

@@ -11,6 +11,7 @@ from itertools import combinations
 from schedsearch.analysis.accesses import written_buffers
 from schedsearch.analysis.conditions import holds
 from schedsearch.analysis.inline import inline_calls
+from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import INTEGERS
 from schedsearch.evaluate.arguments.binding import Binding, control_values
@@ -31,7 +32,9 @@ class Work:
     products in the best order (`-ffast-math` allows any). So `C[i, j] += alpha * A[i, k] * B[k, j]`
     has two operations in its innermost loop, not the three of its text.
 
-    Every `+ - * /`, `+=` and extern call is one operation, so a multiply-add is two.
+    Every `+ - * /`, `+=` and extern call is one operation, so a multiply-add is two. So is each
+    minimum or maximum over a loop, however it is written. Those, and as many additions that
+    belong to no multiplication, are of the type `f32 min`, ...: no instruction does two of them.
     Operations on integers are `i8` if some buffer is of bytes: instructions that multiply
     bytes and add up in 32 bits may do them.
     """
@@ -58,9 +61,22 @@ def count_work(proc: q.Proc, binding: Binding) -> Work:
     ops: Counter[str] = Counter()
     bytewise = any(arg.type in _BYTES for arg in proc.args)
     for (kind, _), count in needed.items():
+        kind, _, how = kind.partition(" ")
         narrow = bytewise and kind in INTEGERS
-        ops["i8" if narrow else "f32" if kind == "R" else kind] += count
-    return Work(tuple(sorted(ops.items())), count_streams(inlined, binding))
+        ops[" ".join(["i8" if narrow else "f32" if kind == "R" else kind, how]).strip()] += count
+    return Work(tuple(sorted(_paired(ops).items())), count_streams(inlined, binding))
+
+
+def _paired(ops: Counter[str]) -> Counter[str]:
+    """Operations by type, with additions (`f32 +`) where they belong: beside a multiplication, a
+    minimum, or alone."""
+    found = Counter[str]()
+    for kind in {kind.partition(" ")[0] for kind in ops}:
+        others, sums, extremes = ops[kind], ops[f"{kind} +"], ops[f"{kind} min"]
+        beside = min(extremes, max(sums - others, 0))
+        found[kind] = others + sums - beside
+        found[f"{kind} min"] = extremes + beside
+    return +found
 
 
 @lru_cache(maxsize=4096)
@@ -194,9 +210,12 @@ class _Scan:
         known: dict[q.Expr, frozenset[q.Var]] = {}  # what has been computed, and from what
         for stmt in body:
             if isinstance(stmt, q.Assign | q.Reduce):
-                needs = Needs(self._needs(stmt.rhs, loops, known))
-                if isinstance(stmt, q.Reduce):
-                    needs[stmt.type, frozenset(loop.iter for loop in loops)] += 1
+                reduced = reduction(stmt)
+                value = reduced.term if reduced else stmt.rhs
+                needs = Needs(self._needs(value, loops, known))
+                if reduced:
+                    how = "+" if reduced.operator == "+" else "min"
+                    needs[f"{stmt.type} {how}", frozenset(loop.iter for loop in loops)] += 1
                 self.found[id(stmt)] = needs
                 known = {e: used for e, used in known.items() if stmt.buf not in used}
             elif nested := q.blocks(stmt):
@@ -212,14 +231,16 @@ class _Scan:
         if not isinstance(expr, q.BinOp | q.Extern) or expr in known:
             return
         known[expr] = q.expr_vars(expr)
+        kind = expr.type
         if isinstance(expr, q.Extern):
             operands = Counter(expr.args)
             own: Iterable[Loops] = [self._varies(expr, loops, set())]
         else:
             family = _SUMS if expr.op in _SUMS else _PRODUCTS
+            kind += " +" if family is _SUMS else ""
             operands = Counter(_operands(expr, family))
             own = self._of_chain(operands, family, loops)
-        yield from ((expr.type, where) for where in own)
+        yield from ((kind, where) for where in own)
         for operand in operands:
             yield from self._needs(operand, loops, known)
 

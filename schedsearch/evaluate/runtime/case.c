@@ -70,7 +70,8 @@ static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, 
                            uint64_t *specials)
 {
     double value = draw(state, arg->fill, arg->lo, arg->hi);
-    bool special = arg->fill == FILL_SPECIAL, sparse = arg->density < 1 && !special;
+    bool special = arg->fill == FILL_SPECIAL || arg->fill == FILL_NAN;
+    bool sparse = arg->density < 1 && !special;
     double edge = arg->density < SPARSEST ? 0.25 : 1;
     if (sparse && unit_random(state) >= (near_edge(arg, index) ? edge : arg->density))
         return 0;
@@ -79,7 +80,7 @@ static double draw_element(const struct hs_arg *arg, const int_fast32_t *index, 
         return index[row] == index[column] ? 1.5 + 0.5 * value : value / arg->extents[column];
     }
     if (special && is_float(arg->type) && unit_random(state) < share_of_specials(arg))
-        return special_number(arg->type, (*specials)++);
+        return arg->fill == FILL_NAN ? NAN : special_number(arg->type, (*specials)++);
     return value;
 }
 

@@ -1,6 +1,7 @@
 /* The roofs of some cores together: the first argument says of how many, the next which.
  * Prints the register-only multiply-add peaks in GOP/s for f16, f32, f64, i32 and i8 (summed
- * in i32), one operation being a multiplication or an addition; then, for every three further
+ * in i32), one operation being a multiplication or an addition, and of sums of which the minimum
+ * is taken for f32, f64 and i32, two operations; then, for every three further
  * arguments "bytes read, written, updated", the bandwidth in GB/s, bytes loaded plus bytes
  * stored, of moving that. LANE_BYTES is the vector width. */
 #define _GNU_SOURCE
@@ -103,6 +104,37 @@ DEFINE_PEAK(i8, __m256i, 32.0,
 #define i8_peak i32_peak
 #endif
 
+/* A sum and the minimum of it, of which a core starts more or fewer than multiply-adds. */
+#if defined(__AVX512F__) && LANE_BYTES == 64
+#define MINIMUM(suffix, a, b) _mm512_min_##suffix(a, b)
+typedef __m512 f32_operand;
+typedef __m512d f64_operand;
+typedef __m512i i32_operand;
+#elif defined(__AVX2__) && LANE_BYTES == 32
+#define MINIMUM(suffix, a, b) _mm256_min_##suffix(a, b)
+typedef __m256 f32_operand;
+typedef __m256d f64_operand;
+typedef __m256i i32_operand;
+#elif defined(__SSE4_1__) && LANE_BYTES == 16
+#define MINIMUM(suffix, a, b) _mm_min_##suffix(a, b)
+typedef __m128 f32_operand;
+typedef __m128d f64_operand;
+typedef __m128i i32_operand;
+#endif
+
+#ifdef MINIMUM
+#define DEFINE_MINIMUM_PEAK(name, suffix, type)                           \
+    DEFINE_PEAK(name##_min, name##_vector, 2.0 * LANE_BYTES / sizeof(type), \
+                chain = (name##_vector)MINIMUM(suffix, (name##_operand)(chain + factor), (name##_operand)term))
+DEFINE_MINIMUM_PEAK(f32, ps, float)
+DEFINE_MINIMUM_PEAK(f64, pd, double)
+DEFINE_MINIMUM_PEAK(i32, epi32, int32_t)
+#else
+#define f32_min_peak f32_peak
+#define f64_min_peak f64_peak
+#define i32_min_peak i32_peak
+#endif
+
 /* -- bandwidth ------------------------------------------------------------------------- */
 
 enum { WORTH_TIMING = 32 << 20 }; /* bytes: 70 us in a first-level cache, 1 ms in memory */
@@ -127,7 +159,7 @@ static double bandwidth(const struct mix *mix, int way, int *meetings)
 
 /* -- everything ------------------------------------------------------------------------ */
 
-enum { PEAKS = 5, MOST_MIXES = 16, TRIES = 4 };
+enum { PEAKS = 8, MOST_MIXES = 16, TRIES = 4 };
 static const double LASTING_S = 0.6, LATE_S = 15; /* on a busy machine one try is enough */
 
 static int mixes, *cores;
@@ -176,7 +208,8 @@ static void keep(int rank, double *best, double rate)
  * one figure. */
 static void *measure(void *argument)
 {
-    static double (*const peaks[PEAKS])(int *) = {f16_peak, f32_peak, f64_peak, i32_peak, i8_peak};
+    static double (*const peaks[PEAKS])(int *) = {f16_peak,     f32_peak,     f64_peak,    i32_peak,
+                                                 i8_peak,      f32_min_peak, f64_min_peak, i32_min_peak};
     int meetings = 0, rank = (int)(intptr_t)argument;
     cpu_set_t own;
     CPU_ZERO(&own);

@@ -9,7 +9,8 @@ from schedsearch.analysis.conversions import Route
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.blocking import cuts
+from schedsearch.transforms.blocks.blocking import cuts, summed_at_once
+from schedsearch.transforms.blocks.byte_nests import tile_instruction
 from schedsearch.transforms.blocks.factors import divides
 from schedsearch.transforms.blocks.reductions import ReductionNest, first_dim
 from schedsearch.transforms.blocks.vectors import use_instruction
@@ -64,6 +65,8 @@ class BlockedNest:
         self.taken = names(ast)
         self.tile: list[str] = []
         self.inner: list[str] = []
+        self.steps: list[str] = []  # what an instruction sums at once
+        self.panel_name = ""
         self.panel = 0  # how many loops are around a packed panel
 
     def _below(self, name: str) -> str:
@@ -104,6 +107,9 @@ class BlockedNest:
             yield from self._split(reductions[-1], args["depth"], "c")
             reductions.append(self._below(reductions[-1]))
         self.inner = reductions[len(reductions) - args["inner"] :]
+        if (steps := summed_at_once(args)) > 1:
+            yield from self._split(reductions[-1], steps, "q")
+            self.steps = [self._below(reductions[-1])]
 
     def _split(self, name: str, factor: int, suffix: str) -> Steps:
         inner = fresh(self.taken, f"{name}{suffix}")
@@ -115,7 +121,9 @@ class BlockedNest:
     def arrange(self) -> Steps:
         """Outside the tile and its innermost reductions: the contiguous loop and the other
         reductions first, if there are any or a panel is packed."""
-        outside = [name for name in self.order if name not in (*self.inner, *self.tile)]
+        outside = [
+            name for name in self.order if name not in (*self.inner, *self.tile, *self.steps)
+        ]
         reductions = [loop.iter.name for loop in self.nest.reductions]
         first = [name for name in (self.nest.along.iter.name, *reductions) if name in outside]
         if self.args["pack"]:  # every step of these loops has a panel of its own
@@ -125,7 +133,7 @@ class BlockedNest:
             self.panel = len(first)
         if self.args["pack"] or any(name in outside for name in reductions):
             outside = first + [name for name in outside if name not in first]
-        for position, name in enumerate([*outside, *self.inner, *self.tile]):
+        for position, name in enumerate([*outside, *self.inner, *self.tile, *self.steps]):
             while self.order.index(name) > position:
                 before = self.order.index(name) - 1
                 yield from self.p.do("reorder_loops", self.loops[self.order[before]])
@@ -136,7 +144,7 @@ class BlockedNest:
     def pack(self) -> Steps:
         """Copy what the tiles inside read of the operand to where its rows are adjacent."""
         p, operand, loop = self.p, self.nest.operand, self.loops[self.order[self.panel]]
-        name = fresh(self.taken, f"{operand.buf.name}_panel")
+        self.panel_name = name = fresh(self.taken, f"{operand.buf.name}_panel")
         window = operand_panel(self.nest, self.args, self.inner, self.partial)
         start = p.path(loop)
         yield from p.do("stage_mem", loop, window, name)
@@ -146,15 +154,30 @@ class BlockedNest:
             yield from p.do("rearrange_dim", panel, dims)
         if divided(operand.idx):
             yield from straighten(p, loop, name)
+        if self.steps:
+            yield from self._steps_together(panel)
         # Exo's heap is aligned to 16 bytes: most vectors would lie in two cache lines.
         yield from p.do("set_memory", panel, Memory("DRAM_ALIGNED"))
+
+    def _steps_together(self, panel: Cursor) -> Steps:
+        """Put what an instruction sums at once of a panel next to each other. Compilers make a copy
+        of rows to neighbours vector code if these are written one after the other."""
+        p, steps = self.p, summed_at_once(self.args)
+        copy = p.at((*next_path(p.path(panel)), *((0,) if self.nest.transposed else ())))
+        yield from p.do("divide_dim", panel, 0, steps)
+        yield from p.do("rearrange_dim", panel, (0, 2, 1))
+        new = (fresh(self.taken, "s"), fresh(self.taken, "sq"))
+        yield from p.do("divide_loop", copy, steps, new, perfect=True)
+        if not self.nest.transposed:
+            yield from p.do("reorder_loops", At(p.path(copy, 0)))
 
     def hold(self) -> Steps:
         """Stage the result's tile around the innermost reductions, in registers."""
         tiles = (yield from self._tiles_of_rows()) if self.rows_later else [self._whole_tile()]
         staged = []
         for block, tile, tile_rows in tiles:
-            staged.append((yield from self._stage(block, tile, tile_rows)))
+            load, body, store = yield from self._stage(block, tile, tile_rows)
+            staged.append((load, block if self.steps else body, store))
         yield from self.p.do("simplify")
         for load, body, store in staged:
             yield from self._use_instructions(load, body, store)
@@ -209,7 +232,8 @@ class BlockedNest:
         p, nest, width = self.p, self.nest, self.args["lanes"]
         name = fresh(self.taken, f"{nest.stmt.buf.name}_tile")
         loops = [p.stmt(loop) for loop in tile]
-        stored = next(s for s in q.walk((loops[-1],)) if isinstance(s, q.Reduce))
+        *_, stored = q.walk((loops[-1],))  # what comes before it reads its operands
+        assert isinstance(stored, q.Assign | q.Reduce)
         tiled = [loop for loop in loops if isinstance(loop, q.For)]
         window = result_tile(stored, tiled, self.partial)
         start = p.path(block)
@@ -233,17 +257,27 @@ class BlockedNest:
     def _use_instructions(self, load: Cursor, body: Cursor, store: Cursor) -> Steps:
         p, nest, width = self.p, self.nest, self.args["lanes"]
         if self.partial:
-            for loop in (load, body, store):
+            for loop in (load, store) if self.steps else (load, body, store):
                 yield from use_instruction(p, p.path(loop), width, counted=True, whole=self.whole)
+            if self.steps:
+                yield from self._use_dots(body)
             return
         kind, prefix = nest.stmt.type, set_name(nest.stmt.type, width)
         for loop, does in ((load, "load"), (store, "store")):
             instruction = Vector(kind, width, f"{prefix}_{does}")
             yield from p.do("replace", At(p.path(loop, 0)), instruction)
-        if nest.converted:
+        if self.steps:
+            yield from self._use_dots(body)
+        elif nest.converted or not nest.instruction:
             yield from use_instruction(p, p.path(body), width, counted=False)
         else:
             yield from p.do("replace", body, Vector(kind, width, f"{prefix}_{nest.instruction}"))
+
+    def _use_dots(self, block: Cursor) -> Steps:
+        loop = self.p.stmt(block)
+        assert isinstance(loop, q.For)
+        dots = tile_instruction(self.p.ast, loop, self.panel_name, self.partial)
+        yield from self.p.do("replace", block, dots)
 
 
 # -- indices of staged arrays, written plainly -----------------------------------------
@@ -266,10 +300,15 @@ def straighten(p: Cursors, cursor: Cursor, name: str) -> Steps:
 
 
 def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, Indices]]:
-    """The reads of a sum's right side, with the way to each."""
+    """The reads of a reduction's right side, with the way to each."""
     match expr:
         case q.Read():
             yield route, expr.buf, expr.idx
+        case q.USub():
+            yield from _reads(expr.arg, (*route, "arg"))
+        case q.Extern():
+            for number, arg in enumerate(expr.args):
+                yield from _reads(arg, (*route, number))
         case q.BinOp():
             yield from _reads(expr.lhs, (*route, "lhs"))
             yield from _reads(expr.rhs, (*route, "rhs"))
@@ -280,7 +319,8 @@ def _reads(expr: q.Expr, route: Route) -> Iterator[tuple[Route | None, q.Var, In
 
 def operand_panel(nest: ReductionNest, args: Args, inner: Collection[str], partial: bool) -> str:
     """What the tile's loops read of the operand."""
-    sizes = {loop.iter: loop.hi for loop in nest.loops if loop.iter.name in inner}
+    steps = summed_at_once(args)
+    sizes = {x.iter: _whole(x.hi, steps) for x in nest.loops if x.iter.name in inner}
     blocks = {nest.along.iter: args["lanes"] * args["tile_vectors"]}
     if partial:
         sizes[nest.along.iter] = nest.along.hi
@@ -303,6 +343,11 @@ def operand_panel(nest: ReductionNest, args: Args, inner: Collection[str], parti
     return f"{nest.operand.buf.name}[{', '.join(parts)}]"
 
 
+def _whole(size: q.Affine, steps: int) -> q.Affine:
+    """The last multiple of `steps` up to a size."""
+    return q.floor_div(size, steps).scaled(steps)
+
+
 def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple[int, ...]:
     """The panel's dimensions, that of the contiguous loop last."""
     inside = [loop for loop in nest.loops if loop.iter.name in inner or loop is nest.along]
@@ -314,7 +359,7 @@ def along_last(nest: ReductionNest, args: Args, inner: Collection[str]) -> tuple
     return (*(dim for dim in range(len(dims)) if dim != last), last)
 
 
-def result_tile(stmt: q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
+def result_tile(stmt: q.Assign | q.Reduce, tile: Sequence[q.For], partial: bool) -> str:
     """What the tile's loops store, in terms of the loops outside."""
     parts = []
     for index in stmt.idx:

@@ -10,6 +10,7 @@ from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_BITS
 from schedsearch.transforms.blocks.reductions import ReductionNest, longest_extent
 from schedsearch.transforms.estimate.locality import L1_WAY
+from schedsearch.transforms.operators.byte_dots import STEPS
 from schedsearch.transforms.operators.ops import Args
 
 MOST_STREAMS = 8
@@ -44,8 +45,13 @@ def cuts(nest: ReductionNest, args: Args, narrow: bool) -> Iterator[tuple[q.For,
         yield nest.along, args["lanes"] * args["tile_vectors"]
     if args["rows"] and not nest.corner:
         yield next(x for x in nest.loops if x.iter.name == args["rows"]), args["tile_rows"]
-    if args["depth"]:
-        yield nest.reductions[-1], args["depth"]
+    if args["depth"] or summed_at_once(args) > 1:
+        yield nest.reductions[-1], args["depth"] or summed_at_once(args)
+
+
+def summed_at_once(args: Args) -> int:
+    """Steps of the innermost reduction that an instruction sums: four of products of bytes."""
+    return STEPS if args.get("bytes", False) is True else 1
 
 
 def register_tiles(

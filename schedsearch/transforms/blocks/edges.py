@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator, Iterator
 from math import inf
 from typing import Any
 
-from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import fresh, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.trace import ArgValue
@@ -91,10 +91,12 @@ def _parts(nest: ReductionNest) -> list[q.Path]:
 
 
 def edges(proc: q.Proc, buf: str | None = None) -> Iterator[tuple[q.For, ...]]:
-    """The loops around each sum in memory, or into the array `buf` alone, if one of them does
-    not start at 0."""
+    """The loops around each reduction in memory, or into the array `buf` alone, if one of them
+    does not start at 0."""
     for stmt in q.walk(proc.body):
-        if not isinstance(stmt, q.Reduce) or not stmt.idx or buf not in (None, stmt.buf.name):
+        if not isinstance(stmt, q.Assign | q.Reduce) or buf not in (None, stmt.buf.name):
+            continue
+        if not stmt.idx or reduction(stmt) is None:
             continue
         loops: list[q.For] = []
         for end in range(len(stmt.path) - 1, 0, -1):
@@ -179,7 +181,7 @@ def _inner(nest: ReductionNest) -> int:
 def _loads(nest: ReductionNest, rows: q.For | None, tile_rows: int, tile_vectors: int) -> int:
     """Vectors and scalars that a step of a tile loads for its `tile_rows * tile_vectors`
     multiply-adds, of which a core does as many in the same time."""
-    others = [read for read in reads(nest.stmt.rhs) if read != nest.operand]
+    others = [read for read in nest.operands if read != nest.operand]
 
     def times(read: q.Read) -> int:
         return tile_rows if rows is not None and rows.iter in q.expr_vars(read) else 1

@@ -1,8 +1,9 @@
-"""Reduction nests: loops around one `x[...] += a * b`, as register blocks need them."""
+"""Reduction nests: loops around one `x[...] += a * b`, or one `x[...] = min(x[...], a + b)`, as
+register blocks need them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 
@@ -10,6 +11,7 @@ from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.arrays import declared
 from schedsearch.analysis.conversions import value_type
 from schedsearch.analysis.ranges import ranges_at, trips
+from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import shifted
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import PLAIN, VECTORS
@@ -23,8 +25,8 @@ CORNERS = (q.Affine(0), q.Affine(1))
 
 @dataclass(frozen=True)
 class ReductionNest:
-    """A reduction nest: its loops, the contiguous one, the instruction for its statement,
-    and the operand to pack.
+    """A reduction nest: its loops, the contiguous one, the instruction for its statement
+    (empty if one has to be made for it), and the operand to pack.
 
     `transposed`: the operand is contiguous along another loop, so it has to be packed.
     `converted`: the operands are other types, read into temporaries beside the statement;
@@ -33,7 +35,7 @@ class ReductionNest:
     """
 
     loops: tuple[q.For, ...]
-    stmt: q.Reduce
+    stmt: q.Assign | q.Reduce
     along: q.For
     instruction: str
     operand: q.Read
@@ -44,6 +46,11 @@ class ReductionNest:
     @property
     def reductions(self) -> tuple[q.For, ...]:
         return tuple(loop for loop in self.loops if first_dim(self.stmt.idx, loop) is None)
+
+    @property
+    def operands(self) -> tuple[q.Read, ...]:
+        """What the terms are made of."""
+        return tuple(_terms_of(self.stmt))
 
     def row_loops(self) -> Iterator[q.For]:
         """Loops that move the result by one along one dimension, up or down, others than
@@ -89,11 +96,13 @@ def reduction_nests(proc: q.Proc) -> Iterator[ReductionNest]:
     small triangles."""
     found: list[ReductionNest] = []
     for each in q.walk(proc.body):
-        if not (isinstance(each, q.Reduce) and each.type in PLAIN and each.idx):
+        if not (isinstance(each, q.Assign | q.Reduce) and each.type in PLAIN and each.idx):
+            continue
+        if reduction(each) is None:
             continue
         if value_type(each.rhs, each.type) != each.type:
             continue  # there is no instruction that converts
-        direct = _without_temporaries(proc, each)
+        direct = without_temporaries(proc, each)
         stmt = direct or each
         if not _dense(proc, stmt):
             continue
@@ -123,21 +132,34 @@ def _with_rows(proc: q.Proc, nest: ReductionNest) -> ReductionNest | None:
     return replace(nest, loops=(rows, *nest.loops), corner=True)
 
 
-def _without_temporaries(proc: q.Proc, stmt: q.Reduce) -> q.Reduce | None:
+def _terms_of(stmt: q.Assign | q.Reduce) -> dict[q.Read, None]:
+    """The elements that the term of a reduction reads, each once."""
+    found = reduction(stmt)
+    return dict.fromkeys(reads(found.term)) if found else {}
+
+
+def without_temporaries(proc: q.Proc, stmt: q.Assign | q.Reduce) -> q.Assign | q.Reduce | None:
     """The statement with the elements that it reads by way of scalars, if the loop around
-    it reads such scalars and does nothing else; else None."""
+    it computes such scalars (of a sum: reads them) and does nothing else; else None."""
     loop = proc.by_path.get(stmt.path[:-1])
     if not isinstance(loop, q.For) or len(loop.body) == 1 or loop.body[-1] != stmt:
         return None
-    elements: dict[q.Var, q.Read | None] = {}
+    values: dict[q.Var, q.Expr] = {}
+    local: set[q.Var] = set()
     for before in loop.body[:-1]:
         match before:
             case q.Alloc(shape=()):
-                elements[before.buf] = None
-            case q.Assign(rhs=q.Read() as read) if before.buf in elements and read.idx:
-                elements[before.buf] = read
+                local.add(before.buf)
+            case q.Assign() if before.buf in local - values.keys():
+                values[before.buf] = _with_values(before.rhs, values)
             case _:
                 return None
+    if isinstance(stmt, q.Assign):
+        direct = replace(stmt, rhs=_with_values(stmt.rhs, values))
+        return direct if reduction(direct) and not local & q.used_vars((direct,)) else None
+    elements = {buf: e for buf, e in values.items() if isinstance(e, q.Read) and e.idx}
+    if elements.keys() != local:
+        return None
     match stmt.rhs:
         case q.BinOp(lhs=q.Read() as lhs, rhs=q.Read() as rhs):
             first, second = elements.get(lhs.buf), elements.get(rhs.buf)
@@ -148,7 +170,24 @@ def _without_temporaries(proc: q.Proc, stmt: q.Reduce) -> q.Reduce | None:
     return None
 
 
-def _loops_around(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
+def _with_values(expr: q.Expr, values: Mapping[q.Var, q.Expr]) -> q.Expr:
+    """An expression with the values of scalars in place of reads of them."""
+    match expr:
+        case q.Read():
+            return values.get(expr.buf, expr)
+        case q.USub():
+            return replace(expr, arg=_with_values(expr.arg, values))
+        case q.BinOp():
+            lhs, rhs = _with_values(expr.lhs, values), _with_values(expr.rhs, values)
+            return q.BinOp(expr.op, lhs, rhs, expr.type)
+        case q.Extern():
+            args = tuple(_with_values(arg, values) for arg in expr.args)
+            return q.Extern(expr.name, args, expr.type)
+        case _:
+            return expr
+
+
+def _loops_around(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
     """The loops around a statement, as far out as they are independent of each other and
     what else is in them may be split off."""
     loops: tuple[q.For, ...] = ()
@@ -177,7 +216,7 @@ def _perfect(loops: tuple[q.For, ...], converted: bool) -> tuple[q.For, ...]:
 
 
 def _as_reduction(
-    proc: q.Proc, loops: tuple[q.For, ...], stmt: q.Reduce, converted: bool
+    proc: q.Proc, loops: tuple[q.For, ...], stmt: q.Assign | q.Reduce, converted: bool
 ) -> ReductionNest | None:
     distinct = {loop.iter.name for loop in loops} | {arg.var.name for arg in proc.args}
     if len(distinct) < len(loops) + len(proc.args):
@@ -187,14 +226,14 @@ def _as_reduction(
             instruction = _instruction(stmt, loop)
             reduced = any(first_dim(stmt.idx, other) is None for other in loops)
             if instruction is not None and reduced:
-                kinds = {_operand(read, loop): read for read in reads(stmt.rhs)}
+                kinds = {_operand(read, loop): read for read in _terms_of(stmt)}
                 transposed = "column" in kinds
                 operand = kinds["column" if transposed else "vector"]
                 return ReductionNest(loops, stmt, loop, instruction, operand, transposed, converted)
     return None
 
 
-def _dense(proc: q.Proc, stmt: q.Reduce) -> bool:
+def _dense(proc: q.Proc, stmt: q.Assign | q.Reduce) -> bool:
     """Whether every array of the statement is a contiguous array in plain memory."""
     plain = {
         buf
@@ -220,9 +259,16 @@ def _plainly(index: q.Affine, loop: q.For) -> bool:
     return all(a == loop.iter or loop.iter not in q.expr_vars(a) for a, _ in index.terms)
 
 
-def _instruction(stmt: q.Reduce, along: q.For) -> str | None:
+def _instruction(stmt: q.Assign | q.Reduce, along: q.For) -> str | None:
     """Name of the vector instruction for the statement along a loop, once an operand that
-    lies across is packed."""
+    lies across is packed; empty for one that has to be made."""
+    if isinstance(stmt, q.Assign):
+        operands = _terms_of(stmt)
+        moved = [_operand(read, along) for read in operands if read.idx]
+        # Exo lets no instruction have one array twice.
+        apart = len({read.buf for read in operands}) == len(operands)
+        fits = apart and None not in moved and moved.count("column") <= 1
+        return "" if fits and {"vector", "column"} & {*moved} else None
     match stmt.rhs:
         case q.BinOp(op="*", lhs=q.Read() as lhs, rhs=q.Read() as rhs):
             shapes = [_operand(lhs, along), _operand(rhs, along)]

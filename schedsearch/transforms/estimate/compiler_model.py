@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container
 
+from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import element_bits
 from schedsearch.core import ast as q
 from schedsearch.core.build import PEEL
-from schedsearch.core.functions import FUNCTIONS
 from schedsearch.core.records import Target
 from schedsearch.transforms.estimate.statements import Element, loads
 
@@ -73,7 +73,7 @@ def vectorisable(loop: q.For, scalars: Container[q.Var], pointers: Collection[q.
         if isinstance(stmt, q.Assign | q.Reduce):
             moves = stride((stmt.buf, stmt.idx), loop.iter)
             alone = stmt.buf in scalars or (not pointers and moves == 0)
-            reduces = alone and (isinstance(stmt, q.Reduce) or _is_maximum(stmt))
+            reduces = alone and reduction(stmt) is not None
             if moves != 1 and stmt.buf not in local and not reduces:
                 return False
             read.update(loads(stmt))
@@ -89,16 +89,6 @@ def _alias_checks(read: set[Element], stores: set[Element], pointers: Collection
     only_read = [buf for buf, _ in read - stores if buf in pointers]
     against_loads = sum(a != b for a in written for b in only_read)
     return against_loads + sum(a != b for a in written for b in written) // 2
-
-
-def _is_maximum(stmt: q.Assign | q.Reduce) -> bool:
-    """Whether a statement is `m = fmaxf(m, ...)` or the like, which compilers reorder as a sum."""
-    return (
-        isinstance(stmt.rhs, q.Extern)
-        and stmt.rhs.name in FUNCTIONS
-        and FUNCTIONS[stmt.rhs.name].largest
-        and any(isinstance(arg, q.Read) and arg.buf == stmt.buf for arg in stmt.rhs.args)
-    )
 
 
 def stride(access: Element, var: q.Var) -> int | None:

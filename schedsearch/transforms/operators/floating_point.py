@@ -4,7 +4,9 @@ This is the one place where a contract decides about rewrites; whatever proposes
 wherever a trace comes from, its operators are run here. Three rules, of which `fast` has none:
 
 1. Order (`strict`): Exo's checks take a sum for what it reads and writes (`exo/checks.py`), so
-   that no operator that they guard changes the order in which an element is added up.
+   that no operator that they guard changes the order in which an element is added up. They always
+   do so with minima and maxima, which are assignments to Exo. An instruction may join those of its
+   lanes in another order (`reassociate`), unless that changes what a NaN does.
 2. Rounding: what stores a value that was not stored, or no longer does, keeps every rounding:
    C has to compute the value in the type it is stored in.
 3. Instructions: their C has to compute what their Exo body says, with as many roundings, and
@@ -19,6 +21,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.rounding import inexact_body, rounds_as_stored
 from schedsearch.analysis.walkers import next_path
 from schedsearch.core import ast as q
@@ -29,7 +32,7 @@ from schedsearch.core.functions import FUNCTIONS
 from schedsearch.transforms.exo.checks import sums_in_order
 from schedsearch.transforms.exo.mirror import mirror
 from schedsearch.transforms.operators.ops import At, Index, Instruction, Op, Pair, Parts, run_op
-from schedsearch.transforms.vector.fused.model import Fused
+from schedsearch.transforms.vector.fused.model import Fused, reduced
 from schedsearch.transforms.vector.instruction_sets import find
 
 _HARMLESS = frozenset(
@@ -113,8 +116,10 @@ def refusal(ast: q.Proc, op: Op, fp: FloatingPoint) -> str | None:
             if not isinstance(first, Index):
                 return "nobody has shown that the new expression rounds as the old one"
         case Op("replace", (_, Fused() as fused, *_)):
-            if strict and sums_lanes(fused):
-                return "the lanes' sums would be added up in another order"
+            if strict and reduces_lanes(fused):
+                return "the lanes' results would be joined in another order"
+            if any(not found.steady for found in map(reduction, reduced(fused)) if found):
+                return "which of its terms a NaN hides would depend on their order"
             if loses_rounding(fused):
                 return "its vector form computes a function in another precision"
         case Op("replace", (_, Instruction() as given, *_)):
@@ -186,15 +191,9 @@ def _adds_floats(ast: q.Proc) -> bool:
     )
 
 
-def sums_lanes(fused: Fused) -> bool:
-    """Whether it adds the floating-point values of all lanes to one element."""
-    return any(
-        isinstance(stmt, q.Reduce)
-        and stmt.buf.uid < len(fused.operands)
-        and not fused.operands[stmt.buf.uid].moves
-        and {stmt.type, _kind(stmt)} & FLOATS
-        for stmt in fused.body
-    )
+def reduces_lanes(fused: Fused) -> bool:
+    """Whether it reduces the floating-point values of all lanes to one element."""
+    return any({stmt.type, _kind(stmt)} & FLOATS for stmt in reduced(fused))
 
 
 def loses_rounding(fused: Fused) -> bool:
@@ -234,6 +233,8 @@ def _is_same(name: str, kind: str, rounded: bool) -> bool:
     """Whether C computes a function of numbers of a type in that type, or in f64 with the same
     result once it is `rounded` to f32, as a square root is (Figueroa, 1995)."""
     function = FUNCTIONS.get(name)
-    if function is None or kind not in ("f32", "f64"):
+    if function is None or kind not in ("i32", "f32", "f64"):
         return False
+    if kind == "i32":
+        return bool(function.whole)
     return function.precision in ("", kind) or (function.correctly and rounded)

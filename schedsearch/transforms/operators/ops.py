@@ -29,6 +29,7 @@ from schedsearch.transforms.exo.compat import (
 from schedsearch.transforms.exo.memories import memory
 from schedsearch.transforms.exo.messages import said
 from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.operators.byte_dots import ByteDots, dots_instruction
 from schedsearch.transforms.operators.prefetching import Prefetch, prefetch_instruction
 from schedsearch.transforms.operators.transposing import Transpose, transpose_instruction
 from schedsearch.transforms.vector.extension import vector_set
@@ -142,6 +143,7 @@ OpArg = (
     | Instruction
     | Prefetch
     | Transpose
+    | ByteDots
     | Memory
     | int
     | str
@@ -276,6 +278,8 @@ def _resolve(proc: Any, arg: OpArg) -> Any:
             return prefetch_instruction(arg)
         case Transpose():
             return transpose_instruction(arg)
+        case ByteDots():
+            return dots_instruction(arg)
         case Fused():
             return fused_instruction(arg)
         case Memory():

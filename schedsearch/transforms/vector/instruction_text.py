@@ -58,8 +58,8 @@ def register_words(kind: str, lanes: int) -> dict[str, str]:
 
 def definition(name: str, row: Row, words: Words, include: str = "") -> str:
     """The text of one instruction; `include` is the Python text of the C that it needs."""
-    operands = _filled(row.operands, words)
-    strings = [line.strip() for line in _filled(row.c, words).split("\n")]
+    operands = filled(row.operands, words)
+    strings = [line.strip() for line in filled(row.c, words).split("\n")]
     strings = [each if each.endswith("(") else f"{each} " for each in strings[:-1]] + strings[-1:]
     c = "\n".join(f'    "{each}"' for each in strings) + ","
     head = f"def {name}({operands}):"
@@ -74,7 +74,7 @@ def definition(name: str, row: Row, words: Words, include: str = "") -> str:
         if extents != "1":
             lines.append(f"assert stride({operand}, {extents.count(',')}) == 1")
     for depth, (variable, extent) in enumerate(loops):
-        lines.append(f"{'    ' * depth}for {variable} in seq(0, {_filled(extent, words)}):")
+        lines.append(f"{'    ' * depth}for {variable} in seq(0, {filled(extent, words)}):")
     lines.append("    " * len(loops) + row.body)
     end = f"\n    {include}," if include else ""
     return f"@instr(\n{c}{end}\n)\n{head}\n" + "\n".join(f"    {line}" for line in lines)
@@ -83,12 +83,14 @@ def definition(name: str, row: Row, words: Words, include: str = "") -> str:
 _WORD = re.compile(r"<([a-z]\w*|[RMNS])((?: \w+)*)>")
 
 
-def _filled(text: str, words: Words) -> str:
+def filled(text: str, words: Words) -> str:
+    """The text with what its words stand for, and the words in that."""
+
     def word(match: re.Match[str]) -> str:
         found = words[match[1]]
         for place, argument in enumerate(match[2].split(), 1):
             found = found.replace(f"${place}", argument)
-        return _filled(found, words)
+        return filled(found, words)
 
     return _WORD.sub(word, text)
 

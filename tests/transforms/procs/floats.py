@@ -84,6 +84,51 @@ def largest(n: size, y: f32[1], a: f32[n]):
 
 
 @proc
+def shortest(c: f32[13, 37], a: f32[13, 11], b: f32[11, 37]):
+    for i in seq(0, 13):
+        for j in seq(0, 37):
+            for k in seq(0, 11):
+                c[i, j] = select(a[i, k] + b[k, j], c[i, j], a[i, k] + b[k, j], c[i, j])
+
+
+@proc
+def longest(c: f64[7, 37], a: f64[7, 11], b: f64[11, 37]):
+    for i in seq(0, 7):
+        for j in seq(0, 37):
+            for k in seq(0, 11):
+                c[i, j] = select(c[i, j], a[i, k] + b[k, j], a[i, k] + b[k, j], c[i, j])
+
+
+@proc
+def numbers(c: f32[13, 37], a: f32[13, 11], b: f32[11, 37]):
+    for i in seq(0, 13):
+        for j in seq(0, 37):
+            for k in seq(0, 11):
+                c[i, j] = fmaxf(c[i, j], a[i, k] + b[k, j])
+
+
+@proc
+def tops(n: size, y: f32[5], a: f32[5, n]):
+    for i in seq(0, 5):
+        for j in seq(0, n):
+            y[i] = select(y[i], a[i, j], a[i, j], y[i])
+
+
+@proc
+def zeros(n: size, y: f32[5], a: f32[5, n]):
+    for i in seq(0, 5):
+        for j in seq(0, n):
+            y[i] = select(y[i], a[i, j] * 0.0, a[i, j] * 0.0, y[i])
+
+
+@proc
+def forgetful(n: size, y: f32[5], a: f32[5, n]):
+    for i in seq(0, 5):
+        for j in seq(0, n):
+            y[i] = select(a[i, j], y[i], y[i], a[i, j])
+
+
+@proc
 def curves(n: size, y: f32[n], z: f32[n], w: f32[n], a: f32[n], b: f32[n]):
     for i in seq(0, n):
         y[i] = expf(a[i]) * b[i]

@@ -91,12 +91,6 @@ def no_narrow_sum(n: size, s: i8[1], x: i8[n]):
 
 
 @proc
-def no_maximum(n: size, s: f32[1], x: f32[n]):
-    for i in seq(0, n):
-        s[0] = fmaxf(s[0], x[i])
-
-
-@proc
 def no_map(n: size, y: f32[n], x: f32[n]):
     for i in seq(0, n):
         y[i] += x[i]

@@ -14,7 +14,8 @@ for i in seq(0, n):                        t: f32[n, m]
                                                    y[i, j] = relu(t[i, j])
 ```
 
-Its result has two dimensions then, and register blocks. Proposed where temporaries stand in the
+Its result has two dimensions then, and register blocks. So do minima and maxima, with what is
+computed beside them in their innermost loop. Proposed where temporaries stand in the
 way, the sum's own or others (`total` in `out[i, d] = out[i, d] / total`), and where each of two
 operands is used for several elements of the result: other sums take as long as their loads.
 
@@ -40,12 +41,13 @@ from math import inf
 
 from schedsearch.analysis.accesses import reads
 from schedsearch.analysis.ranges import bind_loops, bounds, ranges_of_args
+from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import next_path, shifted
 from schedsearch.core import ast as q
 from schedsearch.core.errors import RewriteError
 from schedsearch.core.records import Target
 from schedsearch.core.text import show_affine
-from schedsearch.transforms.blocks.reductions import gaps
+from schedsearch.transforms.blocks.reductions import gaps, without_temporaries
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Pair, Proposal, Steps
 from schedsearch.transforms.operators.outward import lengths, loops_around, never_negative
@@ -59,10 +61,11 @@ DIMENSIONS = 2
 @dataclass(frozen=True)
 class _Sum:
     """A sum, the loops that it is to have alone, the outermost first, and the temporaries inside
-    of them that others need too."""
+    of them that others need too. `whole`: the innermost loop stays as it is."""
 
-    stmt: q.Reduce
+    stmt: q.Assign | q.Reduce
     loops: tuple[q.For, ...]
+    whole: bool
     temporaries: tuple[q.Alloc, ...]
 
 
@@ -77,20 +80,22 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
 def _sums(proc: q.Proc) -> Iterator[_Sum]:
     ranges = bind_loops(ranges_of_args(proc), proc.body)
     for stmt in q.walk(proc.body):
-        if not isinstance(stmt, q.Reduce):
+        if not isinstance(stmt, q.Assign | q.Reduce) or reduction(stmt) is None:
             continue
-        loops = _wanted(proc, stmt)
-        temporaries = tuple(_in_the_way(stmt, loops))
+        direct = without_temporaries(proc, stmt) if isinstance(stmt, q.Assign) else None
+        loops = _wanted(proc, direct or stmt)
+        whole = direct is not None
+        temporaries = tuple(_in_the_way(stmt, loops[: len(loops) - whole]))
         shapes = [q.expr_vars(extent) for each in temporaries for extent in each.shape]
         constant = not any(loop.iter in used for loop in loops for used in shapes)
         indices = all(bounds(loop.lo, ranges)[0] >= 0 for loop in loops)
         sizes = never_negative(loops[::-1], {loop.iter for loop in loops}, ranges)
         plain = all(each.mem == "DRAM" for each in temporaries)
         if temporaries and constant and indices and sizes and plain:
-            yield _Sum(stmt, loops, temporaries)
+            yield _Sum(stmt, loops, whole, temporaries)
 
 
-def _wanted(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
+def _wanted(proc: q.Proc, stmt: q.Assign | q.Reduce) -> tuple[q.For, ...]:
     """The innermost loops around a sum that give its result two dimensions; none if it has fewer,
     if nothing is added up, or if operands are used for one element each."""
     indices = frozenset().union(*map(q.expr_vars, stmt.idx))
@@ -108,10 +113,12 @@ def _wanted(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
     return tuple(loops) if worthwhile else ()
 
 
-def _used_again(stmt: q.Reduce, kept: set[q.Var], loops: Sequence[q.For]) -> bool:
+def _used_again(stmt: q.Assign | q.Reduce, kept: set[q.Var], loops: Sequence[q.For]) -> bool:
     """Whether each of two operands is used for several elements of the result, which `kept` are."""
     reduced = {loop.iter for loop in loops} - kept
-    operands = {read for read in reads(stmt.rhs) if reduced & q.expr_vars(read)}
+    found = reduction(stmt)
+    terms = reads(found.term) if found else ()
+    operands = {read for read in terms if reduced & q.expr_vars(read)}
     return sum(bool(kept - q.expr_vars(read)) for read in operands) > 1
 
 
@@ -132,7 +139,7 @@ def _continued(proc: q.Proc, stmt: q.Reduce) -> tuple[q.For, ...]:
     return tuple(loops) if worthwhile else ()
 
 
-def _in_the_way(stmt: q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
+def _in_the_way(stmt: q.Assign | q.Reduce, loops: tuple[q.For, ...]) -> Iterator[q.Alloc]:
     """Temporaries of the loops that more than one of the statements before the sum, the sum, and
     those after it use."""
     before: list[q.Stmt] = []
@@ -167,6 +174,7 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
             yield from p.do("expand_dim", alloc, show_affine(shape[loop.iter]), loop.iter.name)
             yield from p.do("lift_alloc", alloc)
     nest = [loop for loop in map(p.stmt, loops) if isinstance(loop, q.For)]
+    nest = nest[: len(nest) - found.whole]
     for gap, lifts in gaps(nest, p.path(stmt)):
         yield from p.do("fission", After(gap), lifts)
 

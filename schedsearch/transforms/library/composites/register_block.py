@@ -22,6 +22,11 @@ next to each other, and turned if the contiguous loop runs across them (`B[j, k]
 `depth`, if not 0, is how much of the innermost reduction the tile stays for.
 `nest` counts the reductions that start at the same loop.
 
+`bytes` is for sums in i32 of products of bytes (i8 or ui8, converted first), on CPUs with VNNI. One
+instruction sums four products in each lane, so the panel has four steps of the innermost reduction
+next to each other: `B_panel[k / 4, j, k % 4]`. The tile's other operand is read row by row.
+Steps beyond the last four are an edge. The sums are those of any order, since integers wrap.
+
 Iterations that the tile does not divide get smaller tiles that fill `edges` registers: rows
 beside the tile, which use the same panel, columns in nests of their own, as in `block_edges`.
 Without `edges`, as in older traces, they are left in scalar nests. A contiguous loop shorter
@@ -51,7 +56,8 @@ from schedsearch.transforms.blocks.blocking import (
     register_tiles,
     tile_width,
 )
-from schedsearch.transforms.blocks.edges import block_edges, leaves_edges
+from schedsearch.transforms.blocks.byte_nests import VNNI, sums_bytes
+from schedsearch.transforms.blocks.edges import Block, block_edges, leaves_edges
 from schedsearch.transforms.blocks.reductions import ReductionNest, reduction_nests, row_length
 from schedsearch.transforms.operators.cursors import Cursors
 from schedsearch.transforms.operators.ops import After, Args, Proposal, Steps
@@ -70,15 +76,9 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         width = tile_width(proc, nest, target.vector_bits)
         first = nest.loops[0]
         for rows in _row_choices(nest):
-            for tile_rows, tile_vectors in register_tiles(
-                proc,
-                nest,
-                rows,
-                width,
-                target.vector_registers,
-                any_rows=True,
-                enough=ENOUGH_PER_LOAD,
-            ):
+            needed = VNNI.get(width, frozenset()) & {*target.features}
+            of_bytes = bool(needed) and sums_bytes(proc, nest, rows, width)
+            for tile_rows, tile_vectors in _tiles(proc, nest, rows, target, of_bytes):
                 args: dict[str, ArgValue] = {
                     "nest": started[first.path],
                     "rows": rows.iter.name if rows else "",
@@ -87,24 +87,40 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
                     "lanes": width,
                     "depth": 0,
                 }
+                depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
                 far_apart = row_length(proc, nest.operand) > 2 * width * tile_vectors
-                for inner in sorted({1, len(nest.reductions)}):
-                    ways: list[dict[str, ArgValue]] = []
+                ways: list[dict[str, ArgValue]] = []
+                if of_bytes:
+                    ways.append({"inner": 1, "pack": True, "bytes": True})
+                for inner in sorted({1, len(nest.reductions)}) if not ways else ():
                     if not nest.transposed:
                         ways.append({"inner": inner, "pack": False})
                     if rows and (nest.transposed or far_apart) and nest.packable(rows, inner):
                         ways.append({"inner": inner, "pack": True})
-                        depth = panel_depth(nest, cache, tile_rows, tile_vectors * width)
                         if inner == 1 and depth:
                             ways.append({"inner": 1, "pack": True, "depth": depth})
-                    for way in ways:
-                        edges = leaves_edges(proc, nest, {**args, **way})
-                        if edges:
-                            way["edges"] = target.vector_registers
-                        if edges or masked(proc, nest, width):
-                            way["whole"] = True
-                        yield first, {**args, **way}
+                for way in ways:
+                    edges = leaves_edges(proc, nest, {**args, **way})
+                    if edges:
+                        way["edges"] = target.vector_registers
+                    if edges or masked(proc, nest, width):
+                        way["whole"] = True
+                    yield first, {**args, **way}
         started[first.path] += 1
+
+
+def _tiles(
+    proc: q.Proc, nest: ReductionNest, rows: q.For | None, target: Target, of_bytes: bool
+) -> list[tuple[int, int]]:
+    """Rows and vectors of the tiles to try. Of sums of bytes also the largest, whatever rows they
+    leave: a tile sums the operand of its rows once, and makes its vectors unsigned at each step."""
+    width, registers = tile_width(proc, nest, target.vector_bits), target.vector_registers
+    tiles = register_tiles(
+        proc, nest, rows, width, registers, any_rows=True, enough=ENOUGH_PER_LOAD
+    )
+    if of_bytes and rows and rows.extent and rows.extent > 1:
+        tiles += [(min((registers - 2) // n - 1, rows.extent), n) for _, n in tiles]
+    return list(dict.fromkeys(tiles))
 
 
 def _row_choices(nest: ReductionNest) -> list[q.For | None]:
@@ -123,6 +139,8 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
         raise RewriteError(f"edges are for registers, {MAX_TILE} at most")
     way = partial(block, inside=registers > 0, whole=args.get("whole", False) is True)
     yield from way(ast, path, args)
+    if registers and args.get("bytes", False) is True:
+        way = partial(_edge_of_bytes, way, args["lanes"])
     if registers:
         stmt = _nest(ast, path, args["nest"]).stmt
         bits = args["lanes"] * ELEMENT_BITS[stmt.type]
@@ -147,6 +165,8 @@ def block(
     nest = _nest(ast, path, args["nest"])
     _check(nest, args)
     narrow = masked(ast, nest, args["lanes"])
+    if args.get("bytes", False) is True and not _bytes(ast, nest, args):
+        raise RewriteError("these are no sums of products of bytes")
     if narrow and args["tile_vectors"] > 1:
         raise RewriteError("there is less than one register to fill")
     p = Cursors((yield None))
@@ -160,6 +180,19 @@ def block(
     if args["pack"]:
         yield from blocked.pack()
     yield from blocked.hold()
+
+
+def _edge_of_bytes(way: Block, lanes: int, ast: q.Proc, path: q.Path, args: Args) -> Steps:
+    """The block of an edge, which may be one of sums of bytes too."""
+    wanted = {**args, "lanes": lanes, "inner": 1, "pack": True, "bytes": True}
+    fits = _bytes(ast, _nest(ast, path, args["nest"]), wanted)
+    yield from way(ast, path, wanted if fits else args)
+
+
+def _bytes(ast: q.Proc, nest: ReductionNest, args: Args) -> bool:
+    rows = next((loop for loop in nest.row_loops() if loop.iter.name == args["rows"]), None)
+    fits = args["pack"] is True and args["inner"] == 1 and args["depth"] == 0
+    return fits and sums_bytes(ast, nest, rows, args["lanes"])
 
 
 def _check(nest: ReductionNest, args: Args) -> None:

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from schedsearch.analysis.ranges import apart
+from schedsearch.analysis.reduction import reduction
 from schedsearch.analysis.walkers import fresh, loops, names
 from schedsearch.core import ast as q
 from schedsearch.core.records import Target
@@ -57,7 +58,7 @@ def _elements(proc: q.Proc, loop: q.For) -> Iterator[tuple[q.Var, tuple[q.Affine
         match stmt:
             case q.Assign() | q.Reduce():
                 stored[stmt.buf].add(stmt.idx)
-                if isinstance(stmt, q.Reduce):
+                if reduction(stmt) is not None:
                     reduced.add(stmt.buf)
             case q.Alloc():
                 opaque.add(stmt.buf)

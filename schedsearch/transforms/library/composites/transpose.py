@@ -74,6 +74,8 @@ def _copy(proc: q.Proc, outer: q.For) -> _Copy | None:
 
 def _runs(access: q.Assign | q.Read, down: q.For, along: q.For) -> bool:
     """Whether an access moves through columns with `down`, and along rows with `along`."""
+    if not access.idx:
+        return False
     *before, last = range(len(access.idx))
     return moves(access.idx, along, last) and any(moves(access.idx, down, d) for d in before)
 

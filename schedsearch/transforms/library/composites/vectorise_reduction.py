@@ -21,12 +21,23 @@ instruction for the first `n` elements).
 With `tile_rows` above 1, that many iterations of the loop around are carried out
 together, each with chains of its own, so that they share what they read alike
 (`x` above). Rows that the tile does not divide get a nest of their own.
+
+A minimum or maximum over the whole loop is one instruction, for a loop that runs at all:
+
+```
+for j in seq(0, n):
+    m = max(m, A[i, j])     ->       vec_f32x8_max_...(n, m, A[i, 0:n])
+```
+
+Exo would not join registers in another order than that of the loop. The C of the instruction does,
+in `chains` registers, where the floating-point contract allows it.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from schedsearch.analysis.accesses import reads
+from schedsearch.analysis.ranges import ranges_at, trips
 from schedsearch.analysis.walkers import fresh, loops, names, next_path
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import FLOATS, PLAIN
@@ -62,6 +73,10 @@ def propose(proc: q.Proc, target: Target) -> Iterator[Proposal]:
         if reduce is None or (target.fp is FloatingPoint.STRICT and reduce.type in FLOATS):
             continue
         shapes = [(1, n) for n in CHAINS if _covers(loop, lanes * n)][:2]
+        if isinstance(reduce, q.Assign):
+            for _, chains in shapes:
+                yield loop, {"lanes": lanes, "chains": chains, "tile_rows": 1, "tail": "masked"}
+            continue
         rows = _rows(proc, loop, reduce)
         if rows is not None and _shares(reduce, loop, rows):
             tiles = [t for t in TILES if _covers(rows, t[0]) and _covers(loop, lanes * t[1])]
@@ -79,8 +94,8 @@ def _covers(loop: q.For, count: int) -> bool:
     return loop.extent is None or loop.extent >= count
 
 
-def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Reduce | None:
-    """The statement `x += ...` that adds up over the loop, if it has a vector form."""
+def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Assign | q.Reduce | None:
+    """The statement `x += ...`, or `x = max(x, ...)`, over the loop, if it has a vector form."""
     fused = fuse(proc, loop, lanes, counted=True)
     if fused is None or not any(op.moves for op in fused.operands):
         return None
@@ -89,11 +104,15 @@ def _reduction(proc: q.Proc, loop: q.For, lanes: int) -> q.Reduce | None:
     if [op.moves for op in fused.operands if op.written] != [False]:
         return None
     local = {stmt.buf for stmt in loop.body if isinstance(stmt, q.Alloc)}
-    (reduce,) = (s for s in loop.body if isinstance(s, q.Reduce) and s.buf not in local)
+    (reduce,) = (s for s in loop.body if isinstance(s, q.Assign | q.Reduce) and s.buf not in local)
+    if isinstance(reduce, q.Assign) and trips(loop, ranges_at(proc, loop.path[:-1]))[0] < 1:
+        return None  # instructions for `n` elements are for one at least
     around = [loop.iter.name, *(arg.var.name for arg in proc.args)]
     around += [outer.iter.name for outer in _around(proc, loop)]
-    if len(set(around)) < len(around) or reduce.type not in PLAIN:
+    if len(set(around)) < len(around):
         return None  # windows are written with names
+    if isinstance(reduce, q.Reduce) and reduce.type not in PLAIN:
+        return None  # nor can registers of it be declared
     return reduce
 
 
@@ -104,7 +123,7 @@ def _around(proc: q.Proc, loop: q.For) -> Iterator[q.For]:
             yield stmt
 
 
-def _rows(proc: q.Proc, loop: q.For, reduce: q.Reduce) -> q.For | None:
+def _rows(proc: q.Proc, loop: q.For, reduce: q.Assign | q.Reduce) -> q.For | None:
     """The loop directly around, if every iteration has its own sum and the loop does the same."""
     rows = proc.by_path.get(loop.path[:-1])
     if not isinstance(rows, q.For) or len(rows.body) > 1 or rows.parallel:
@@ -115,7 +134,7 @@ def _rows(proc: q.Proc, loop: q.For, reduce: q.Reduce) -> q.For | None:
     return rows if dim is not None and moves(reduce.idx, rows, dim) else None
 
 
-def _shares(reduce: q.Reduce, loop: q.For, rows: q.For) -> bool:
+def _shares(reduce: q.Assign | q.Reduce, loop: q.For, rows: q.For) -> bool:
     """Whether the rows read something alike along the loop."""
     return any(
         first_dim(read.idx, loop) is not None and first_dim(read.idx, rows) is None
@@ -136,6 +155,11 @@ def steps(ast: q.Proc, path: q.Path, args: Args) -> Steps:
     held = p.at(path)
     if loop.lo != q.Affine(0):
         yield from p.do("shift_loop", held, 0)
+    if isinstance(reduce, q.Assign):
+        if shape.rows > 1 or shape.tail != "masked":
+            raise RewriteError("a minimum or maximum is one instruction, of one row")
+        yield from use_instruction(p, path, shape.lanes, counted=True, chains=shape.chains)
+        return
     taken = names(ast)
     plan = _Plan(p, shape, loop, reduce, taken)
     if rows is None or shape.rows == 1:

@@ -49,7 +49,8 @@ class Fused:
     iterations, `n` being its argument (at most `lanes` where there are registers); others
     do as many as there are `lanes`. All of
     it is done for as many registers as there are `copies`. A `whole` instruction is counted, and
-    yet loads all lanes of what it only reads: windows have elements for them.
+    yet loads all lanes of what it only reads: windows have elements for them. The minimum or
+    maximum over the lanes is taken in as many `chains` at once, which hides the latency of each.
     """
 
     lanes: int
@@ -58,6 +59,7 @@ class Fused:
     body: tuple[q.Stmt, ...]
     copies: int = 1
     whole: bool = False
+    chains: int = 1
 
     def reads_whole(self, op: Operand) -> bool:
         """Whether an operand is read beyond the iterations that are done."""
@@ -104,6 +106,15 @@ def widest(body: tuple[q.Stmt, ...]) -> int:
     return max((ELEMENT_BITS[kind] // 8 for kind in kinds), default=4)
 
 
+def reduced(fused: Fused) -> Iterator[q.Assign | q.Reduce]:
+    """The statements that reduce all lanes to one element."""
+    for stmt in fused.body:
+        if not isinstance(stmt, q.Assign | q.Reduce) or stmt.buf.uid >= len(fused.operands):
+            continue
+        if not fused.operands[stmt.buf.uid].moves:
+            yield stmt
+
+
 def by_value(op: Operand) -> bool:
     return not op.places and not op.moves and not op.written and set(op.box) <= {1}
 
@@ -118,6 +129,7 @@ def fused_name(fused: Fused) -> str:
     kind = next(stmt.type for stmt in fused.body if isinstance(stmt, q.Assign | q.Reduce))
     shape = repr((fused.lanes, fused.counted, fused.operands, fused.copies))
     shape += " whole" * fused.whole
+    shape += f" {fused.chains} chains" if fused.chains > 1 else ""
     text = "\n".join([shape, *body_lines(fused)])
     words = [*_words(fused)][:3] or ["set"]
     return "_".join([set_name(kind, fused.lanes), *words, digest(text)[:10]])

@@ -1,7 +1,7 @@
 """Which loops are one instruction per register, and which instruction.
 
-`fuse` recognises a loop whose iterations are independent (or only add to what the
-loop does not move) and describes it without names.
+`fuse` recognises a loop whose iterations are independent (or only add to what the loop does
+not move, or take its minimum or maximum) and describes it without names.
 
 Exo does not check that the C of an instruction does the same as the loop: it is proved here.
 Statements are carried out one after the other on all lanes, so that a lane of an array that is
@@ -18,6 +18,7 @@ from schedsearch.analysis.arrays import Array, declared
 from schedsearch.analysis.certain import certain_at
 from schedsearch.analysis.independence import box_of, separates
 from schedsearch.analysis.ranges import Ranges
+from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import VECTORS
 from schedsearch.core.functions import FUNCTIONS
@@ -36,12 +37,14 @@ from schedsearch.transforms.vector.registers import register_kind
 MAX_LANES = 64
 
 
-def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool, whole: bool = False) -> Fused | None:
+def fuse(
+    proc: q.Proc, loop: q.For, lanes: int, counted: bool, whole: bool = False, chains: int = 1
+) -> Fused | None:
     """The instruction for `loop`, whatever its bounds are; None if there is none.
 
     `loop` may also be a constant loop over registers, with the loop over lanes inside. `whole`:
     the counted instruction should load all lanes, which it does where arrays have as many
-    elements.
+    elements. `chains`: of minima and maxima.
     """
     outer, copies = None, 1
     if len(loop.body) == 1 and isinstance(loop.body[0], q.For) and not counted:
@@ -81,7 +84,7 @@ def fuse(proc: q.Proc, loop: q.For, lanes: int, counted: bool, whole: bool = Fal
         given[alloc.buf] = scalar(len(given))
     body = tuple(_renamed(stmt, given) for stmt in loop.body)
     operands = tuple(given[buf].operand for buf in buffers)
-    fused = Fused(lanes, counted, operands, body, copies, counted and whole)
+    fused = Fused(lanes, counted, operands, body, copies, counted and whole, chains)
     if fused.whole and not _has_lanes(proc, loop, fused, {b: places[b] for b in buffers}):
         return replace(fused, whole=False)
     return fused
@@ -119,11 +122,19 @@ def _computable(stmt: q.Assign | q.Reduce) -> bool:
                 if node.op not in "+-*/" or (node.op == "/" and kind == "i32"):
                     return False
             case q.Extern():
-                if node.name not in FUNCTIONS or kind == "i32":
+                if node.name not in FUNCTIONS or (kind == "i32" and not _of_integers(node, stmt)):
                     return False
             case q.Window() | q.ReadConfig():
                 return False
     return True
+
+
+def _of_integers(call: q.Extern, stmt: q.Assign | q.Reduce) -> bool:
+    """Whether a function of integers is one of `int`. Exo's convert their arguments to the type of
+    the elements first."""
+    function = FUNCTIONS[call.name]
+    kinds = {read.type for read in reads(stmt.rhs)}
+    return bool(function.whole) and (not function.own or kinds == {"i32"})
 
 
 def _renamed(stmt: q.Stmt, given: Mapping[q.Var, Given]) -> q.Stmt:
@@ -212,14 +223,23 @@ def as_operand(uid: int, array: Array, accesses: ArrayAccesses, lanes: int) -> G
 
 
 def _apart(accesses: ArrayAccesses) -> bool:
-    """Whether no lane accesses an element that another one writes, sums aside."""
+    """Whether no lane accesses an element that another one writes, reductions aside."""
     if not accesses.writes:
         return True
     if not any(accesses.moves):
-        return len(accesses.places) == 1 and isinstance(accesses.writes[0], q.Reduce)
+        return _only_reduces(accesses)
     # All other variables are bound outside of the loop.
     boxes = [(box_of(place), Ranges()) for place in accesses.places]
     return separates(accesses.loop.iter, boxes, lambda atom: True)
+
+
+def _only_reduces(accesses: ArrayAccesses) -> bool:
+    """Whether all that the loop does with an element is to reduce into it."""
+    (stmt, *others), (place, *elsewhere) = accesses.writes, accesses.places
+    own = [read for read in reads(stmt.rhs) if read.buf == stmt.buf]
+    known = isinstance(stmt, q.Assign) or not own
+    within = len(elsewhere) == len(own) and not set(elsewhere) - {place}
+    return not others and known and within and reduction(stmt) is not None
 
 
 def _moves(idx: Indices, lane: q.Var) -> bool | None:

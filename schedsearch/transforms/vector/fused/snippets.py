@@ -58,18 +58,25 @@ def total(kind: str, lanes: int) -> Snippet:
     """The sum of all lanes, by halves: left to itself, gcc adds them one by one."""
     vec, ctype = set_name(kind, lanes), ELEMENT_TYPES[kind].c
     if lanes == 2:
-        return _function(f"{vec}_sum", ctype, f"{vec} a", "return a[0] + a[1];")
+        return function(f"{vec}_sum", ctype, f"{vec} a", "return a[0] + a[1];")
     if lanes == 4:
         body = f"const {vec} b = a + {_shuffle((2, 3, 0, 1))};\n    return b[0] + b[1];"
-        return _function(f"{vec}_sum", ctype, f"{vec} a", body)
+        return function(f"{vec}_sum", ctype, f"{vec} a", body)
     half, (add, before) = types(kind, lanes // 2), total(kind, lanes // 2)
     low, high = (_shuffle(range(n, n + lanes // 2)) for n in (0, lanes // 2))
-    name, text = _function(f"{vec}_sum", ctype, f"{vec} a", f"return {add}({low} + {high});")
+    name, text = function(f"{vec}_sum", ctype, f"{vec} a", f"return {add}({low} + {high});")
     return name, f"{half[1]}\n{before}\n{text}"
 
 
 def _shuffle(order: Iterable[int]) -> str:
     return f"__builtin_shufflevector(a, a, {', '.join(map(str, order))})"
+
+
+def turned(kind: str, lanes: int, by: int) -> Snippet:
+    """All lanes, moved by so many places in a circle."""
+    vec = set_name(kind, lanes)
+    order = _shuffle((lane + by) % lanes for lane in range(lanes))
+    return function(f"{vec}_turned_{by}", vec, f"{vec} a", f"return {order};")
 
 
 def first(kind: str, lanes: int) -> Snippet:
@@ -89,7 +96,7 @@ def masked_merge(kind: str, lanes: int) -> Snippet:
     """The same as `merge`, by a masked instruction where the target has one."""
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
     name, plain = merge(kind, lanes)
-    cast = f"({_register(kind, lanes)})"
+    cast = f"({register(kind, lanes)})"
     masked = f"return ({vec})_mm{{width}}_mask_mov_{element.x86}({cast}b, {{mask}}, {cast}a);"
     title, text = _partial(
         kind, lanes, "merge_n", vec, f"{vec} a, {vec} b, long n", masked, f"return {name}(a, b, n);"
@@ -107,7 +114,7 @@ def _kept(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
         f"const bits kept = (bits){{{numbers}}} < (bits){{0}} + ({_INTEGERS[size]})n;",
         f"return ({vec})({value});",
     ]
-    return _function(name, vec, params, "\n    ".join(body))
+    return function(name, vec, params, "\n    ".join(body))
 
 
 def partial_load(kind: str, lanes: int) -> Snippet:
@@ -123,11 +130,11 @@ def partial_store(kind: str, lanes: int) -> Snippet:
     vec, element = set_name(kind, lanes), ELEMENT_TYPES[kind]
     params = f"{element.c} *p, {vec} a, long n"
     plain = "for (long l = 0; l < n; l++) p[l] = a[l];"
-    masked = f"_mm{{width}}_mask_storeu_{element.x86}(p, {{mask}}, ({_register(kind, lanes)})a);"
+    masked = f"_mm{{width}}_mask_storeu_{element.x86}(p, {{mask}}, ({register(kind, lanes)})a);"
     return _partial(kind, lanes, "store_n", "void", params, masked, plain)
 
 
-def _register(kind: str, lanes: int) -> str:
+def register(kind: str, lanes: int) -> str:
     """The register's type for intrinsics."""
     suffix = {"f32": "", "f64": "d"}.get(kind, "i")
     return f"__m{lanes * ELEMENT_TYPES[kind].bits}{suffix}"
@@ -139,7 +146,7 @@ def _partial(
     """A function with a masked instruction where the target has one."""
     name, size = f"{set_name(kind, lanes)}_{name}", ELEMENT_TYPES[kind].bits // 8
     if lanes * size not in _WIDTHS:
-        return _function(name, result, params, plain)
+        return function(name, result, params, plain)
     width, feature = _WIDTHS[lanes * size]
     condition = f"defined({feature})" + (" && defined(__AVX512BW__)" if size < 4 else "")
     mask = "(1ull << (n - 1) << 1) - 1"  # n is from 1 to 64
@@ -152,18 +159,23 @@ def _partial(
             "#endif",
         ]
     )
-    title, text = _function(name, result, params, body.lstrip())
+    title, text = function(name, result, params, body.lstrip())
     include = f"#if {condition}\n#include <immintrin.h>\n#endif"
     return title, f"{include}\n{text}"
 
 
 def _lanewise(name: str, kind: str, lanes: int, params: str, value: str) -> Snippet:
     vec = set_name(kind, lanes)
-    body = f"{vec} r;\n    for (int l = 0; l < {lanes}; l++) r[l] = {value};\n    return r;"
-    return _function(name, vec, params, body)
+    return function(name, vec, params, lane_loop(vec, lanes, value))
 
 
-def _function(name: str, result: str, params: str, body: str) -> Snippet:
+def lane_loop(vec: str, lanes: int, value: str) -> str:
+    """The body of a function that computes a `value` for each lane `l`."""
+    return f"{vec} r;\n    for (int l = 0; l < {lanes}; l++) r[l] = {value};\n    return r;"
+
+
+def function(name: str, result: str, params: str, body: str) -> Snippet:
+    """An inlined function."""
     head = f"static inline __attribute__((always_inline)) {result} {name}({params})"
     return name, guarded(name, f"{head}\n{{\n    {body}\n}}")
 

@@ -8,22 +8,27 @@ partial loads and stores name instructions, where there are masked ones.
 
 It converts where Exo's C does (`analysis/conversions.py`): a term of a sum before it is
 added. A sum is kept in the type that C adds in.
+
+A minimum or maximum over the lanes begins with the element itself in each of them: it is its own
+minimum, so that no other number is needed to begin with.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from schedsearch.analysis.conversions import promoted
+from schedsearch.analysis.reduction import reduction
 from schedsearch.core import ast as q
 from schedsearch.core.element_types import ELEMENT_TYPES
 from schedsearch.core.functions import FUNCTIONS
 from schedsearch.frontends.functions import module_text
 from schedsearch.transforms.vector.extension import define, execute, vector_set
 from schedsearch.transforms.vector.fused import snippets
+from schedsearch.transforms.vector.fused.extremes import composed
 from schedsearch.transforms.vector.fused.model import (
     LANE,
     Fused,
@@ -35,6 +40,7 @@ from schedsearch.transforms.vector.fused.model import (
     moving,
     place_index,
     place_of,
+    reduced,
     strides,
 )
 from schedsearch.transforms.vector.registers import memory_name
@@ -193,15 +199,25 @@ class _Function:
     fused: Fused
     needed: dict[str, str] = field(default_factory=dict)
     sums: dict[int, str] = field(default_factory=dict)
+    masked: bool = False
+    chain: int = 0
 
     def text(self) -> str:
-        body = [line for stmt in self.fused.body for line in self.stmt(stmt)]
+        self.masked = self.fused.counted
+        extremes = [stmt for stmt in reduced(self.fused) if isinstance(stmt, q.Assign)]
+        body = self.body()
         lines = [f"static inline __attribute__((always_inline)) void {fused_name(self.fused)}("]
         lines += [f"    {', '.join(self.params())})", "{"]
         lanes = self.fused.lanes
         for uid, kind in self.sums.items():
             lines.append(f"    {self.vec(kind)} s{uid} = {{0}};")
-        if self.fused.counted and not self.fused.whole:
+        for stmt in extremes:
+            start = self.spread((f"*x{stmt.buf.uid}", stmt.type, False))[0]
+            for chain in range(self.fused.chains):
+                lines.append(f"    {self.vec(stmt.type)} {_extreme(stmt.buf, chain)} = {start};")
+        if extremes and self.fused.counted and not self.fused.whole:
+            lines += self.counted_chains(body)
+        elif self.fused.counted and not self.fused.whole:
             lines.append(f"    for (long l = 0; l < n; l += {lanes}) {{")
             lines.append(f"        const long m = n - l < {lanes} ? n - l : {lanes};")
             lines += [f"        {line}" for line in body]
@@ -214,9 +230,45 @@ class _Function:
         for uid, kind in self.sums.items():
             total = f"{self.need(snippets.total(kind, lanes), kind)}(s{uid})"
             lines.append(f"    *x{uid} += {total};")
+        for stmt in extremes:
+            lines += [f"    {line}" for line in self.joined(stmt)]
         lines.append("}")
         function = snippets.guarded(fused_name(self.fused), "\n".join(lines))
         return "\n".join([*self.needed.values(), function])
+
+    def body(self) -> list[str]:
+        return [line for stmt in self.fused.body for line in self.stmt(stmt)]
+
+    def counted_chains(self, rest: Sequence[str]) -> Iterator[str]:
+        """The loop of a counted instruction that takes extremes: whole registers in all chains,
+        then in one, then what is left."""
+        lanes, self.masked = self.fused.lanes, False
+        yield "    long l = 0;"
+        for chains in sorted({self.fused.chains, 1}, reverse=True):
+            yield f"    for (; n - l >= {chains * lanes}; l += {chains * lanes}) {{"
+            for self.chain in range(chains):
+                yield from ("        {", *(f"            {x}" for x in self.body()), "        }")
+            yield "    }"
+        yield "    if (l < n) {"
+        yield "        const long m = n - l;"
+        yield from (f"        {line}" for line in rest)
+        yield "    }"
+
+    def joined(self, stmt: q.Assign) -> Iterator[str]:
+        """Join the chains of an extreme, then its lanes by halves: the statement itself says how,
+        with a part of them in place of its term."""
+        found, kind, lanes = reduction(stmt), stmt.type, self.fused.lanes
+        assert found is not None
+        self.chain, total = 0, _extreme(stmt.buf, 0)
+        part = q.Var("part", _PART)
+        value = with_part(stmt.rhs, found.term, q.Read(part, (), kind))
+        again = self.convert(self.expr(value, promoted(kind)), kind)[0]
+        turns = [lanes >> step for step in range(1, lanes.bit_length())]
+        parts = [_extreme(stmt.buf, chain) for chain in range(1, self.fused.chains)]
+        parts += [f"{self.need(snippets.turned(kind, lanes, n), kind)}({total})" for n in turns]
+        for each in parts:
+            yield f"{{ const {self.vec(kind)} x{_PART} = {each}; {total} = {again}; }}"
+        yield f"*x{stmt.buf.uid} = {total}[0];"
 
     def params(self) -> Iterator[str]:
         if self.fused.counted:
@@ -259,7 +311,9 @@ class _Function:
                 kind = arithmetic(stmt)
                 assert kind is not None
                 value = self.expr(stmt.rhs, kind)
-                if isinstance(stmt, q.Reduce) and self.fixed(stmt.buf):
+                if isinstance(stmt, q.Assign) and self.fixed(stmt.buf):
+                    yield self.extreme(stmt, value)
+                elif isinstance(stmt, q.Reduce) and self.fixed(stmt.buf):
                     yield self.accumulate(stmt, value)
                 elif isinstance(stmt, q.Reduce):
                     total = promoted(stmt.type)
@@ -279,11 +333,19 @@ class _Function:
         kind = promoted(stmt.type)
         self.sums[stmt.buf.uid] = kind
         text, _, _ = self.spread(self.convert(value, kind))
-        if self.fused.counted:
+        if self.masked:
             text = (
                 f"{self.need(snippets.first(kind, self.fused.lanes), kind)}({text}, {self.count})"
             )
         return f"s{stmt.buf.uid} += {text};"
+
+    def extreme(self, stmt: q.Assign, value: Value) -> str:
+        """What a chain becomes; lanes beyond the last iteration stay as they are."""
+        text, register = self.convert(value, stmt.type)[0], _extreme(stmt.buf, self.chain)
+        if self.masked:
+            merge = self.need(snippets.masked_merge(stmt.type, self.fused.lanes), stmt.type)
+            text = f"{merge}({text}, {register}, {self.count})"
+        return f"{register} = {text};"
 
     def write(self, stmt: q.Assign | q.Reduce, value: Value) -> str:
         text, _, _ = self.spread(self.convert(value, stmt.type))
@@ -292,12 +354,12 @@ class _Function:
             return f"x{uid} = {text};"
         if self.fused.operands[uid].registers:
             register = self.register(stmt.buf)
-            if self.fused.counted:
+            if self.masked:
                 merge = snippets.masked_merge if self.fused.whole else snippets.merge
                 merged = self.need(merge(stmt.type, self.fused.lanes), stmt.type)
                 text = f"{merged}({text}, {register}, {self.count})"
             return f"{register} = {text};"
-        if self.fused.counted:
+        if self.masked:
             store = self.need(snippets.partial_store(stmt.type, self.fused.lanes), stmt.type)
             return f"{store}({self.address(stmt.buf, stmt.idx)}, {text}, {self.count});"
         return f"*({self.vec(stmt.type)}_u *)({self.address(stmt.buf, stmt.idx)}) = {text};"
@@ -316,6 +378,8 @@ class _Function:
             case q.BinOp():
                 left, right = self.expr(expr.lhs, kind), self.expr(expr.rhs, kind)
                 return f"({left[0]} {expr.op} {right[0]})", kind, left[2] or right[2]
+            case q.Extern() if made := composed(expr, kind, partial(self.composed, kind)):
+                return made, kind, True
             case q.Extern():
                 args = [self.spread(self.expr(arg, kind))[0] for arg in expr.args]
                 helper = self.need(snippets.extern(expr.name, kind, self.fused.lanes), kind)
@@ -323,11 +387,23 @@ class _Function:
             case _:
                 raise AssertionError(expr)
 
+    def composed(
+        self, kind: str, helper: Callable[[str, int], snippets.Snippet], *parts: q.Expr | str
+    ) -> str:
+        """C of a call of a helper, with parts of an expression or C as arguments."""
+        values = [
+            part if isinstance(part, str) else self.spread(self.expr(part, kind))[0]
+            for part in parts
+        ]
+        return f"{self.need(helper(kind, self.fused.lanes), kind)}({', '.join(values)})"
+
     def read(self, read: q.Read) -> Value:
         uid, kind = read.buf.uid, read.type
         if uid >= len(self.fused.operands):
             return f"x{uid}", kind, True
         op = self.fused.operands[uid]
+        if self.fixed(read.buf) and op.written:
+            return _extreme(read.buf, self.chain), kind, True
         if by_value(op):
             return f"x{uid}", kind, False
         if op.registers:
@@ -335,7 +411,7 @@ class _Function:
         address = self.address(read.buf, read.idx)
         if LANE not in q.expr_vars(read.idx[-1]):
             return f"(*({address}))", kind, False
-        if self.fused.counted and not self.fused.reads_whole(op):
+        if self.masked and not self.fused.reads_whole(op):
             load = self.need(snippets.partial_load(kind, self.fused.lanes), kind)
             return f"{load}({address}, {self.count})", kind, True
         return f"(*(const {self.vec(kind)}_u *)({address}))", kind, True
@@ -355,6 +431,8 @@ class _Function:
                 parts.append(f"{idx[dim].const} * x{buf.uid}_s{dim}")
         if idx and idx[-1].const:
             parts.append(str(idx[-1].const))
+        if self.chain and idx and LANE in q.expr_vars(idx[-1]):
+            parts.append(str(self.chain * self.fused.lanes))
         looped = self.fused.counted and not self.fused.whole
         if looped and idx and LANE in q.expr_vars(idx[-1]):
             parts.append("l")
@@ -375,6 +453,25 @@ class _Function:
         if register:
             return value
         return f"{self.need(snippets.spread(kind, self.fused.lanes), kind)}({text})", kind, True
+
+
+_PART = 99
+"""The local variable of what an extreme is joined with; operands and scalars have lower numbers."""
+
+
+def _extreme(buf: q.Var, chain: int) -> str:
+    """The register of an operand that all lanes are reduced to."""
+    return f"m{buf.uid}_{chain}"
+
+
+def with_part(expr: q.Expr, term: q.Expr, part: q.Read) -> q.Expr:
+    """A minimum or maximum with another term."""
+    if expr == term:
+        return part
+    if isinstance(expr, q.Extern):
+        args = tuple(with_part(arg, term, part) for arg in expr.args)
+        return q.Extern(expr.name, args, expr.type)
+    return expr
 
 
 def _constant(value: bool | int | float, kind: str) -> str:

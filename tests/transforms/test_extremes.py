@@ -1,0 +1,138 @@
+"""Minima and maxima are reductions as sums are: blocked for registers, and taken in several
+chains."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from schedsearch.core import ast as q
+from schedsearch.core.errors import RewriteError
+from schedsearch.core.records import Target
+from schedsearch.core.trace import Rewrite
+from schedsearch.transforms.exo.compat import generate_c
+from schedsearch.transforms.exo.mirror import mirror
+from schedsearch.transforms.registry import apply, select
+from transforms.helpers import TARGET, arguments, runs_here, source
+from transforms.interpret import interpret
+from transforms.native import Library
+
+PROCEDURES = source("extremes").procs
+WIDE = replace(TARGET, vector_bits=512, vector_registers=32)
+HALF = replace(TARGET, vector_bits=256)
+BLOCKED = ("min_plus", "max_plus", "farthest", "relaxed", "bottleneck", "pooled")
+ROWS = sorted(name for name in PROCEDURES if name.startswith(("row_", "norm", "spread")))
+REFUSED = sorted(name for name in PROCEDURES if name.startswith("no_"))
+WAYS = [
+    (TARGET, ["-O1"]),
+    (HALF, ["-O2", "-mavx2"]),
+    (WIDE, ["-O3", "-march=x86-64-v4", "-ffast-math"]),
+]
+SIZES = {
+    "min_plus": [
+        {"M": 1, "N": 1, "K": 1},
+        {"M": 7, "N": 13, "K": 5},
+        {"M": 17, "N": 67, "K": 2},
+    ],
+    "pooled": [{}],
+    **{name: [{"n": n} for n in (1, 3, 4, 17, 140)] for name in ROWS},
+}
+
+
+def proposals(name: str, transform: str, target: Target) -> list[Rewrite]:
+    return list(select([transform])[0].rewrites(mirror(PROCEDURES[name]), target))
+
+
+def assert_means_the_same(
+    name: str, rewrites: list[Rewrite], flags: list[str], folder: Path, before: Any = None
+) -> None:
+    """Each of the rewrites, of the procedure or of what `before` is."""
+    meaning = mirror(PROCEDURES[name])
+    before = before or PROCEDURES[name]
+    found = [apply(before, mirror(before), rewrite) for rewrite in rewrites]
+    for procedure in found:
+        assert any(isinstance(s, q.Call) for s in q.walk(mirror(procedure).body))
+    if not runs_here(flags):
+        flags = ["-O2"]
+    library = Library([generate_c(each) for each in found], folder, flags)
+    for controls in SIZES.get(name, [{}]):
+        wanted = arguments(meaning, controls, 3)
+        interpret(meaning, wanted)
+        for number, rewrite in enumerate(rewrites):
+            given = arguments(meaning, controls, 3)
+            library.call(number, meaning, given)
+            same = [np.array_equal(a, b) for a, b in zip(given, wanted, strict=True)]
+            assert all(same), (controls, rewrite)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("target", "flags"), WAYS)
+@pytest.mark.parametrize("name", BLOCKED)
+def test_every_block_keeps_the_meaning(
+    name: str, target: Target, flags: list[str], tmp_path: Path
+) -> None:
+    rewrites = proposals(name, "register_block", target)
+    assert rewrites
+    assert_means_the_same(name, rewrites, flags, tmp_path)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize("name", BLOCKED)
+def test_first_and_last_block_keep_the_meaning(name: str, tmp_path: Path) -> None:
+    rewrites = proposals(name, "register_block", HALF)
+    assert_means_the_same(name, [rewrites[0], rewrites[-1]], WAYS[1][1], tmp_path)
+
+
+@pytest.mark.normal
+@pytest.mark.parametrize(("target", "flags"), WAYS)
+@pytest.mark.parametrize("name", ROWS)
+def test_every_form_over_lanes_keeps_the_meaning(
+    name: str, target: Target, flags: list[str], tmp_path: Path
+) -> None:
+    rewrites = proposals(name, "vectorise_reduction", target)
+    assert {dict(each.args)["chains"] for each in rewrites} == {8, 4}
+    others = [(1, "chains"), (2, "chains")]
+    for value, key in others:
+        args = {**dict(rewrites[0].args), key: value}
+        rewrites.append(replace(rewrites[0], args=tuple(sorted(args.items()))))
+    assert_means_the_same(name, rewrites, flags, tmp_path)
+
+
+@pytest.mark.normal
+def test_extremes_in_scalars_get_loops_of_their_own_and_a_block(tmp_path: Path) -> None:
+    original = PROCEDURES["in_a_scalar"]
+    (isolate,) = proposals("in_a_scalar", "isolate_sum", HALF)
+    alone = apply(original, mirror(original), isolate)
+    blocks = list(select(["register_block"])[0].rewrites(mirror(alone), HALF))
+    assert_means_the_same("in_a_scalar", [blocks[0], blocks[-1]], WAYS[1][1], tmp_path, alone)
+
+
+def test_extremes_of_elements_that_loops_do_not_move_are_kept_in_scalars() -> None:
+    (rewrite,) = proposals("row_integers", "stage_scalar", TARGET)
+    procedure = PROCEDURES["row_integers"]
+    ast = mirror(apply(procedure, mirror(procedure), rewrite))
+    (inner,) = (s for s in q.walk(ast.body) if isinstance(s, q.For) and s.iter.name == "j")
+    assert not any(s.idx for s in inner.body if isinstance(s, q.Assign))
+
+
+def test_operands_are_packed_where_they_lie_across() -> None:
+    assert all(each.arg("pack") for each in proposals("farthest", "register_block", TARGET))
+    assert any(each.arg("pack") for each in proposals("min_plus", "register_block", TARGET))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refuses_what_is_no_such_reduction(name: str) -> None:
+    assert not proposals(name, "vectorise_reduction", TARGET)
+
+
+@pytest.mark.parametrize("change", [{"tile_rows": 4}, {"tail": "none"}, {"chains": 64}])
+def test_refuses_other_arguments(change: dict[str, int | str]) -> None:
+    (rewrite, *_) = proposals("row_tops", "vectorise_reduction", TARGET)
+    args = tuple(sorted({**dict(rewrite.args), **change}.items()))
+    procedure = PROCEDURES["row_tops"]
+    with pytest.raises(RewriteError):
+        apply(procedure, mirror(procedure), replace(rewrite, args=args))
