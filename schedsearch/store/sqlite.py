@@ -208,7 +208,7 @@ def _shared(path: Path) -> sqlite3.Connection:
     connection = _connect(path, "mode=ro" if _is_writable(path) else "mode=ro&readonly_shm=1")
     try:
         connection.execute("SELECT 1 FROM sqlite_master").fetchone()
-    except sqlite3.Error:
+    except (sqlite3.Error, UnicodeDecodeError):
         connection.close()
         raise
     return connection
@@ -232,6 +232,19 @@ def _check(path: Path) -> str:
     """
     if not path.is_file():
         raise UserError(f"tuning store {path} is not a regular file; give the path of a file")
+    try:
+        found = _revision(path)
+    except (UnicodeDecodeError, sqlite3.OperationalError) as error:
+        if hasattr(error, "sqlite_errorcode"):
+            raise
+        found = None  # names, or what SQLite says about damage, are no text
+    if found is None:
+        raise UserError(f"tuning store {path} is damaged; {_MOVE_AWAY}")
+    revisions.refuse_newer(str(path), found)
+    return found
+
+
+def _revision(path: Path) -> str | None:
     with closing(_reading(path)) as connection:
         (application_id,) = connection.execute("PRAGMA application_id").fetchone()
         if application_id != APPLICATION_ID:
@@ -240,9 +253,8 @@ def _check(path: Path) -> str:
                 "choose another path, or move the file away"
             )
         _refuse_strangers(path, connection)
-        (revision,) = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    revisions.refuse_newer(str(path), revision)
-    return str(revision)
+        found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    return str(found[0]) if found else None
 
 
 def _refuse_strangers(path: Path, connection: sqlite3.Connection) -> None:

@@ -160,6 +160,23 @@ def test_truncated(filled: Path, keep: float) -> None:
         Store.open(filled)
 
 
+@pytest.mark.parametrize("text", [b"CREATE", b"alembic"])
+def test_damage_that_is_no_text(filled: Path, text: bytes) -> None:
+    """SQLite's words about it are none, either."""
+    content = filled.read_bytes()
+    assert text in content
+    filled.write_bytes(content.replace(text, text[:-1] + b"\xe7"))
+    with refused(filled, "damaged; nothing was changed; move the file away"):
+        Store.open(filled)
+
+
+def test_no_revision(filled: Path) -> None:
+    with closing(sqlite3.connect(filled)) as connection, connection:
+        connection.execute("DELETE FROM alembic_version")
+    with refused(filled, "damaged; nothing was changed; move the file away"):
+        Store.open(filled)
+
+
 def test_truncated_with_its_log_left_behind(filled: Path) -> None:
     """The log of a killed process must not be merged into a damaged file."""
     copy = filled.with_name("copy.sqlite")
