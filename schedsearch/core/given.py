@@ -126,7 +126,10 @@ def optional(read: Callable[[str, Any], _T], option: str, given: Any) -> _T | No
 def _real(option: str, given: Any, what: str) -> float:
     if isinstance(given, bool) or not isinstance(given, Real):
         raise UserError(f"{option} {given!r} is not {what}")
-    return float(given)
+    try:
+        return float(given)
+    except OverflowError:
+        raise UserError(f"{option} is too large: {str(given)[:9]}...") from None
 
 
 def _each(option: str, given: Any) -> list[Any]:

@@ -36,6 +36,7 @@ GEMV = Path(__file__).parents[2] / "examples" / "gemv.py"
         ({"trials": 0}, "--trials 0 is no limit"),
         ({"target_speedup": 0.5}, "above 1"),
         ({"target_speedup": float("nan")}, "above 1"),
+        ({"budget": 10**400}, "--budget is too large"),
         ({"cache": "cold!"}, "is unknown; known: warm, cold"),
         ({"workers": 0}, "--workers 0"),
         ({"workers": -2}, "--workers -2"),

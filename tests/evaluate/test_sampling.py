@@ -25,6 +25,7 @@ PROCS = """from __future__ import annotations
 
 from exo import proc
 from exo.core.memory import DRAM
+from exo.libs.externs import select
 
 
 @proc
@@ -125,6 +126,16 @@ def halves(y: f16[100, 100] @ DRAM, A: f16[100, 300] @ DRAM, B: f16[300, 100] @ 
         for j in seq(0, 100):
             for k in seq(0, 300):
                 y[i, j] += A[i, k] * B[k, j]
+
+
+@proc
+def rectified(y: f32[100, 100] @ DRAM, A: f32[100, 300] @ DRAM, B: f32[300, 100] @ DRAM):
+    for i in seq(0, 100):
+        for j in seq(0, 100):
+            y[i, j] = 0.0
+            for k in seq(0, 300):
+                y[i, j] += A[i, k] * B[k, j]
+            y[i, j] = select(0.0, y[i, j], y[i, j], 0.0)
 """
 
 
@@ -152,6 +163,7 @@ SAMPLED = {
     "rows_of_their_own": ["i", "j"],
     "truncated": ["i", "j"],
     "halves": ["i", "j"],
+    "rectified": ["i", "j"],
 }
 
 
@@ -213,5 +225,23 @@ def test_sums_in_another_order_are_right_where_nothing_is_evaluated(
     kernels = [builder.build(procs.handwritten(code, text), 60) for text in (backwards, wrong)]
     right, found = (bench.verify(each) for each in kernels if isinstance(each, Artifact))
     assert right is None
+    assert found is not None
+    assert "y[53, 37]" in found.message
+
+
+@pytest.mark.normal
+def test_a_choice_that_is_continuous_is_judged_where_nothing_is_evaluated(
+    named: dict[str, Any], builder: Builder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The fault shows only where sums are rounded."""
+    monkeypatch.setattr("schedsearch.evaluate.oracle.cases._SAMPLED", 3e5)
+    proc, code = mirror(named["rectified"]), generate_c(named["rectified"])
+    bench = prepare(proc, code, bind(proc, {}), builder, tmp_path)
+    assert all(case.share < 1 for case in bench.cases)
+    end = code.source.rindex("}")
+    fault = "if (y[5337] != (float)(long)y[5337]) y[5337] *= 1.5f;"
+    wrong = builder.build(procs.handwritten(code, f"{code.source[:end]}{fault}\n}}\n"), 60)
+    assert isinstance(wrong, Artifact)
+    found = bench.verify(wrong)
     assert found is not None
     assert "y[53, 37]" in found.message

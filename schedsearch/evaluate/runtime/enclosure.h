@@ -306,10 +306,18 @@ INLINE struct enclosed hs_sigmoid(struct enclosed a, struct format type)
     return of_library(value, a.radius > 0 ? value * expm1(a.radius) : 0, type);
 }
 
+/* A choice jumps if, close to where it changes sides, these differ by more than what decides does.
+ * Where they never do, as in `x < 0 ? 0 : x`, it is continuous. */
+INLINE void note_jump(struct enclosed a, struct enclosed b, struct enclosed yes, struct enclosed no)
+{
+    bool steady = fabs(yes.value - no.value) <= 4 * fabs(a.value - b.value);
+    hs_jumped |= a.radius + b.radius > 0 && !steady;
+}
+
 INLINE struct enclosed hs_select(struct enclosed a, struct enclosed b, struct enclosed yes,
                                  struct enclosed no)
 {
-    hs_jumped |= a.radius + b.radius > 0;
+    note_jump(a, b, yes, no);
     if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
         return either(yes, no);
     return a.value < b.value ? yes : no;
@@ -519,7 +527,7 @@ INLINE struct enclosed hs_select_lt(struct enclosed a, struct enclosed b, struct
 INLINE struct enclosed hs_select_le(struct enclosed a, struct enclosed b, struct enclosed yes,
                                     struct enclosed no)
 {
-    hs_jumped |= a.radius + b.radius > 0;
+    note_jump(a, b, yes, no);
     if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
         return either(yes, no);
     return a.value <= b.value ? yes : no;
@@ -528,7 +536,7 @@ INLINE struct enclosed hs_select_le(struct enclosed a, struct enclosed b, struct
 INLINE struct enclosed hs_select_eq(struct enclosed a, struct enclosed b, struct enclosed yes,
                                     struct enclosed no)
 {
-    hs_jumped |= a.radius + b.radius > 0;
+    note_jump(a, b, yes, no);
     if (a.radius + b.radius > 0 && !(fabs(a.value - b.value) > a.radius + b.radius))
         return either(yes, no);
     return a.value == b.value ? yes : no;
