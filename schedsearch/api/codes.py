@@ -12,8 +12,11 @@ from schedsearch.core.errors import CodegenError, ReplayError, RewriteError, Use
 from schedsearch.core.outline import outline
 from schedsearch.core.records import Measurement
 from schedsearch.present import format as fmt
+from schedsearch.present.assembly import Assembly
 from schedsearch.store.database import Store
 from schedsearch.store.views import Scope, StoredCandidate
+from schedsearch.study.hot import hot
+from schedsearch.study.schedule import Schedule
 from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.export import schedule_python
 from schedsearch.transforms.replay import Replayer
@@ -28,7 +31,7 @@ seconds each."""
 MOST_CHARACTERS = 2_000_000
 """Of the C of all others together, a tenth of that when compressed: a page is mailed around."""
 
-SCHEDULE, EXO, NEST, C = "Schedule", "Exo", "Loop nest", "C"
+SCHEDULE, EXO, NEST, C, ASSEMBLY = "Schedule", "Exo", "Loop nest", "C", "Assembly"
 """Forms of a candidate, by the names that the page shows; another one is another name."""
 
 
@@ -43,25 +46,25 @@ class Codes:
         procedure = self.about.procedure
         return Replayer(procedure) if procedure is not None else None
 
-    def details(self, candidate: StoredCandidate, *, schedule: bool) -> dict[str, Any]:
-        """All forms of it as text, what is missing, and its samples. `schedule`: the Exo Python
-        too, which replays it a second time."""
+    def details(self, candidate: StoredCandidate, *, whole: bool) -> dict[str, Any]:
+        """All forms of it as text, what is missing, and its samples. `whole`: the Exo Python and
+        the assembly of its hottest loops too, which replay it again and compile it."""
         stored = self._stored(candidate)
         if self._replayer is None:
             loaded = self.about.loaded
             why = f"Only stored C is shown: {loaded}" if isinstance(loaded, UserError) else ""
             return _details(candidate, stored, why)
         try:
-            forms = dict(self._replayed(candidate, schedule))
+            forms = dict(self._replayed(candidate, whole))
         except (ReplayError, RewriteError, UserError) as error:
             return _details(candidate, stored, f"It does not replay with this version: {error}")
         return _details(candidate, forms | stored, "")
 
-    def _replayed(self, candidate: StoredCandidate, schedule: bool) -> Iterator[tuple[str, str]]:
+    def _replayed(self, candidate: StoredCandidate, whole: bool) -> Iterator[tuple[str, str]]:
         assert self._replayer is not None
         trace, about = candidate.record.trace, self.about
         state = self._replayer.state(trace)
-        if schedule and not isinstance(about.loaded, UserError):
+        if whole and not isinstance(about.loaded, UserError):
             own = about.workload
             yield SCHEDULE, schedule_python(about.loaded[0], own.proc, trace, [], own.fixed)
         yield EXO, str(state.procedure)
@@ -71,6 +74,16 @@ class Codes:
         except CodegenError as error:  # as of a schedule half way
             source = f"/* no C: {error} */"
         yield C, f"/* {fmt.compiled(about.target, state.build)} */\n{source}"
+        if whole and candidate.record.measurement is not None:
+            yield ASSEMBLY, self._assembly(candidate)
+
+    def _assembly(self, candidate: StoredCandidate) -> str:
+        """Why there is none, where this machine cannot make it."""
+        try:
+            found = hot(Schedule.of(self.about.store, candidate, self.about.file))
+        except UserError as error:
+            return f"; no assembly: {error}"
+        return Assembly(found).listing
 
     def _stored(self, candidate: StoredCandidate) -> dict[str, str]:
         code = self.about.store.code(candidate.record.keys.code or "")
@@ -94,7 +107,7 @@ def kept_details(about: Search, shown: Sequence[dict[str, Any]]) -> dict[str, An
     codes, text, left = Codes(about), Strings(), MOST_CHARACTERS
     found: dict[int, dict[str, Any]] = {}
     for number, candidate in enumerate(interesting(about.store, about.scope)):
-        found[candidate.id] = codes.details(candidate, schedule=number == 0)
+        found[candidate.id] = codes.details(candidate, whole=number == 0)
     measured = [row for row in shown if row["speedup"] is not None and row["id"] not in found]
     for row in sorted(measured, key=lambda row: (-row["speedup"], row["id"])):
         code = about.store.code(row["code_key"] or "")

@@ -85,7 +85,7 @@ class LivePage:
             if codes is None:
                 about = Search(self.store, find_run(self.store, stored.run_id), self.file)
                 codes = self._codes.setdefault(stored.run_id, Codes(about))
-            return codes.details(stored, schedule=True)
+            return codes.details(stored, whole=True)
 
     def pin(self, id_: int) -> str:
         """What was done. Raises UserError as `schedsearch pin ID` does."""

@@ -24,6 +24,7 @@ NOT_MEASURED = (
     "and counts as approximate."
 )
 _COLUMNS = ("assembly", "C", "Exo")
+_LISTED = 40  # characters, before a comment
 _NOTHING = "No loop of the machine code takes a good part of the time: all loops are unrolled."
 
 
@@ -64,6 +65,17 @@ class Assembly:
             lines += ["", *(f"- {line}" for line in _summary(shown))]
         lines += ["", "## What limits it"]
         return "\n".join([*lines, *(part for note in self._notes() for part in ("", note))])
+
+    @property
+    def listing(self) -> str:
+        """Assembly with comments, to be read beside the C: an instruction a line."""
+        lines: list[str] = []
+        for number, shown in enumerate(self._shown, 1):
+            lines += [f"; {_title(number, shown)}", ""]
+            for text, c, _ in self._rows(shown):
+                lines.append(f"{text:<{_LISTED}} ; C {c}" if c else text)
+            lines += ["", *(f"; {line}" for line in _summary(shown)), ""]
+        return "\n".join([*lines, *(f"; {note}" for note in self._notes())])
 
     def to_json(self) -> dict[str, Any]:
         """Lines of C are numbered as in the source alone; `exo` is empty where the statement is not

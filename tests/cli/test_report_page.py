@@ -29,9 +29,10 @@ def test_a_report_has_the_best_in_every_form(tuned: Path, run: Run) -> None:
     assert best.record.trace.steps
     own = data["details"][str(best.id)]
     forms = {name: data["texts"][number] for name, number in own["forms"].items()}
-    assert list(forms) == ["Schedule", "Exo", "Loop nest", "C"]
+    assert list(forms) == ["Schedule", "Exo", "Loop nest", "C", "Assembly"]
     assert "from exo.stdlib.scheduling import" in forms["Schedule"]
     assert forms["C"].endswith(code.source)
+    assert "; C " in forms["Assembly"] or "objdump" in forms["Assembly"]
     parent = data["details"][str(best.parent_id)]["forms"]
     assert data["texts"][parent["Exo"]] != forms["Exo"]
 
