@@ -61,7 +61,7 @@ def test_a_candidate_is_looked_at_pinned_and_exported(tuned: Path) -> None:
         best = verdict["id"]
         _, found = asked(address, f"/candidate/{best}")
         assert isinstance(found["forms"], dict)
-        assert list(found["forms"]) == ["Schedule", "Exo", "Loop nest", "C"]
+        assert list(found["forms"]) == ["Schedule", "Exo", "Loop nest", "C", "Assembly"]
         _, pinned = asked(address, "/pin", {"candidate": best})
         assert str(pinned["done"]).startswith("Pinned ")
         assert (tuned / "schedules.lock").exists()
