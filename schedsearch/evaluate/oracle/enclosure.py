@@ -328,6 +328,8 @@ class _Emitter(Indices):
             case q.Extern():
                 args = [self.value(arg, kind) for arg in expr.args]
                 function = FUNCTIONS[expr.name]
+                if whole and function.own:  # its C takes arguments of the type
+                    args = [_converted(arg, kind, kind) for arg in args]
                 if function.rounds:
                     args.append(kind)
                 text = f"hs_{expr.name}({', '.join(args)})"
