@@ -46,7 +46,9 @@ print(kernel.explain(y, a, x))
 THREADS = """
 from mm import matmul128
 import numpy as np, os, schedsearch, sys
-kernel = schedsearch.kernel(matmul128, store=sys.argv[1])
+candidate = schedsearch.open(sys.argv[1]).candidate(2)
+assert "parallelize" in str(candidate.trace.steps)
+kernel = schedsearch.kernel(matmul128, use=candidate)
 a, c = np.ones((128, 128), "f4"), np.zeros((128, 128), "f4")
 kernel(c, a, a)
 assert (c == 128).all()

@@ -22,7 +22,10 @@ from schedsearch.evaluate.build.builder import Builder
 from schedsearch.evaluate.build.process import run_group
 
 _COMPILE_S, _COUNT_S = 60.0, 60.0
-_BOUND = ("-Wl,-z,now",)  # lazily, the first call takes 600 instructions more
+_FLAGS = (
+    "-Wl,-z,now",  # bound lazily, the first call takes 600 instructions more
+    "-fno-tree-vectorize",  # valgrind may know the kernel's instructions; those of loops before it
+)
 _LONG_S = 0.3  # of calls that perf counts: the start of a process is noise beside it
 _MOST_CALLS = 1_000_000
 _MOST_SIMULATED_S = 1.0  # valgrind takes fifty times as long
@@ -121,7 +124,7 @@ def _program(code: GeneratedC, proc: q.Proc, binding: Binding) -> str | None:
 
 def _executable(builder: Builder, artifact: Artifact, code: GeneratedC, source: str) -> Path:
     sources = {"kernel.h": code.header, "main.c": source}
-    return builder.executable(sources, _COMPILE_S, (*_BOUND, artifact.path))
+    return builder.executable(sources, _COMPILE_S, (*_FLAGS, artifact.path))
 
 
 def _perf(program: Path, seconds: float) -> Counters | str:
