@@ -368,3 +368,10 @@ def by_parity(n: size, y: f32[n], x: f32[n]):
         _twice(n, y[0:n], x[0:n])
     else:
         _thrice(n, y[0:n], x[0:n])
+
+
+@proc
+def chosen_sums(n: size, a: i8[n], b: i8[n], c: i8[n], chosen: i8[n], cut: i8[n]):
+    for i in seq(0, n):
+        chosen[i] = select(a[i] + b[i], c[i], a[i], b[i])
+        cut[i] = relu(a[i] + b[i])

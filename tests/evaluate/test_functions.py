@@ -11,8 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from exo import proc
-from exo.libs.externs import relu, select
 from frontends.functions_module import of_type, procedures
 from numpy.typing import NDArray
 
@@ -22,6 +20,7 @@ from schedsearch.transforms.exo.compat import generate_c
 from schedsearch.transforms.exo.mirror import mirror
 
 from .enclosed import Enclosed, Enclosure
+from .procs import chosen_sums
 
 pytestmark = pytest.mark.normal
 
@@ -203,16 +202,9 @@ def test_little_else_is_admissible(kind: str, enclosures: dict[str, Enclosure]) 
 
 def test_exos_own_take_arguments_of_the_type(tmp_path: Path) -> None:
     """`a + b` of bytes is an `int` in C, and again a byte as an argument of Exo's `select`."""
-
-    @proc
-    def procedure(n: size, a: i8[n], b: i8[n], c: i8[n], chosen: i8[n], cut: i8[n]):
-        for i in seq(0, n):
-            chosen[i] = select(a[i] + b[i], c[i], a[i], b[i])
-            cut[i] = relu(a[i] + b[i])
-
     args = [POINTS, *inputs("i8", 5)[:3], np.zeros(POINTS, np.int8), np.zeros(POINTS, np.int8)]
-    found = Enclosure(mirror(procedure), tmp_path).run(args)
-    compiled(procedure, tmp_path, ("-O0",), args)
+    found = Enclosure(mirror(chosen_sums), tmp_path).run(args)
+    compiled(chosen_sums, tmp_path, ("-O0",), args)
     for name, result in zip(("chosen", "cut"), args[4:], strict=True):
         assert not missed(found[name], result.astype(np.longdouble)).size
         assert not found[name].radius.any()
