@@ -8,8 +8,8 @@ from typing import Annotated
 import typer
 
 from schedsearch.cli import completing
-from schedsearch.cli.parse import parse_fp, parse_id
-from schedsearch.core.floats import FloatingPoint
+from schedsearch.cli.parse import parse_id
+from schedsearch.core.floats import FloatingPoint, floating_point
 from schedsearch.core.store_name import DEFAULT_STORE as DEFAULT_STORE
 from schedsearch.core.store_name import STORE
 
@@ -81,7 +81,7 @@ FpOption = Annotated[
     typer.Option(
         "--fp",
         metavar="MODE",
-        parser=parse_fp,
+        parser=floating_point,
         help="How far floating-point results may differ. strict: not at all. reassociate: by the "
         "order of sums. fast: as -ffast-math allows. Default: fast, or what --target says.",
         rich_help_panel=KERNEL,

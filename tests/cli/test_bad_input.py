@@ -124,11 +124,11 @@ def test_a_target_that_is_reached_already(run: Run, value: str) -> None:
 
 def test_an_unknown_strategy(run: Run) -> None:
     answer = run("run", MATMUL, "--strategy", "greedy")
-    check(answer, "unknown strategy 'greedy'", "best-first, exhaustive, random")
+    check(answer, "--strategy 'greedy' is unknown", "best-first, exhaustive, random")
 
 
 def test_an_unknown_executor(run: Run) -> None:
-    check(run("run", MATMUL, "--executor", "slurm"), "unknown executor 'slurm'", "ray, inline")
+    check(run("run", MATMUL, "--executor", "slurm"), "--executor 'slurm' is unknown", "ray, inline")
 
 
 def test_an_unknown_transform(run: Run) -> None:

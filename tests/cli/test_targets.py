@@ -91,8 +91,11 @@ INSTRUCTION_FILES = {
     "exits": ("raise SystemExit(0)", "failed to load: SystemExit: 0"),
     "recursive": ("def f(): f()\nf()", "failed to load: RecursionError"),
     "renamed": (SET + "\nother = my_dot2", "is bound to another name"),
-    "body": (SET.replace("acc[0] +=", "acc[nothing] +="), "failed to load: "),
-    "memory": (SET.replace("@ DRAM", "@ 7"), "failed to load: "),
+    "body": (
+        SET.replace("acc[0] +=", "acc[nothing] +="),
+        "given.py:8:4: variable 'nothing' undefined",
+    ),
+    "memory": (SET.replace("@ DRAM", "@ 7"), "given.py:"),
 }
 
 
