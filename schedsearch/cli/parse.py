@@ -58,8 +58,8 @@ def parse_sizes(texts: list[str]) -> dict[str, int]:
     """`["M=512", "N=64"]` -> `{"M": 512, "N": 64}`. Raises UserError on anything else."""
     sizes: dict[str, str] = {}
     for text in texts:
-        name, equals, value = map(str.strip, text.partition("="))
-        if not equals or not name:
+        name, _, value = map(str.strip, text.partition("="))
+        if not name or not value:
             raise UserError(f"--size {text!r} is not NAME=VALUE; write for example --size M=512")
         if name in sizes:
             raise UserError(f"--size {name} is given twice; give it once")

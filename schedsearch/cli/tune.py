@@ -41,7 +41,10 @@ def tune(
     recorded: Annotated[
         Path,
         typer.Option(
-            "--recorded", metavar="DIR", help="Directory that programs recorded their calls in."
+            "--recorded",
+            metavar="DIR",
+            help="Directory that programs recorded their calls in.",
+            rich_help_panel=KERNEL,
         ),
     ],
     budget: Annotated[

@@ -76,7 +76,13 @@ def test_an_unknown_size(run: Run) -> None:
     check(answer, "scale has no size called 'K'", "M, N")
 
 
-@pytest.mark.parametrize("text", ["M", "M=", "=8", "M=8.5", "M=many"])
+@pytest.mark.parametrize("text", ["M=8.5", "M=many"])
+def test_a_size_that_is_no_integer(run: Run, text: str) -> None:
+    said = f"--size M {text[2:]!r} is not an integer"
+    check(run("run", KERNELS / "sized.py", "--size", text), said, "write for example 4")
+
+
+@pytest.mark.parametrize("text", ["M", "M=", "=8"])
 def test_a_malformed_size(run: Run, text: str) -> None:
     check(run("run", KERNELS / "sized.py", "--size", text), f"--size {text!r}", "--size M=512")
 
