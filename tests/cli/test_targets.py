@@ -94,7 +94,7 @@ INSTRUCTION_FILES = {
     "renamed": (SET + "\nother = my_dot2", "is bound to another name"),
     "body": (
         SET.replace("acc[0] +=", "acc[nothing] +="),
-        "given.py:8:4: variable 'nothing' undefined",
+        "variable 'nothing' undefined",
     ),
     "memory": (SET.replace("@ DRAM", "@ 7"), "given.py:"),
 }
